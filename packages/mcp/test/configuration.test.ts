@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readMcpConfig } from '#mcp/configuration/server-config.js';
+import { readMcpConfig, type ServerToStart } from '#mcp/configuration/server-config.js';
 
 const read = (entry: object, environment: Record<string, string> = {}) => {
-  const { servers, failed } = readMcpConfig({ mcpServers: { server: entry } }, environment);
+  const { servers, failed } = readMcpConfig({ mcpServers: { server: entry } }, { environment });
   return servers[0]?.transport ?? failed[0]?.problem;
 };
 
@@ -14,6 +14,7 @@ describe('a configuration', () => {
       args: ['-y', 'x'],
       env: { A: 'b' },
       cwd: undefined,
+      shown: 'npx',
     });
     expect(read({ type: 'streamable-http', url: 'https://example.com/mcp' })).toMatchObject({
       type: 'http',
@@ -51,14 +52,37 @@ describe('a configuration', () => {
     [{ command: 'x', url: 'http://x' }, 'is not started: it has both "command" and "url"; remove one of them.'],
     [{ type: 'stdio', url: 'http://x' }, 'is not started: it needs "command"'],
     [{ url: 'file:///etc/passwd' }, 'is not started: "url" must be an address that begins with http:// or https://.'],
-    [{ command: ['x'] }, 'is not started: "command" is wrong'],
-    [{ command: 'x', tools: { a: 'maybe' } }, 'is not started: "tools.a" is wrong'],
-    [{ command: 'x', callTimeoutMs: -1 }, 'is not started: "callTimeoutMs" is wrong'],
-    [7, 'is not started: its entry is wrong'],
+    [{ command: ['x'] }, 'is not started: "command" must be the name of a program.'],
+    [
+      { command: 'x', tools: { a: 'maybe' } },
+      'is not started: "tools.a" is wrong: "tools" must be an object with "allow", "ask" or "block"',
+    ],
+    [{ command: 'x', callTimeoutMs: -1 }, 'is not started: "callTimeoutMs" must be a whole number of milliseconds'],
+    [7, 'is not started: its entry must be an object with "command" or "url".'],
   ])('%j costs only its own server, in one sentence', (entry, problem) => {
-    const { servers, failed } = readMcpConfig({ mcpServers: { server: entry, other: { command: 'y' } } }, {});
+    const { servers, failed } = readMcpConfig(
+      { mcpServers: { server: entry, other: { command: 'y' } } },
+      { environment: {} },
+    );
     expect(servers.map(({ name }) => name)).toEqual(['other']);
     expect(failed[0]?.problem).toContain(`The MCP server "server" ${problem}`);
+  });
+
+  it('is shown without the values of its variables, which may be secrets', () => {
+    const environment = { KEY: 'secret' };
+    expect(read({ url: 'https://me:secret@example.com/${KEY}/mcp?key=secret#x' }, environment)).toMatchObject({
+      shown: 'https://example.com/${KEY}/mcp',
+    });
+    expect(read({ command: '${KEY}/run' }, environment)).toMatchObject({ command: 'secret/run', shown: '${KEY}/run' });
+  });
+
+  it('costs only the server that the host refuses, with its variables expanded', () => {
+    const refuse = ({ name, transport }: ServerToStart) =>
+      transport.type === 'stdio' && transport.args.includes('/work') ? `${name} is not wanted` : undefined;
+    const servers = { a: { command: 'x', args: ['${PLACE}'] }, b: { command: 'x' } };
+    const read = readMcpConfig({ mcpServers: servers }, { environment: { PLACE: '/work' }, refuse });
+    expect(read.servers.map(({ name }) => name)).toEqual(['b']);
+    expect(read.failed).toEqual([{ name: 'a', problem: 'The MCP server "a" is not started: a is not wanted.' }]);
   });
 
   it.each([undefined, null, [], 'x', {}, { mcpServers: [] }, { mcpServers: 'x' }])('%j is none', (config) => {

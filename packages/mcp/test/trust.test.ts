@@ -169,12 +169,19 @@ describe('the file of trust', () => {
     expect(again.untrusted()).toMatchObject([{ name: 'old', change: 'changed' }]);
   });
 
-  it('another program under the same name is another server', async () => {
+  it('holds back another program under the same name, and still trusts the first one', async () => {
     const trustStore = fileTrustStore(temporaryFile());
     await changing({ trustStore });
+    const requests: TrustRequest[] = [];
+    const onTrust = (request: TrustRequest) => requests.push(request) < 0;
     const other = { ...hostileServer('changes'), cwd: tmpdir() };
-    const [status] = (await openServers({ server: other }, { trustStore, firstUse: 'ask' })).status();
-    expect(status).toMatchObject({ tools: [], untrusted: [{ change: 'added' }, { change: 'added' }] });
+    const servers = await openServers({ server: other }, { trustStore, onTrust });
+    const [status] = servers.status();
+    expect(status).toMatchObject({ tools: [], untrusted: [{ change: 'other-server' }, { change: 'other-server' }] });
+    expect(requests).toMatchObject([{ server: 'server', reason: 'other-server' }]);
+    await servers.trust('server', status!.untrusted);
+    expect((await changing({ trustStore })).names()).toEqual(['good', 'old']);
+    expect((await openServers({ server: other }, { trustStore })).status()[0]!.untrusted).toEqual([]);
   });
 
   it('that cannot be read trusts nothing, and says how to go on', async () => {
@@ -194,11 +201,12 @@ describe('the file of trust', () => {
     const store = fileTrustStore(path);
     const names = ['a', 'b', '__proto__', 'c'];
     await Promise.all(
-      names.map((name) => store.update(name, () => ({ server: name, tools: { ['__proto__']: name } }))),
+      names.map((name) => store.update(name, () => [{ server: name, tools: { ['__proto__']: name } }])),
     );
     const again = fileTrustStore(path);
-    for (const name of names) expect(await again.read(name)).toEqual({ server: name, tools: { ['__proto__']: name } });
-    expect(await again.read('constructor')).toBeUndefined();
+    for (const name of names)
+      expect(await again.read(name)).toEqual([{ server: name, tools: { ['__proto__']: name } }]);
+    expect(await again.read('constructor')).toEqual([]);
   });
 
   it('keeps the tools that eight processes trust at the same time', async () => {
@@ -206,7 +214,7 @@ describe('the file of trust', () => {
     const trust = `
       import { fileTrustStore } from '@toolscript/mcp';
       const [, path, tool] = process.argv;
-      await fileTrustStore(path).update('a', (entry) => ({ server: 'a', tools: { ...entry?.tools, [tool]: 'x' } }));`;
+      await fileTrustStore(path).update('a', ([entry]) => [{ server: 'a', tools: { ...entry?.tools, [tool]: 'x' } }]);`;
     const tools = Array.from({ length: 8 }, (_, index) => `tool_${index}`);
     const start = promisify(execFile);
     await Promise.all(
@@ -214,17 +222,17 @@ describe('the file of trust', () => {
         start(process.execPath, ['--input-type=module', '-e', trust, path, tool], { cwd: import.meta.dirname }),
       ),
     );
-    expect(Object.keys((await fileTrustStore(path).read('a'))!.tools).toSorted()).toEqual(tools);
+    expect(Object.keys((await fileTrustStore(path).read('a'))[0]!.tools).toSorted()).toEqual(tools);
   });
 
   it('that cannot be written is an error that names it, the cause and the fix', async () => {
     const path = temporaryFile();
     mkdirSync(join(path, 'in the way'), { recursive: true });
-    await expect(fileTrustStore(path).update('a', () => ({ server: 'a', tools: {} }))).rejects.toThrow(
+    await expect(fileTrustStore(path).update('a', () => [{ server: 'a', tools: {} }])).rejects.toThrow(
       /trust\.json" cannot be (?:used|written)/u,
     );
     const full = fileTrustStore('/dev/full/trust.json');
-    await expect(full.update('a', () => ({ server: 'a', tools: {} }))).rejects.toThrow(
+    await expect(full.update('a', () => [{ server: 'a', tools: {} }])).rejects.toThrow(
       /"\/dev\/full\/trust\.json" cannot be written \(E\w+\)\. Make room/u,
     );
   });

@@ -3,11 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { McpServers } from '@toolscript/mcp';
-import { dataFolder, userFolder } from '../configuration/locations.js';
-import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
+import { mcpPlace } from '../mcp/current-workspace.js';
 import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { noServer } from '../mcp/no-server.js';
+import { prepareServers, type PreparedServers } from '../mcp/open-servers.js';
 import { toolCount } from '../mcp/server-state.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -22,17 +23,16 @@ export interface LoginFlags {
 const LOGIN_MS = 5 * 60_000;
 
 /** Logs in to a remote server with the user's browser, and keeps the login. */
-export async function logIn(name: string, { cwd, config }: LoginFlags): Promise<number> {
+export async function logIn(name: string, flags: LoginFlags): Promise<number> {
   const screen = openScreen();
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
-  const place = { user: userFolder(process.env), workspace: await workspaceFolder(cwd), file: config, warn };
+  const place = await mcpPlace(flags, screen);
   const { servers } = await readMcpConfiguration(place);
-  const entry = Object.hasOwn(servers, name) ? servers[name] : undefined;
-  if (entry === undefined) throw noServer(name, Object.keys(servers));
+  if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
+  const prepared = await prepareServers({ [name]: servers[name]! }, process.env, place.workspace);
   const callback = new Callback();
   await callback.listen();
   try {
-    const opened = await connect(name, entry, callback, screen);
+    const opened = await connect(name, prepared, callback, screen);
     try {
       await finish(opened, name, callback, screen);
     } finally {
@@ -44,8 +44,13 @@ export async function logIn(name: string, { cwd, config }: LoginFlags): Promise<
   return EXIT.completed;
 }
 
-async function connect(name: string, entry: unknown, callback: Callback, screen: Screen): Promise<McpServers> {
-  const { connectMcpServers, fileTrustStore, oauthFile } = await import('@toolscript/mcp');
+async function connect(
+  name: string,
+  { entries, safeguards }: PreparedServers,
+  callback: Callback,
+  screen: Screen,
+): Promise<McpServers> {
+  const { connectMcpServers, oauthFile } = await import('@toolscript/mcp');
   const showPage = (_server: string, page: URL) => {
     callback.isAwaited = true;
     screen.line(`Log in at this page in your browser:\n\n  ${visibleLine(page.href)}\n`);
@@ -54,8 +59,7 @@ async function connect(name: string, entry: unknown, callback: Callback, screen:
   const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage });
   // An earlier registration names another address to come back to.
   await authProvider(name).invalidateCredentials?.('all');
-  const trustStore = fileTrustStore(userFolder(process.env).mcpTrustFile);
-  return connectMcpServers({ mcpServers: { [name]: entry } }, { authProvider, trustStore, environment: process.env });
+  return connectMcpServers({ mcpServers: entries }, { ...safeguards, authProvider });
 }
 
 async function finish(opened: McpServers, name: string, callback: Callback, screen: Screen): Promise<void> {

@@ -1,16 +1,17 @@
-import { createInterface } from 'node:readline/promises';
 import { join } from 'node:path';
 import type { McpServers, McpServerStatus, UntrustedTool } from '@toolscript/mcp';
 import { userFolder, WORKSPACE_MCP_FILES } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
+import { mcpPlace } from '../mcp/current-workspace.js';
 import { changeServers } from '../mcp/edit-mcp-file.js';
-import { readMcpConfiguration, readWorkspaceFile, type McpConfiguration, type McpPlace } from '../mcp/mcp-files.js';
+import { readMcpConfiguration, readWorkspaceFile, type McpConfiguration } from '../mcp/mcp-files.js';
 import { noServer } from '../mcp/no-server.js';
 import { connectServers } from '../mcp/open-servers.js';
-import { serverLine } from '../mcp/server-line.js';
-import { stateOf } from '../mcp/server-state.js';
+import { serverLine, targetOf } from '../mcp/server-line.js';
+import { CHANGES, stateOf } from '../mcp/server-state.js';
+import { agrees } from '../terminal/agrees.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
@@ -41,20 +42,18 @@ type Scope = 'user' | 'workspace';
 /** Shows the effective servers with the source of each. None is started. */
 export async function listServers(flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
-  const { servers, files } = await readMcpConfiguration(await placeOf(flags, screen));
-  const listed = Object.entries(servers).map(([name, entry]) => ({
-    name,
-    server: serverLine(name, entry),
-    file: files.findLast((file) => Object.hasOwn(file.servers, name))!.path,
-  }));
+  const { servers } = await readMcpConfiguration(await mcpPlace(flags, screen));
+  const listed = Object.entries(servers);
   if (flags.json === true)
     screen.write(
       `${jsonText(
-        listed.map(({ name, file }) => ({ name, file })),
+        listed.map(([name, { entry, path: file }]) => ({ name, ...targetOf(entry), file })),
         2,
       )}\n`,
     );
-  else for (const { server, file } of listed) screen.line(`${server}  ${screen.style.dim(visibleLine(file))}`);
+  else
+    for (const [name, { entry, path }] of listed)
+      screen.line(`${serverLine(name, entry)}  ${screen.style.dim(visibleLine(path))}`);
   if (listed.length === 0 && flags.json !== true)
     screen.line('There are no MCP servers. To add one: toolscript mcp add NAME -- COMMAND, or --url URL');
   return EXIT.completed;
@@ -92,21 +91,23 @@ export async function removeServer(name: string, flags: { cwd?: string; scope?: 
 /** Starts servers and shows the tools of each. Status 1 if one does not work. */
 export async function testServers(names: readonly string[], flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
-  const configuration = await readMcpConfiguration(await placeOf(flags, screen));
-  return withServers(configuration, names, flags, async (servers) => {
+  const place = await mcpPlace(flags, screen);
+  const configuration = await readMcpConfiguration(place);
+  return withServers(configuration, names, place.workspace, async (servers) => {
     const status = servers?.status() ?? [];
     if (flags.json === true) screen.write(`${jsonText(status, 2)}\n`);
     else for (const server of status) showState(screen, server);
     if (status.length === 0 && flags.json !== true) screen.line('There are no MCP servers to test.');
-    return status.every(({ state }) => state === 'connected') ? EXIT.completed : EXIT.failed;
+    const areConnected = status.every(({ state }) => state === 'connected');
+    return areConnected && !configuration.isPartial ? EXIT.completed : EXIT.failed;
   });
 }
 
 /** Shows the held back tools, and trusts them if the user agrees. */
 export async function trustServer(name: string, flags: TrustFlags): Promise<number> {
   const screen = openScreen();
-  const configuration = await readMcpConfiguration(await placeOf(flags, screen));
-  return withServers(configuration, [name], flags, async (servers) => {
+  const place = await mcpPlace(flags, screen);
+  return withServers(await readMcpConfiguration(place), [name], place.workspace, async (servers) => {
     const [server] = servers?.status() ?? [];
     if (server?.state !== 'connected') throw new UsageError(server?.problem ?? `${name} is not connected.`);
     if (server.untrusted.length === 0) {
@@ -114,7 +115,7 @@ export async function trustServer(name: string, flags: TrustFlags): Promise<numb
       return EXIT.completed;
     }
     for (const tool of server.untrusted) showUntrusted(screen, tool);
-    if (flags.yes !== true && !(await isAgreed())) {
+    if (flags.yes !== true && !(await agrees('Trust them?', 'Read the definitions above, then add --yes.'))) {
       screen.line('Nothing was trusted.');
       return EXIT.failed;
     }
@@ -127,14 +128,14 @@ export async function trustServer(name: string, flags: TrustFlags): Promise<numb
 async function withServers(
   { servers }: McpConfiguration,
   names: readonly string[],
-  flags: McpServerFlags,
+  workspace: string,
   act: (servers: McpServers | undefined) => Promise<number>,
 ): Promise<number> {
   for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
   // The status contains the problem.
   const options = { environment: process.env, warn: () => {} };
-  const opened = await connectServers(Object.fromEntries(chosen), await workspaceFolder(flags.cwd), options);
+  const opened = await connectServers(Object.fromEntries(chosen), workspace, options);
   try {
     return await act(opened);
   } finally {
@@ -153,21 +154,10 @@ function showState(screen: Screen, server: McpServerStatus): void {
 }
 
 function showUntrusted(screen: Screen, { name, change, description, definition }: UntrustedTool): void {
-  screen.line(`${screen.style.bold(visibleLine(name))} (${change === 'added' ? 'new' : 'changed'})`);
+  screen.line(`${screen.style.bold(visibleLine(name))} (${CHANGES[change]})`);
   for (const line of visible(description).split('\n')) screen.line(`  ${line}`);
   for (const [member, value] of Object.entries(definition))
     if (value !== undefined) screen.line(`  ${member}: ${visibleLine(JSON.stringify(value))}`);
-}
-
-async function isAgreed(): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new UsageError('There is no terminal to ask at. Read the definitions above, then add --yes.');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/iu.test((await terminal.question('Trust them? [y/N] ')).trim());
-  } finally {
-    terminal.close();
-  }
 }
 
 function entryOf(command: readonly string[], { url, header = [], env = [] }: AddFlags): object {
@@ -199,10 +189,4 @@ async function fileToEdit({ cwd, scope }: { cwd?: string; scope?: Scope }): Prom
   const workspace = await workspaceFolder(cwd);
   demandOwnFoldersOutside(workspace, process.env);
   return (await readWorkspaceFile(workspace))?.path ?? join(workspace, WORKSPACE_MCP_FILES[0]);
-}
-
-async function placeOf({ cwd, config }: McpServerFlags, screen: Screen): Promise<McpPlace> {
-  const workspace = await workspaceFolder(cwd);
-  const user = userFolder(process.env);
-  return { user, workspace, file: config, warn: (message) => screen.warn(`toolscript: ${message}`) };
 }

@@ -1,39 +1,77 @@
-import { userFolder, WORKSPACE_FILE } from '../configuration/locations.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
-import { addTrust, removeTrust } from '../configuration/trust.js';
+import { addTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { readWorkspaceFile, type McpFile } from '../mcp/mcp-files.js';
 import { serverLine } from '../mcp/server-line.js';
+import { narrowedEntry } from '../mcp/workspace-servers.js';
+import { agrees } from '../terminal/agrees.js';
+import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 
-/** Trusts a workspace's own configuration, or ends the trust. */
-export async function trustFolder(
-  folder: string | undefined,
-  { remove = false }: { remove?: boolean },
-): Promise<number> {
+export interface TrustFolderFlags {
+  remove?: boolean;
+  /** Trusts MCP servers without a question. */
+  yes?: boolean;
+}
+
+/** Trusts a workspace's own configuration, or ends the trust. Asks before MCP servers of it count. */
+export async function trustFolder(folder: string | undefined, flags: TrustFolderFlags): Promise<number> {
   const real = await workspaceFolder(folder);
   demandOwnFoldersOutside(real, process.env);
+  return flags.remove === true ? endTrust(real) : trust(real, flags);
+}
+
+async function endTrust(folder: string): Promise<number> {
+  const changed = await removeTrust(userFolder(process.env), folder);
+  const counts = changed ? 'is no longer trusted.' : 'was not trusted; nothing changed.';
+  openScreen().line(`${visibleLine(folder)} ${counts}`);
+  return EXIT.completed;
+}
+
+async function trust(folder: string, { yes = false }: TrustFolderFlags): Promise<number> {
+  const screen = openScreen();
   const user = userFolder(process.env);
-  const servers = remove ? undefined : await readWorkspaceFile(real);
-  const changed = remove ? await removeTrust(user, real) : await addTrust(user, real, servers?.sha256);
-  const name = visibleLine(real);
-  const counts = remove ? 'is ignored from now on' : 'is used from now on';
-  process.stdout.write(
-    changed
-      ? `${name}: its ${WORKSPACE_FILE} ${counts}.\n${servers === undefined ? '' : startedServers(servers)}`
-      : `${name} was ${remove ? 'not' : 'already'} trusted; nothing changed.\n`,
+  const name = visibleLine(folder);
+  const servers = await readWorkspaceFile(folder);
+  if (servers !== undefined && (await trustedMcp(user, folder)) !== servers.sha256) {
+    screen.write(shownServers(servers));
+    const isAgreed = yes || (await agrees('Start these servers from now on, until the file changes?', SERVERS));
+    if (!isAgreed) {
+      screen.line('Nothing was trusted.');
+      return EXIT.failed;
+    }
+  }
+  const changed = await addTrust(user, folder, servers?.sha256);
+  screen.line(
+    changed ? `${name} is trusted. ${countingFiles(folder)}` : `${name} was already trusted; nothing changed.`,
   );
   return EXIT.completed;
 }
 
-function startedServers({ path, servers }: McpFile): string {
-  const lines = Object.entries(servers).map(([name, entry]) => `  ${serverLine(name, entry)}\n${settingsLine(entry)}`);
-  return `${visibleLine(path)}: its MCP servers are started from now on, until the file changes:\n${lines.join('')}`;
+const SERVERS = 'Read the servers above, then add --yes.';
+
+function countingFiles(folder: string): string {
+  const found = [WORKSPACE_FILE, WORKSPACE_AGENTS].filter((file) => existsSync(join(folder, file)));
+  if (found.length === 0) return `It has no ${WORKSPACE_FILE} yet; one that it gets later counts.`;
+  return found.length === 1 ? `Its ${found[0]} counts from now on.` : `Its ${found.join(' and ')} count from now on.`;
 }
 
-/** All that the entry sets beside its program or address: variables and rules decide about what it does, too. */
+function shownServers({ path, servers }: McpFile): string {
+  const lines = Object.entries(servers).map(([name, entry]) => `  ${serverLine(name, entry)}\n${settingsLine(entry)}`);
+  return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
+}
+
+/** All that counts of the entry beside its program or address: variables and rules decide about what it does, too. */
 function settingsLine(entry: unknown): string {
-  const { command: _command, args: _args, url: _url, ...more } = (entry ?? {}) as Record<string, unknown>;
+  const {
+    command: _command,
+    args: _args,
+    url: _url,
+    ...more
+  } = (narrowedEntry(entry) ?? {}) as Record<string, unknown>;
   return Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;
 }

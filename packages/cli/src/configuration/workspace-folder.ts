@@ -1,6 +1,8 @@
-import { realpath, stat } from 'node:fs/promises';
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
+import { noWorkspaceFolder } from './locations.js';
 
 /** The named folder, or the current one, without links. Throws a UsageError if it is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
@@ -22,6 +24,13 @@ export async function realFolder(folder: string): Promise<string> {
     throw new UsageError(`There is no folder ${name}. Create it, or use another one.`);
   }
   throw new UsageError(`${name} is not a folder. Use a folder.`);
+}
+
+/** An empty folder outside of every workspace. It is created. */
+export async function emptyFolder(environment: Environment): Promise<string> {
+  const folder = noWorkspaceFolder(environment);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
 }
 
 /** Throws a UsageError if it was deleted. */

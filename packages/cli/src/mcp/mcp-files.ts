@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { WORKSPACE_MCP_FILES, type UserFolder } from '../configuration/locations.js';
 import { demandOutside } from '../configuration/own-paths.js';
 import { parseJson, readTextFile } from '../configuration/read-json.js';
@@ -17,10 +17,20 @@ export interface McpFile {
   readonly sha256: string;
 }
 
-/** The servers that count, by name, and the files that name them. */
+/** A server that counts. */
+export interface McpEntry {
+  /** As its file has it; checked when it is started. */
+  readonly entry: unknown;
+  readonly path: string;
+  /** A file that the user names on the command line is the user's. */
+  readonly owner: 'user' | 'workspace';
+}
+
 export interface McpConfiguration {
-  readonly servers: Readonly<Record<string, unknown>>;
-  readonly files: readonly McpFile[];
+  /** By name. */
+  readonly servers: Readonly<Record<string, McpEntry>>;
+  /** A file that was found does not count. */
+  readonly isPartial: boolean;
 }
 
 export interface McpPlace {
@@ -36,18 +46,17 @@ export interface McpPlace {
 /** The user's servers and those of a workspace that is trusted; or those of one file. Throws UsageErrors. */
 export async function readMcpConfiguration(place: McpPlace): Promise<McpConfiguration> {
   const { user, workspace, file, warn } = place;
-  if (file !== undefined) return configurationOf([await demandFile(file)]);
+  if (file !== undefined) return configurationOf(undefined, await demandFile(file));
   demandOutside(user.mcpFile, workspace);
   const own = await readMcpFile(user.mcpFile);
-  const theirs = await readTrustedFile(place);
+  const { isPartial, file: theirs } = await readTrustedFile(place);
   const names = Object.keys(own?.servers ?? {});
   const taken = Object.keys(theirs?.servers ?? {}).filter((name) => names.includes(name));
   for (const name of taken)
     warn(
       `${visibleLine(theirs!.path)}: the MCP server ${visibleLine(name)} does not count, because your own ${visibleLine(user.mcpFile)} has one of that name. Rename one of them.`,
     );
-  // The user's own entries come last, so that a workspace takes no name.
-  return configurationOf([theirs, own].filter((one) => one !== undefined));
+  return { ...configurationOf(theirs, own), isPartial };
 }
 
 /** The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError for two. */
@@ -80,35 +89,28 @@ async function demandFile(path: string): Promise<McpFile> {
   throw new UsageError(`There is no file ${visibleLine(path)}. Name one with { "mcpServers": { … } }.`);
 }
 
-async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<McpFile | undefined> {
+/** The workspace's file if it counts. */
+async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ file?: McpFile; isPartial: boolean }> {
   const found = await readWorkspaceFile(workspace);
-  if (found === undefined) return undefined;
+  if (found === undefined) return { isPartial: false };
   const trusted = await trustedMcp(user, workspace);
   // defence: workspace-servers-need-trust, without it: const counts = trusted !== found.path;
   const counts = trusted === found.sha256;
-  if (counts) return found;
+  if (counts) return { file: found, isPartial: false };
   const why = trusted === undefined ? 'you have not trusted it' : 'it has changed since you trusted it';
   warn(
     `${visibleLine(found.path)} does not count, because ${why}. Read it; to trust it: toolscript trust ${shellWord(workspace)}`,
   );
-  return undefined;
+  return { isPartial: true };
 }
 
-function configurationOf(files: readonly McpFile[]): McpConfiguration {
-  const servers = files.flatMap(({ path, servers: named }) =>
-    Object.entries(named).map(([name, entry]) => [name, startedBeside(path, entry)]),
-  );
-  return { servers: Object.fromEntries(servers), files };
-}
-
-/**
- * A program starts in the folder of the file that names it, unless the entry says otherwise: in the current folder, npx
- * and others would run code of a workspace that nobody trusts.
- */
-function startedBeside(path: string, entry: unknown): unknown {
-  // defence: servers-start-outside-workspaces
-  if (!isRecord(entry) || typeof entry['command'] !== 'string' || entry['cwd'] !== undefined) return entry;
-  return { ...entry, cwd: dirname(path) };
+/** The user's entries replace those of the workspace. */
+function configurationOf(theirs: McpFile | undefined, own: McpFile | undefined): McpConfiguration {
+  const found: [name: string, server: McpEntry][] = [];
+  for (const [file, owner] of [[theirs, 'workspace'] as const, [own, 'user'] as const])
+    for (const [name, entry] of Object.entries(file?.servers ?? {}))
+      found.push([name, { entry, path: file!.path, owner }]);
+  return { servers: Object.fromEntries(found), isPartial: false };
 }
 
 function serversIn(value: unknown, path: string): Record<string, unknown> {

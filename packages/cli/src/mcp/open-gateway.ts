@@ -1,20 +1,16 @@
-import { mkdir } from 'node:fs/promises';
 import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
-import { noWorkspaceFolder } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
-import { currentFolder } from '../configuration/workspace-folder.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
 import { openAudit, openStateFor } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
-import { visible, visibleLine } from '../terminal/untrusted.js';
-import { isUsageError } from '../usage-error.js';
+import { visible } from '../terminal/untrusted.js';
 import { ClientFolders } from './client-folders.js';
+import { currentWorkspace } from './current-workspace.js';
 import { GatewayRefresh } from './gateway-refresh.js';
-import { demandShallow } from './nesting.js';
+import { demandShallow } from './server-environment.js';
 import { openServers } from './open-servers.js';
 
 export interface GatewayFlags {
@@ -111,25 +107,10 @@ function howToDecide(scriptId: string): string {
 /** All tools are exposed, whatever the user exposes elsewhere: a gateway is for the tools of servers. */
 async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
   const { config, approve } = flags;
-  const cwd = flags.cwd ?? (await workspaceOrNone(flags, warn));
+  const cwd = flags.cwd ?? (await currentWorkspace(process.env, { isNeeded: flags.tools === 'coding', warn }));
   const more = {
     ...(config === undefined ? {} : { mcpConfig: config }),
     ...(approve === undefined ? {} : { approve }),
   };
   return { ...(await loadSettings({ cwd, ...more }, process.env, warn)), expose: {} };
-}
-
-/** The current folder; an empty one where it cannot be a workspace: clients start servers in any folder. */
-async function workspaceOrNone({ tools }: GatewayFlags, warn: (message: string) => void): Promise<string> {
-  const current = currentFolder();
-  try {
-    demandOwnFoldersOutside(current, process.env);
-    return current;
-  } catch (error) {
-    if (!isUsageError(error) || tools === 'coding') throw error;
-    const none = noWorkspaceFolder(process.env);
-    await mkdir(none, { recursive: true, mode: 0o700 });
-    warn(`${visibleLine(current)} is no workspace, so the gateway has none: your own files lie in it.`);
-    return none;
-  }
 }

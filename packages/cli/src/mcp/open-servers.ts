@@ -1,13 +1,16 @@
 import type { McpEvent, McpOptions, McpServers } from '@toolscript/mcp';
 import { dataFolder, userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
+import { emptyFolder } from '../configuration/workspace-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/style.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { exposesMcp } from './exposed-servers.js';
-import { readMcpConfiguration } from './mcp-files.js';
-import { withDepth } from './nesting.js';
+import { readMcpConfiguration, type McpConfiguration } from './mcp-files.js';
+import { startedEntries } from './server-environment.js';
+import { CHANGES } from './server-state.js';
+import { refusalInside } from './workspace-servers.js';
 
 type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | 'packs' | 'workspaceTools'>;
 
@@ -36,22 +39,22 @@ export async function openServers(
 
 /** The same with servers that were read already. */
 export async function connectServers(
-  servers: Readonly<Record<string, unknown>>,
+  servers: McpConfiguration['servers'],
   workspace: string,
   { environment, warn, onTools, ...options }: OpenServersOptions,
 ): Promise<McpServers | undefined> {
   if (Object.keys(servers).length === 0) return undefined;
-  const { connectMcpServers, fileTrustStore, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
+  const { connectMcpServers, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
+  const { entries, safeguards } = await prepareServers(servers, environment, workspace);
   const { mcpLoginsFile } = dataFolder(environment);
   const known = await serversWithLogin(mcpLoginsFile);
   const logins = oauthFile({ path: mcpLoginsFile, redirectUrl: NO_REDIRECT, onRedirect: () => {} });
   const report = serverReporter(warn);
   return connectMcpServers(
-    { mcpServers: withDepth(servers, environment) },
+    { mcpServers: entries },
     {
       ...options,
-      environment,
-      trustStore: fileTrustStore(userFolder(environment).mcpTrustFile),
+      ...safeguards,
       // Only the login itself registers this program at a server.
       authProvider: (server) => (known.includes(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,
@@ -62,6 +65,39 @@ export async function connectServers(
       },
     },
   );
+}
+
+export interface PreparedServers {
+  readonly entries: Readonly<Record<string, unknown>>;
+  readonly safeguards: Pick<McpOptions, 'environment' | 'refuse' | 'trustStore'>;
+}
+
+/** The entries of servers as they are started, and the options that hold for them in every command. */
+export async function prepareServers(
+  servers: McpConfiguration['servers'],
+  environment: Environment,
+  workspace: string,
+): Promise<PreparedServers> {
+  const { fileTrustStore } = await import('@toolscript/mcp');
+  const { mcpFile, mcpTrustFile } = userFolder(environment);
+  const trusted = fileTrustStore(mcpTrustFile);
+  // Files of others may use the same names for other servers.
+  const keyOf = (name: string) => {
+    const path = servers[name]?.path ?? mcpFile;
+    return path === mcpFile ? name : `${name} of ${path}`;
+  };
+  await emptyFolder(environment);
+  return {
+    entries: startedEntries(servers, environment, workspace),
+    safeguards: {
+      environment,
+      refuse: (server) => (servers[server.name]?.owner === 'workspace' ? refusalInside(workspace, server) : undefined),
+      trustStore: {
+        read: (name) => trusted.read(keyOf(name)),
+        update: (name, change) => trusted.update(keyOf(name), change),
+      },
+    },
+  };
 }
 
 /** Only `toolscript mcp login` waits for the browser. */
@@ -78,9 +114,15 @@ function serverReporter(warn: (message: string) => void): (event: McpEvent) => v
     if (event.type === 'state' && event.problem !== undefined && ['waiting', 'failed'].includes(event.state))
       report(event.problem);
     if (event.type !== 'untrusted') return;
-    const names = event.tools.map(({ name, change }) => `${name} (${change === 'added' ? 'new' : 'changed'})`);
+    const { server, tools } = event;
+    const toTrust = `To look at them and trust them: ${ownCommand()} mcp trust ${shellWord(server)}`;
+    if (tools.some(({ change }) => change === 'other-server'))
+      return report(
+        `The MCP server "${server}" is another program or address than the one that you trusted, so scripts do not get its tools. ${toTrust}`,
+      );
+    const names = tools.map(({ name, change }) => `${name} (${CHANGES[change]})`);
     report(
-      `The MCP server "${event.server}" offers tools that you have not trusted, so scripts do not get them: ${names.join(', ')}. To look at them and trust them: ${ownCommand()} mcp trust ${shellWord(event.server)}`,
+      `The MCP server "${server}" offers tools that you have not trusted, so scripts do not get them: ${names.join(', ')}. ${toTrust}`,
     );
   };
 }

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { RulesFlags } from '../commands/rules.js';
 import type { ToolsFlags } from '../commands/tools.js';
+import type { TrustFolderFlags } from '../commands/trust.js';
 import { addExposureOptions, type Settle } from './options.js';
 import { example } from './toolscript-command.js';
 
@@ -36,9 +37,10 @@ export function addTrust(program: Command, settle: Settle): void {
     .command('trust')
     .argument('[folder]', 'the workspace (default: this folder)')
     .description("Let a workspace's toolscript.config.json, agents and MCP servers count")
+    .option('--yes', 'trust its MCP servers without a question')
     .option('--remove', 'no longer trust it')
     .addHelpText('after', example('toolscript trust my-project', 'toolscript trust my-project --remove'))
-    .action(async (folder: string | undefined, flags: { remove?: boolean }) => {
+    .action(async (folder: string | undefined, flags: TrustFolderFlags) => {
       const { trustFolder } = await import('../commands/trust.js');
       settle(await trustFolder(folder, flags));
     });

@@ -1,9 +1,8 @@
-import { mkdir } from 'node:fs/promises';
 import type { Harness } from '@toolscript/core';
 import type { McpServers } from '@toolscript/mcp';
 import type { McpEndpoint } from '@toolscript/server';
-import { noWorkspaceFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
+import { emptyFolder } from '../configuration/workspace-folder.js';
 import { GatewayRefresh } from '../mcp/gateway-refresh.js';
 import { makeGateway, SERVERS_WAIT_MS, type GatewayParts } from '../mcp/open-gateway.js';
 import { openServers } from '../mcp/open-servers.js';
@@ -29,9 +28,7 @@ export class ServedServers {
 
   /** Starts all servers, whatever agents expose. Throws a UsageError for a file that cannot be read. */
   static async open(own: Settings, hasWorkspace: boolean, warn: (message: string) => void): Promise<ServedServers> {
-    const none = noWorkspaceFolder(process.env);
-    if (!hasWorkspace) await mkdir(none, { recursive: true, mode: 0o700 });
-    const settings = { ...own, expose: {}, cwd: hasWorkspace ? own.cwd : none };
+    const settings = { ...own, expose: {}, cwd: hasWorkspace ? own.cwd : await emptyFolder(process.env) };
     const refresh = new GatewayRefresh();
     const { request: onTools } = refresh;
     const servers = await openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });

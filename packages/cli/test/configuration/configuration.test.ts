@@ -60,7 +60,9 @@ describe('configuration', () => {
     expect(before.stderr).toBe(
       `toolscript: ${join(there.cwd, 'toolscript.config.json')} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
     );
-    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('is used from now on');
+    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain(
+      'is trusted. Its toolscript.config.json counts from now on.',
+    );
     expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('already trusted');
     const after = await effective(there);
     expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
@@ -78,7 +80,9 @@ describe('configuration', () => {
     for (const { stdout } of await again()) expect(stdout).toContain('already trusted');
     const some = folders.slice(0, 4);
     await Promise.all(some.map((folder) => toolscript(['trust', folder, '--remove'], { env })));
-    const counts = (await again()).map(({ stdout }) => stdout.includes('is used from now on'));
+    const counts = (await again()).map(({ stdout }) =>
+      stdout.includes('is trusted. It has no toolscript.config.json yet'),
+    );
     expect(counts).toEqual(folders.map((_folder, index) => index < 4));
   });
 

@@ -26,6 +26,10 @@ describe('toolscript mcp add', () => {
     const listed = await place.run(['mcp', 'list']);
     expect(listed.stdout.split('\n').map((line) => line.split(':')[0])).toEqual(['memory', 'docs', '']);
     expect(listed.stdout).not.toContain('Bearer');
+    expect(JSON.parse((await place.run(['mcp', 'list', '--json'])).stdout)).toEqual([
+      { name: 'memory', command: [command, ...args], file: place.userFile },
+      { name: 'docs', url: 'http://127.0.0.1:9/mcp', file: place.userFile },
+    ]);
 
     const tested = await place.run(['mcp', 'test']);
     expect(tested.status).toBe(1);
@@ -58,7 +62,9 @@ describe('toolscript mcp add', () => {
     const added = await place.run(['mcp', 'add', 'mail', '--scope', 'workspace', '--', command, ...args]);
     expect(added.stdout).toContain('To use it, trust the folder: toolscript trust');
     expect((await place.run(['mcp', 'list'])).stderr).toContain('does not count');
-    await place.run(['trust']);
+    const untested = await place.run(['mcp', 'test']);
+    expect(untested).toMatchObject({ status: 1, stdout: 'There are no MCP servers to test.\n' });
+    await place.run(['trust', '--yes']);
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
   });
 

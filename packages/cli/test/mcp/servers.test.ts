@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { script, text } from '../chat/scene.js';
 import { scriptIdIn } from '../support/place.js';
@@ -195,6 +195,35 @@ describe("the user's MCP servers", () => {
   });
 });
 
+describe('another program under the name of a trusted server', () => {
+  it('needs trust, also after remove and add', async () => {
+    const place = new McpPlace();
+    place.useServers({ mail: place.mail() });
+    expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
+    await place.run(['mcp', 'remove', 'mail']);
+    const { command, args } = place.mail() as { command: string; args: string[] };
+    await place.run(['mcp', 'add', 'mail', '--', command, ...args, 'more']);
+    const held = await place.run(['eval', '-e', 'return tools.mcp.mail.read()']);
+    expect(held.status).toBe(1);
+    expect(held.stderr).toContain(
+      'The MCP server "mail" is another program or address than the one that you trusted, so scripts do not get its tools.',
+    );
+    expect((await place.run(['mcp', 'trust', 'mail', '--yes'])).stdout).toContain('Trusted: send, read');
+    expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
+  });
+
+  it('in another file is another server', async () => {
+    const place = new McpPlace();
+    const { command, args } = place.mail() as { command: string; args: string[] };
+    place.useServers({ mail: { command, args } });
+    expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
+    rmSync(place.userFile);
+    place.useWorkspaceServers({ mail: { command, args: [...args, 'more'] } });
+    await place.run(['trust', '--yes']);
+    expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
+  });
+});
+
 describe("a workspace's MCP servers", () => {
   it('start only after the user has trusted the text of their file', async () => {
     const place = new McpPlace();
@@ -204,21 +233,83 @@ describe("a workspace's MCP servers", () => {
       `${place.workspaceFile} does not count, because you have not trusted it. Read it; to trust it: toolscript trust ${place.workspace}`,
     );
     expect(place.mailWasStarted).toBe(false);
-    const { stdout } = await place.run(['trust']);
-    expect(stdout).toContain(
-      `its MCP servers are started from now on, until the file changes:\n  mail: ${process.execPath}`,
+    const asked = await place.run(['trust']);
+    expect(asked).toMatchObject({ status: 2, stdout: expect.stringContaining(`\n  mail: ${process.execPath}`) });
+    expect(asked.stderr).toContain('There is no terminal to ask at. Read the servers above, then add --yes.');
+    expect((await place.run(['eval', '-e', 'return 1'])).stderr).toContain('you have not trusted it');
+    expect((await place.run(['trust', '--yes'])).stdout).toContain(
+      `${place.workspace} is trusted. It has no toolscript.config.json yet; one that it gets later counts.`,
     );
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
     expect((await place.run(['trust'])).stdout).toContain('already trusted');
 
     rmSync(join(place.mailFolder, 'pid'));
-    place.useWorkspaceServers({ mail: place.mail({ env: { MORE: '1' }, tools: { '*': 'allow' } }) });
+    place.useWorkspaceServers({ mail: place.mail({ env: { MORE: '1' } }) });
     const changed = await place.run(['eval', '-e', 'return 1']);
     expect(changed.stderr).toContain('does not count, because it has changed since you trusted it.');
     expect(place.mailWasStarted).toBe(false);
-    const again = await place.run(['trust']);
-    expect(again.stdout).toContain('\n    with {"env":{"MORE":"1"},"tools":{"*":"allow"}}\n');
+    expect((await place.run(['trust', '--yes'])).stdout).toContain('\n    with {"env":{"MORE":"1"}}\n');
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
+  });
+
+  it('narrow what scripts may call, and never widen it', async () => {
+    const place = new McpPlace();
+    place.useWorkspaceServers({ mail: place.mail({ tools: { '*': 'allow', read: 'block' } }) });
+    await place.run(['trust', '--yes']);
+    expect((await place.run(['eval', '-e', SEND])).status).toBe(3);
+    expect(await place.evaluate('return Object.keys(tools.mcp.mail)')).toEqual(['send']);
+  });
+
+  it.each<[string, (place: McpPlace) => object]>([
+    ['a program', () => ({ command: './server.cjs' })],
+    ['an argument', () => ({ command: process.execPath, args: ['server/../server.cjs'] })],
+    ['an option', () => ({ command: process.execPath, args: ['--require=./server.cjs'] })],
+    ['an absolute path', ({ workspace }) => ({ command: process.execPath, args: [join(workspace, 'server.cjs')] })],
+    ['a variable', () => ({ command: process.execPath, args: ['${PWD}/server.cjs'] })],
+    [
+      'an expression',
+      ({ workspace }) => ({ command: process.execPath, args: ['-e', `require('${workspace}/server')`] }),
+    ],
+    ['the environment', () => ({ command: process.execPath, env: { NODE_OPTIONS: '--require ${PWD}/server.cjs' } })],
+    ['their folder', () => ({ command: process.execPath, args: ['-e', 'require("./server")'], cwd: '.' })],
+  ])('that run something in the workspace, named by %s, are not started', async (_by, entry) => {
+    const place = new McpPlace();
+    const ran = join(place.base, 'ran');
+    mkdirSync(join(place.workspace, 'server'));
+    writeFileSync(
+      join(place.workspace, 'server.cjs'),
+      `#!${process.execPath}\nrequire('node:fs').writeFileSync(${JSON.stringify(ran)}, '')`,
+      { mode: 0o755 },
+    );
+    place.useWorkspaceServers({ theirs: entry(place) });
+    await place.run(['trust', '--yes']);
+    const { status, stderr } = await place.run(['eval', '-e', 'return 1'], {
+      env: { ...place.env, PWD: place.workspace },
+    });
+    expect(status, stderr).toBe(0);
+    expect(stderr).toMatch(/"theirs" is not started: it uses .* in the workspace, where scripts can change files/u);
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  it('start outside of the workspace, with no PATH into it', async () => {
+    const place = new McpPlace();
+    const ran = join(place.base, 'ran');
+    const folder = join(place.workspace, 'bin');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'their-server'), `#!/bin/sh\necho > ${JSON.stringify(ran)}\n`, { mode: 0o755 });
+    const env = { ...place.env, PATH: [folder, 'bin', process.env['PATH']].join(delimiter) };
+    const servers = { theirs: { command: 'their-server' } };
+    place.useWorkspaceServers(servers);
+    await place.run(['trust', '--yes']);
+    expect((await place.run(['eval', '-e', 'return 1'], { env })).stderr).toContain(
+      'there is no program "their-server"',
+    );
+    rmSync(place.workspaceFile);
+    place.useServers(servers);
+    expect((await place.run(['eval', '-e', 'return 1'], { env })).stderr).toContain(
+      'there is no program "their-server"',
+    );
+    expect(existsSync(ran)).toBe(false);
   });
 
   it('of the user do not run what a workspace has in place of their programs', async () => {
@@ -239,7 +330,7 @@ describe("a workspace's MCP servers", () => {
   it('take no name of a server of the user', async () => {
     const place = new McpPlace();
     place.useServers({ mail: place.mail() }).useWorkspaceServers({ mail: { command: 'no-such-program' } });
-    await place.run(['trust']);
+    await place.run(['trust', '--yes']);
     const { status, stderr, stdout } = await place.run(['eval', '-e', 'return tools.mcp.mail.read()', '--json']);
     expect(status, stdout).toBe(0);
     expect(stderr).toContain(

@@ -1,5 +1,6 @@
 import { ToolscriptUsageError } from '@toolscript/core';
 import { z } from 'zod';
+import { oneLine } from '../connection/readable.js';
 import { expandVariables, ConfigurationError } from './variables.js';
 
 /** The rule for a tool: it runs without a question, it asks before every call, or scripts do not see it. */
@@ -12,6 +13,8 @@ export interface StdioTransport {
   /** Added to PATH, HOME and the other variables that every server gets; nothing else is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
+  /** The program for messages: `command` as the configuration has it, because variables may hold secrets. */
+  readonly shown: string;
 }
 
 export interface HttpTransport {
@@ -19,13 +22,19 @@ export interface HttpTransport {
   readonly type: 'http' | 'sse';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** The address for messages: `url` as the configuration has it, without user, query and fragment. */
+  readonly shown: string;
 }
 
-/** One server of the configuration, with its variables expanded. */
-export interface ServerConfig {
+/** A server that is about to be started or connected to, with its variables expanded. */
+export interface ServerToStart {
   /** The name in the configuration. */
   readonly name: string;
   readonly transport: StdioTransport | HttpTransport;
+}
+
+/** One server of the configuration, with its variables expanded. */
+export interface ServerConfig extends ServerToStart {
   /** By the server's own name of the tool; `*` for all others. */
   readonly tools: Readonly<Record<string, ToolAction>>;
   /** Whether `readOnlyHint` and the other hints decide about effect and approval. */
@@ -49,6 +58,8 @@ export interface ReadConfig {
 const milliseconds = z.number().int().min(1).max(86_400_000);
 const texts = z.record(z.string(), z.string());
 
+const MAX_SHOWN = 200;
+
 /** Configurations are shared with other clients, so unknown members are ignored. */
 const EntrySchema = z.object({
   type: z.enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse']).optional(),
@@ -67,7 +78,33 @@ const EntrySchema = z.object({
 });
 
 type Entry = z.infer<typeof EntrySchema>;
+
+const TIME = 'a whole number of milliseconds from 1 to 86400000';
+
+/** What each member must be, for messages. */
+const SHAPES: Readonly<Record<keyof Entry, string>> = {
+  type: '"stdio", "http" or "sse"',
+  command: 'the name of a program',
+  args: 'a list of texts',
+  env: 'an object of texts',
+  cwd: 'the path of a folder',
+  url: 'an address',
+  headers: 'an object of texts',
+  disabled: 'true or false',
+  enabled: 'true or false',
+  tools: 'an object with "allow", "ask" or "block" for names of tools, or for "*"',
+  trustAnnotations: 'true or false',
+  connectTimeoutMs: TIME,
+  callTimeoutMs: TIME,
+};
 type Expand = (text: string) => string;
+
+export interface ReadConfigOptions {
+  /** For `${NAME}`. Default: the environment of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** The reason why a server must not be started, as the end of a sentence. */
+  readonly refuse?: ((server: ServerToStart) => string | undefined) | undefined;
+}
 
 /**
  * Reads the usual `{ "mcpServers": { NAME: { command, args, env } | { url, headers } } }`, and the `servers` of
@@ -76,7 +113,7 @@ type Expand = (text: string) => string;
  */
 export function readMcpConfig(
   config: unknown,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  { environment = process.env, refuse }: ReadConfigOptions = {},
 ): ReadConfig {
   const servers: ServerConfig[] = [];
   const failed: FailedConfig[] = [];
@@ -84,7 +121,10 @@ export function readMcpConfig(
     try {
       const entry = readEntry(given);
       if (entry.disabled === true || entry.enabled === false) continue;
-      servers.push(serverConfig(name, entry, (text) => expandVariables(text, environment)));
+      const server = serverConfig(name, entry, (text) => expandVariables(text, environment));
+      const reason = refuse?.(server);
+      if (reason !== undefined) throw new ConfigurationError(reason);
+      servers.push(server);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       failed.push({ name, problem: `The MCP server "${name}" is not started: ${error.message}.` });
@@ -109,9 +149,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function readEntry(given: unknown): Entry {
   const result = EntrySchema.safeParse(given);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = issue?.path.map(String).join('.') ?? '';
-  throw new ConfigurationError(`${path === '' ? 'its entry' : `"${path}"`} is wrong: ${issue?.message ?? 'unknown'}`);
+  const path = (result.error.issues[0]?.path ?? []).map(String);
+  const member = path[0] as keyof Entry | undefined;
+  if (member === undefined) throw new ConfigurationError('its entry must be an object with "command" or "url"');
+  const part = path.length === 1 ? '' : `"${oneLine(path.join('.'), MAX_SHOWN)}" is wrong: `;
+  throw new ConfigurationError(`${part}"${member}" must be ${SHAPES[member]}`);
 }
 
 function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig {
@@ -136,12 +178,14 @@ function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTranspo
       args: (entry.args ?? []).map(expand),
       env: expandAll(entry.env, expand),
       cwd: entry.cwd === undefined ? undefined : expand(entry.cwd),
+      shown: oneLine(command, MAX_SHOWN),
     };
   if (url !== undefined && type !== 'stdio')
     return {
       type: type === 'sse' ? 'sse' : 'http',
       url: readUrl(expand(url)),
       headers: expandAll(entry.headers, expand),
+      shown: oneLine(url.replace(/[?#].*$/su, '').replace(/\/\/[^/]*@/u, '//'), MAX_SHOWN),
     };
   throw new ConfigurationError('it needs "command" (a program to start) or "url" (a server to connect to)');
 }

@@ -107,8 +107,7 @@ function tailOf(transport: StdioClientTransport): () => string {
   return () => tail;
 }
 
-function stdioProblem(server: string, { command }: StdioTransport, error: unknown, stderr: string): ConnectError {
-  const shown = oneLine(command, 200);
+function stdioProblem(server: string, { shown }: StdioTransport, error: unknown, stderr: string): ConnectError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT')
     return new ConnectError(
@@ -160,21 +159,20 @@ function hasOlderTransport(error: unknown): boolean {
 
 function httpProblem(
   server: string,
-  { url }: HttpTransport,
+  { shown }: HttpTransport,
   error: unknown,
   howToLogIn: string | undefined,
 ): ConnectError {
   const status = error instanceof SdkHttpError ? error.status : undefined;
-  const place = `${url.origin}${url.pathname}`;
   if (status === 401 || status === 403 || error instanceof UnauthorizedError)
     return new ConnectError(
-      `The MCP server "${server}" at ${place} refuses access${status === undefined ? '' : ` (HTTP ${status})`}. Log in to it${howToLogIn === undefined ? '' : ` (${howToLogIn})`}, or set its "headers".`,
+      `The MCP server "${server}" at ${shown} refuses access${status === undefined ? '' : ` (HTTP ${status})`}. Log in to it${howToLogIn === undefined ? '' : ` (${howToLogIn})`}, or set its "headers".`,
       { needsUser: true },
     );
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   const why = oneLine(`${messageOf(error)}${cause}`, 300).replace(/[.]$/u, '');
   return new ConnectError(
-    `The MCP server "${server}" at ${place} could not be reached: ${why}. Check "url", and that the server runs.`,
+    `The MCP server "${server}" at ${shown} could not be reached: ${why}. Check "url", and that the server runs.`,
   );
 }
 

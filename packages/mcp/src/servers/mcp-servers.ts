@@ -52,7 +52,7 @@ const MAX_IMAGE_CACHE_BYTES = 32 * 1024 * 1024;
  * `ToolscriptUsageError` if the configuration as a whole cannot be read.
  */
 export async function connectMcpServers(config: unknown, options: McpOptions = {}): Promise<McpServers> {
-  const { servers, failed } = readMcpConfig(config, options.environment);
+  const { servers, failed } = readMcpConfig(config, options);
   const connected = new ConnectedServers(servers, failed, options);
   await connected.start();
   return connected;

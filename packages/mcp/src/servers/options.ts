@@ -1,4 +1,5 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { ServerToStart } from '../configuration/server-config.js';
 import type { InboundHandlers } from '../connection/inbound.js';
 import type { ReconnectOptions } from '../connection/backoff.js';
 import type { ConnectionState } from '../connection/connection.js';
@@ -10,6 +11,8 @@ import type { TrustStore } from '../trust/trust-store.js';
 export interface McpOptions extends InboundHandlers {
   /** For `${NAME}` in the configuration. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Refuses a server before it is started: the reason, as the end of a sentence. The other servers work. */
+  readonly refuse?: (server: ServerToStart) => string | undefined;
   /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
   readonly trustStore?: TrustStore;
   /**

@@ -1,14 +1,17 @@
 import type { ServerConfig } from '../configuration/server-config.js';
 import type { ToolDefinition } from '../tools/definition.js';
 import { serverFingerprint, toolFingerprint } from './fingerprint.js';
-import type { TrustEntry, TrustStore } from './trust-store.js';
+import type { TrustStore } from './trust-store.js';
 
 /** A tool that scripts do not receive until the user trusts it. */
 export interface UntrustedTool {
   /** The server's own name of it. */
   readonly name: string;
-  /** `changed`: its description or schema differs from the trusted one. */
-  readonly change: 'added' | 'changed';
+  /**
+   * `changed`: its description or schema differs from the trusted one. `other-server`: the name stands for another
+   * program or address than the one that the user trusted.
+   */
+  readonly change: 'added' | 'changed' | 'other-server';
   readonly description: string;
   /** The rest of its definition, which the user trusts as well. */
   readonly definition: Pick<ToolDefinition, 'title' | 'inputSchema' | 'outputSchema' | 'annotations'>;
@@ -19,8 +22,8 @@ export interface UntrustedTool {
 /** A question to the user. */
 export interface TrustRequest {
   readonly server: string;
-  /** `first`: no tool of this server was trusted before. */
-  readonly reason: 'first' | 'changed';
+  /** `first`: no server of this name was trusted before. */
+  readonly reason: 'first' | 'changed' | 'other-server';
   readonly tools: readonly UntrustedTool[];
 }
 
@@ -34,8 +37,14 @@ export interface TrustOptions {
 interface Reviewed {
   readonly trusted: readonly ToolDefinition[];
   readonly untrusted: readonly UntrustedTool[];
-  /** No tool of this server was trusted before. */
-  readonly isFirst: boolean;
+  readonly reason: TrustRequest['reason'];
+}
+
+/** The trust in the program or address that a name stands for. */
+interface Known {
+  readonly reason: TrustRequest['reason'];
+  /** The trusted fingerprints, by the server's own names. */
+  readonly tools: Readonly<Record<string, string>>;
 }
 
 /**
@@ -54,21 +63,21 @@ export class TrustReview {
   /** On first use, everything is trusted if the host allows that. */
   async review(offered: readonly ToolDefinition[]): Promise<Reviewed> {
     const known = await this.#known();
+    const { reason } = known;
     // A server without offers does not count as seen.
-    if (offered.length === 0) return { trusted: [], untrusted: [], isFirst: known === undefined };
-    if (known === undefined && this.#options.firstUse === 'trust') {
+    if (offered.length === 0) return { trusted: [], untrusted: [], reason };
+    if (reason === 'first' && this.#options.firstUse === 'trust') {
       await this.#trust(offered);
-      return { trusted: offered, untrusted: [], isFirst: true };
+      return { trusted: offered, untrusted: [], reason };
     }
     const untrusted = offered.flatMap((tool) => changeOf(tool, known) ?? []);
     // defence: mcp-changes-ask-again, without it: const names = new Set<string>();
     const names = new Set(untrusted.map(({ name }) => name));
-    return { trusted: offered.filter(({ name }) => !names.has(name)), untrusted, isFirst: known === undefined };
+    return { trusted: offered.filter(({ name }) => !names.has(name)), untrusted, reason };
   }
 
   /** Asks the user about tools that are held back. */
-  async ask({ untrusted, isFirst }: Reviewed): Promise<boolean> {
-    const reason = isFirst ? 'first' : 'changed';
+  async ask({ untrusted, reason }: Reviewed): Promise<boolean> {
     try {
       const answer = await this.#options.onTrust?.({ server: this.#config.name, reason, tools: untrusted });
       return answer === true;
@@ -86,32 +95,30 @@ export class TrustReview {
 
   /** In addition to the tools that were trusted before. */
   async #trust(definitions: readonly ToolDefinition[]): Promise<void> {
-    await this.#options.store.update(this.#config.name, (entry) => {
-      const tools = new Map(Object.entries(this.#toolsOf(entry) ?? {}));
+    const server = serverFingerprint(this.#config);
+    await this.#options.store.update(this.#config.name, (entries) => {
+      const tools = new Map(Object.entries(entries.find((entry) => entry.server === server)?.tools ?? {}));
       for (const tool of definitions) tools.set(tool.name, toolFingerprint(tool));
-      return { server: serverFingerprint(this.#config), tools: Object.fromEntries(tools) };
+      return [...entries.filter((entry) => entry.server !== server), { server, tools: Object.fromEntries(tools) }];
     });
   }
 
-  /** The trusted fingerprints, by the server's own names; undefined if the server is unknown. */
-  async #known(): Promise<Readonly<Record<string, string>> | undefined> {
-    return this.#toolsOf(await this.#options.store.read(this.#config.name));
-  }
-
-  #toolsOf(entry: TrustEntry | undefined): Readonly<Record<string, string>> | undefined {
-    // defence: mcp-trust-names-the-server, without it: return entry?.tools;
-    return entry === undefined || entry.server !== serverFingerprint(this.#config) ? undefined : entry.tools;
+  async #known(): Promise<Known> {
+    const entries = await this.#options.store.read(this.#config.name);
+    // defence: mcp-trust-names-the-server, without it: const own = entries[0];
+    const own = entries.find(({ server }) => server === serverFingerprint(this.#config));
+    if (own !== undefined) return { reason: 'changed', tools: own.tools };
+    // defence: mcp-other-server-asks, without it: return { reason: 'first', tools: {} };
+    return { reason: entries.length === 0 ? 'first' : 'other-server', tools: {} };
   }
 }
 
-function changeOf(
-  tool: ToolDefinition,
-  known: Readonly<Record<string, string>> | undefined,
-): UntrustedTool | undefined {
+function changeOf(tool: ToolDefinition, { reason, tools }: Known): UntrustedTool | undefined {
   const { name, description = '', title, inputSchema, outputSchema, annotations } = tool;
-  const before = known !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
+  const before = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const fingerprint = toolFingerprint(tool);
   if (before === fingerprint) return undefined;
+  const change = reason === 'other-server' ? reason : before === undefined ? 'added' : 'changed';
   const definition = { title, inputSchema, outputSchema, annotations };
-  return { name, change: before === undefined ? 'added' : 'changed', description, definition, fingerprint };
+  return { name, change, description, definition, fingerprint };
 }

@@ -3,7 +3,7 @@ import { PrivateJsonFile } from '../storage/private-json.js';
 
 /** The user's trust in one server. */
 export interface TrustEntry {
-  /** The identity of the server: another program or address under the same name is another server. */
+  /** The fingerprint of its program or address. A name has one entry for each that it has stood for. */
   readonly server: string;
   /** The fingerprint of each tool, by the server's own name of it. */
   readonly tools: Readonly<Record<string, string>>;
@@ -11,18 +11,19 @@ export interface TrustEntry {
 
 /** Stores which tools of which servers the user trusts. */
 export interface TrustStore {
-  /** Undefined: no server of this name is known. */
-  read(server: string): Promise<TrustEntry | undefined>;
-  /** Replaces what is known of a server. Changes of several processes follow one another, and none is lost. */
-  update(server: string, change: (entry: TrustEntry | undefined) => TrustEntry): Promise<void>;
+  /** The entries of a name. Empty: no server of this name is known. */
+  read(name: string): Promise<readonly TrustEntry[]>;
+  /** Replaces the entries of a name. Changes of several processes follow one another, and none is lost. */
+  update(name: string, change: (entries: readonly TrustEntry[]) => readonly TrustEntry[]): Promise<void>;
 }
 
 /** Keeps trust for the life of the process. */
 export function memoryTrustStore(): TrustStore {
-  const entries = new Map<string, TrustEntry>();
+  const known = new Map<string, readonly TrustEntry[]>();
+  const read = (name: string) => known.get(name) ?? [];
   return {
-    read: async (server) => entries.get(server),
-    update: async (server, change) => void entries.set(server, change(entries.get(server))),
+    read: async (name) => read(name),
+    update: async (name, change) => void known.set(name, change(read(name))),
   };
 }
 
@@ -50,21 +51,26 @@ export function fileTrustStore(path: string): TrustStore {
     empty: { version: 1, servers: [] },
     advice: 'Delete it to trust the MCP servers again.',
   });
-  const entryIn = ({ servers }: TrustFile, server: string): TrustEntry | undefined => {
-    const entry = servers.find(({ name }) => name === server);
-    return entry && { server: entry.server, tools: hashesByName(entry.tools) };
-  };
   return {
-    read: async (server) => entryIn(await file.read(), server),
-    update: (server, change) =>
+    read: async (name) => entriesIn(await file.read(), name),
+    update: (name, change) =>
       file.update((content) => {
         const { version, servers } = content;
-        const entry = change(entryIn(content, server));
-        const others = servers.filter(({ name }) => name !== server);
-        const tools = Object.entries(entry.tools).map(([name, sha256]) => ({ name, sha256 }));
-        return { version, servers: [...others, { name: server, server: entry.server, tools }] };
+        const others = servers.filter((entry) => entry.name !== name);
+        const changed = change(entriesIn(content, name));
+        return { version, servers: [...others, ...changed.map((entry) => storedEntry(name, entry))] };
       }),
   };
+}
+
+function entriesIn({ servers }: TrustFile, name: string): TrustEntry[] {
+  return servers
+    .filter((entry) => entry.name === name)
+    .map(({ server, tools }) => ({ server, tools: hashesByName(tools) }));
+}
+
+function storedEntry(name: string, { server, tools }: TrustEntry): TrustFile['servers'][number] {
+  return { name, server, tools: Object.entries(tools).map(([tool, sha256]) => ({ name: tool, sha256 })) };
 }
 
 function hashesByName(tools: TrustFile['servers'][number]['tools']): Record<string, string> {

@@ -1,0 +1,34 @@
+import { userFolder } from '../configuration/locations.js';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { currentFolder, emptyFolder, workspaceFolder } from '../configuration/workspace-folder.js';
+import type { Screen } from '../terminal/screen.js';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
+import type { McpPlace } from './mcp-files.js';
+
+/**
+ * The current folder without links; an empty one where it cannot be a workspace, because MCP clients start servers in
+ * any folder. `isNeeded`: throws a UsageError instead.
+ */
+export async function currentWorkspace(
+  environment: Environment,
+  { isNeeded = false, warn }: { isNeeded?: boolean; warn: (message: string) => void },
+): Promise<string> {
+  const current = await workspaceFolder(undefined);
+  try {
+    demandOwnFoldersOutside(current, environment);
+    return current;
+  } catch (error) {
+    if (!isUsageError(error) || isNeeded) throw error;
+    warn(`${visibleLine(currentFolder())} is no workspace, because your own files are in it.`);
+    return emptyFolder(environment);
+  }
+}
+
+/** Where a command finds its servers; `cwd` and `config` are its options. Throws UsageErrors. */
+export async function mcpPlace({ cwd, config }: { cwd?: string; config?: string }, screen: Screen): Promise<McpPlace> {
+  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const workspace = cwd === undefined ? await currentWorkspace(process.env, { warn }) : await workspaceFolder(cwd);
+  return { user: userFolder(process.env), workspace, file: config, warn };
+}

@@ -1,0 +1,71 @@
+import { delimiter, dirname, isAbsolute } from 'node:path';
+import { noWorkspaceFolder } from '../configuration/locations.js';
+import { leadsInto } from '../configuration/real-path.js';
+import type { Environment } from '../terminal/style.js';
+import { UsageError } from '../usage-error.js';
+import type { McpConfiguration, McpEntry } from './mcp-files.js';
+import { narrowedEntry } from './workspace-servers.js';
+
+/** How many gateways have started each other as servers. */
+const DEPTH = 'TOOLSCRIPT_MCP_DEPTH';
+
+/** A gateway may be a server of another one. */
+const MAX_DEPTH = 1;
+
+/**
+ * The entries as they are started: programs in a folder where no script can write, with a PATH without folders of the
+ * workspace.
+ */
+export function startedEntries(
+  servers: McpConfiguration['servers'],
+  environment: Environment,
+  workspace: string,
+): Record<string, unknown> {
+  const variables = {
+    path: pathOutside(environment, workspace),
+    depth: { [DEPTH]: String(depthIn(environment) + 1) },
+  };
+  const started = ({ entry, path, owner }: McpEntry): unknown => {
+    const narrowed = owner === 'workspace' ? narrowedEntry(entry) : entry;
+    if (!isProgram(narrowed)) return narrowed;
+    // defence: servers-start-outside-workspaces, without it: const cwd = workspace;
+    const cwd = owner === 'workspace' ? noWorkspaceFolder(environment) : dirname(path);
+    return withVariables({ ...narrowed, cwd: narrowed.cwd ?? cwd }, variables);
+  };
+  return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, started(one)]));
+}
+
+/** Throws a UsageError where gateways start each other: a configuration that names its own gateway would never end. */
+export function demandShallow(environment: Environment): void {
+  // defence: gateway-starts-itself-not-forever
+  if (depthIn(environment) > MAX_DEPTH)
+    throw new UsageError(
+      'This gateway is a server of a gateway that is a server of a gateway. Take toolscript mcp out of the mcp.json that it reads, or name another file with --config.',
+    );
+}
+
+function depthIn(environment: Environment): number {
+  const depth = Number(environment[DEPTH] ?? 0);
+  return Number.isSafeInteger(depth) && depth >= 0 ? depth : MAX_DEPTH + 1;
+}
+
+/** Empty if nothing is to be left out. Relative folders depend on the current folder. */
+function pathOutside(environment: Environment, workspace: string): Record<string, string> {
+  const folders = (environment['PATH'] ?? '').split(delimiter);
+  // defence: servers-start-no-program-of-a-workspace, without it: const outside = folders;
+  const outside = folders.filter((folder) => isAbsolute(folder) && !leadsInto(workspace, folder));
+  return outside.length === folders.length ? {} : { PATH: outside.join(delimiter) };
+}
+
+function isProgram(entry: unknown): entry is { command: string; env?: unknown; cwd?: unknown } {
+  return typeof (entry as { command?: unknown } | null)?.command === 'string';
+}
+
+function withVariables(
+  entry: { env?: unknown; cwd: unknown },
+  { path, depth }: Record<'path' | 'depth', Readonly<Record<string, string>>>,
+): object {
+  const { env = {} } = entry;
+  // A wrong entry is reported by its reader.
+  return typeof env === 'object' && env !== null ? { ...entry, env: { ...path, ...env, ...depth } } : entry;
+}

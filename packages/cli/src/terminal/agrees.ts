@@ -1,0 +1,13 @@
+import { createInterface } from 'node:readline/promises';
+import { UsageError } from '../usage-error.js';
+
+/** Asks the user at the terminal; only `y` and `yes` agree. `advice`: what to do without a terminal, for the UsageError. */
+export async function agrees(question: string, advice: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new UsageError(`There is no terminal to ask at. ${advice}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/iu.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
