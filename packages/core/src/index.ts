@@ -35,6 +35,7 @@ export {
   type MemoryStoresOptions,
   type ProcessIdentity,
 } from './stores/index.js';
+export { identifierName } from './text/identifier-name.js';
 export {
   defineTool,
   type ApprovalQuestion,

@@ -48,6 +48,7 @@ describe('a configuration', () => {
       { command: 'x', args: ['${input:token}'] },
       'is not started: "${input:token}" is not a reference to a variable; write ${NAME} or ${NAME:-default}.',
     ],
+    [{ comand: 'x' }, 'or "url" (a server to connect to); "comand" is unknown.'],
     [{}, 'is not started: it needs "command" (a program to start) or "url" (a server to connect to).'],
     [{ command: 'x', url: 'http://x' }, 'is not started: it has both "command" and "url"; remove one of them.'],
     [{ type: 'stdio', url: 'http://x' }, 'is not started: it needs "command"'],
@@ -65,7 +66,8 @@ describe('a configuration', () => {
       { environment: {} },
     );
     expect(servers.map(({ name }) => name)).toEqual(['other']);
-    expect(failed[0]?.problem).toContain(`The MCP server "server" ${problem}`);
+    expect(failed[0]?.problem).toMatch(/^The MCP server "server" is not started: /u);
+    expect(failed[0]?.problem).toContain(problem);
   });
 
   it('is shown without the values of its variables, which may be secrets', () => {

@@ -105,7 +105,8 @@ describe('a client of the gateway', () => {
       textOf(await client.callTool({ name, arguments: { ...input } }));
     expect(await call('search_tools', { query: 'mail' })).toBe('mail.send: Sends a mail to somebody');
     expect(await call('search_tools', { query: 'zebra' })).toContain('No tool matches');
-    const described = await call('describe_tools', { names: ['mail.send', 'mail.sent'] });
+    const described = await call('describe_tools', { names: ['mail.send', 'mail.sent', 'zebra'] });
+    expect(described).toContain('There is no tool "zebra". search_tools finds tools.');
     expect(described).toContain('send(args: {');
     expect(described).toContain('There is no tool "mail.sent". Did you mean mail.send?');
   });
@@ -142,6 +143,7 @@ describe('a client of the gateway', () => {
     expect(await read('toolscript://declarations/mail')).toContain('send(args: {');
     expect(await read('toolscript://declarations/tools')).toContain('wait(args?');
     expect(await read('toolscript://scripts')).toContain('return 7');
+    await expect(read('toolscript://declarations/nobody')).rejects.toThrow(/not found/iu);
   });
 });
 
@@ -212,9 +214,23 @@ describe('a call that needs a decision', () => {
     expect(await harness.decide(scriptId, { [approvalId]: 'approve' })).toMatchObject({ ok: true });
     expect((await waiting).structuredContent).toMatchObject({ status: 'completed', value: 'Ada' });
     expect(sent).toEqual(['Ada']);
-    expect(textOf(await resume())).toContain('has ended (completed). Its calls: mail.send completed.');
+    expect((await resume()).structuredContent).toMatchObject({ status: 'completed', value: 'Ada' });
+    expect(sent).toEqual(['Ada']);
     expect(textOf(await client.callTool({ name: 'resume_script', arguments: { scriptId: 'scr_x' } }))).toContain(
       'There is no script "scr_x".',
+    );
+  });
+
+  it('that is resumed in another place is reported with where its result is', async () => {
+    const { tools } = mailTools();
+    const { harness, gateway } = gatewayOver(tools, { store: memoryStore() });
+    const client = await connect(gateway);
+    const { scriptId } = (await run(client, SEND)).structuredContent as { scriptId: string };
+    const { suspension, pendingApprovals } = (await harness.inspect(scriptId))!;
+    await harness.resume(suspension!, { [pendingApprovals[0]!.approvalId]: 'approve' });
+    const reported = await client.callTool({ name: 'resume_script', arguments: { scriptId } });
+    expect(textOf(reported)).toBe(
+      'The script was resumed elsewhere, such as in a terminal, and has ended (completed). Its result is there. Its calls: mail.send completed.',
     );
   });
 

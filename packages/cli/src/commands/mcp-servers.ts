@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { identifierName } from '@toolscript/core';
 import type { McpServers, McpServerStatus, UntrustedTool } from '@toolscript/mcp';
 import { userFolder, WORKSPACE_MCP_FILES } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
@@ -6,11 +7,12 @@ import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { mcpPlace } from '../mcp/current-workspace.js';
 import { changeServers } from '../mcp/edit-mcp-file.js';
+import { HELD_BACK } from '../mcp/held-back.js';
 import { readMcpConfiguration, readWorkspaceFile, type McpConfiguration } from '../mcp/mcp-files.js';
 import { noServer } from '../mcp/no-server.js';
 import { connectServers } from '../mcp/open-servers.js';
 import { serverLine, targetOf } from '../mcp/server-line.js';
-import { CHANGES, stateOf } from '../mcp/server-state.js';
+import { stateOf } from '../mcp/server-state.js';
 import { agrees } from '../terminal/agrees.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { shellWord } from '../terminal/shell-word.js';
@@ -149,12 +151,12 @@ function showState(screen: Screen, server: McpServerStatus): void {
   const isConnected = server.state === 'connected';
   const mark = status === 'ok' ? style.green('✓') : isConnected ? style.yellow('!') : style.red('✗');
   screen.line(`${mark} ${visibleLine(`${server.name}  ${detail}`)}`);
-  for (const tool of server.tools) screen.line(`    ${visibleLine(`tools.${tool}`)}`);
+  for (const tool of server.tools) screen.line(`    ${visibleLine(`tools.${identifierName(tool)}`)}`);
   if (fix !== undefined && isConnected) screen.line(`    ${style.dim(`→ ${visibleLine(fix)}`)}`);
 }
 
 function showUntrusted(screen: Screen, { name, change, description, definition }: UntrustedTool): void {
-  screen.line(`${screen.style.bold(visibleLine(name))} (${CHANGES[change]})`);
+  screen.line(`${screen.style.bold(visibleLine(name))} (${HELD_BACK[change]})`);
   for (const line of visible(description).split('\n')) screen.line(`  ${line}`);
   for (const [member, value] of Object.entries(definition))
     if (value !== undefined) screen.line(`  ${member}: ${visibleLine(JSON.stringify(value))}`);
@@ -170,6 +172,9 @@ function entryOf(command: readonly string[], { url, header = [], env = [] }: Add
     if (header.length > 0) throw new UsageError('--header is for a server with --url. Leave it out, or use --env.');
     return { command: program, args, ...(env.length === 0 ? {} : { env: pairsOf(env, '=', '--env') }) };
   }
+  const isAddress = url.includes('${') || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol));
+  if (!isAddress)
+    throw new UsageError(`--url is "${visibleLine(url)}". Give it an address that begins with http:// or https://.`);
   if (env.length > 0) throw new UsageError('--env is for a server with a command. Leave it out, or use --header.');
   return { url, ...(header.length === 0 ? {} : { headers: pairsOf(header, ':', '--header') }) };
 }

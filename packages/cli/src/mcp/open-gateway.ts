@@ -77,7 +77,7 @@ export async function makeGateway(
 ): Promise<{ gateway: Gateway; harness: Harness }> {
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
-  const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'eval', options });
+  const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
   const approvals = await suspendingPolicy(settings, warn);
   const { harness } = await openHarness(settings, { ...parts, approvals, kept, coding });
   const servers = await starting;

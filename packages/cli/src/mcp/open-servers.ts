@@ -7,9 +7,9 @@ import type { Environment } from '../terminal/style.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { exposesMcp } from './exposed-servers.js';
+import { HELD_BACK } from './held-back.js';
 import { readMcpConfiguration, type McpConfiguration } from './mcp-files.js';
 import { startedEntries } from './server-environment.js';
-import { CHANGES } from './server-state.js';
 import { refusalInside } from './workspace-servers.js';
 
 type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | 'packs' | 'workspaceTools'>;
@@ -120,7 +120,7 @@ function serverReporter(warn: (message: string) => void): (event: McpEvent) => v
       return report(
         `The MCP server "${server}" is another program or address than the one that you trusted, so scripts do not get its tools. ${toTrust}`,
       );
-    const names = tools.map(({ name, change }) => `${name} (${CHANGES[change]})`);
+    const names = tools.map(({ name, change }) => `${name} (${HELD_BACK[change]})`);
     report(
       `The MCP server "${server}" offers tools that you have not trusted, so scripts do not get them: ${names.join(', ')}. ${toTrust}`,
     );

@@ -1,14 +1,8 @@
-import type { McpServerStatus, UntrustedTool } from '@toolscript/mcp';
+import type { McpServerStatus } from '@toolscript/mcp';
 import type { Check } from '../doctor/checks.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { shellWord } from '../terminal/shell-word.js';
-
-/** Why a tool is held back, in one word or a few. */
-export const CHANGES: Readonly<Record<UntrustedTool['change'], string>> = {
-  added: 'new',
-  changed: 'changed',
-  'other-server': 'a tool of another server than the one that you trusted under this name',
-};
+import { HELD_BACK } from './held-back.js';
 
 /** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
 export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
@@ -18,7 +12,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
     return { status: 'warning', detail, fix: `Then look again: ${ownCommand()} mcp test ${shellWord(name)}` };
   }
   const notes = [
-    ...untrusted.map((tool) => `${tool.name} is held back: it is ${CHANGES[tool.change]}`),
+    ...untrusted.map((tool) => `${tool.name} is held back: it is ${HELD_BACK[tool.change]}`),
     ...skipped.map((tool) => `${tool.name} is left out: ${tool.reason}`),
     ...(server.incomplete === undefined ? [] : [server.incomplete]),
   ];

@@ -4,8 +4,6 @@ import type { ServerToStart } from '@toolscript/mcp';
 import { leadsInto } from '../configuration/real-path.js';
 import { ownCommand } from '../terminal/own-command.js';
 
-/** What a workspace's own file may not decide, because its authors and scripts are not the user. */
-
 /** The entry without its `allow`: a workspace only narrows what a script may do. */
 export function narrowedEntry(entry: unknown): unknown {
   if (!isRecord(entry) || !isRecord(entry['tools'])) return entry;
@@ -23,7 +21,7 @@ export function refusalInside(workspace: string, { name, transport }: ServerToSt
   const { command, args, env, cwd } = transport;
   const words = [command, ...args, ...Object.values(env)];
   const named = words.find((word) => namesPlaceIn(workspace, word)) ?? cwdIn(workspace, cwd);
-  // defence: workspace-servers-run-nothing-of-it
+  // defence: workspace-servers-run-nothing-of-it, without it: if (workspace !== '') return undefined;
   if (named === undefined) return undefined;
   return `it uses ${JSON.stringify(named)} in the workspace, where scripts can change files, and servers run outside of the sandbox; if you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }

@@ -7,7 +7,8 @@ import { systemCode } from '../usage-error.js';
 const OriginSchema = z.strictObject({
   /** The folder that its tools may access, without links. */
   workspace: z.string(),
-  command: z.enum(['run', 'eval', 'chat']),
+  /** `mcp`: a client of the gateway waits for the result. */
+  command: z.enum(['run', 'eval', 'chat', 'mcp']),
   /** The conversation that it belongs to. */
   thread: z.string().optional(),
   /** Options that a later command must repeat to get the same tools. */

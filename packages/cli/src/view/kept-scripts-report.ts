@@ -10,7 +10,7 @@ import { cutToWidth } from '../terminal/width.js';
 import { callLine } from './call-lines.js';
 import { ago } from './durations.js';
 import { plannedCallLine } from './script-report.js';
-import { commandLines } from './suspension-report.js';
+import { clientCommandLines, commandLines } from './suspension-report.js';
 
 const WORDS: Readonly<Record<KeptScript['state'], string>> = {
   suspended: 'waits',
@@ -117,10 +117,14 @@ export function detailLines(
       '  all arguments:',
       wholeArguments(request.inputJson).trimEnd(),
     ]),
-    ...(state === 'suspended' || state === 'interrupted'
-      ? ['', ...commandLines(scriptId, state, origin?.options ?? [])]
-      : []),
+    ...nextLines(details, origin),
   ];
+}
+
+function nextLines({ scriptId, state }: KeptScriptDetails, origin: Origin | undefined): string[] {
+  if (state === 'suspended' && origin?.command === 'mcp') return ['', ...clientCommandLines(scriptId)];
+  if (state !== 'suspended' && state !== 'interrupted') return [];
+  return ['', ...commandLines(scriptId, state, origin?.options ?? [])];
 }
 
 function section(title: string, lines: readonly string[], style: Style): string[] {

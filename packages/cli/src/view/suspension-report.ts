@@ -35,6 +35,16 @@ export function leftLines(scriptId: string, options: readonly string[], style: S
   ];
 }
 
+/** The commands that decide about the script of an MCP client, which resumes it itself. */
+export function clientCommandLines(scriptId: string): string[] {
+  const approvals = `${ownCommand()} approvals`;
+  return [
+    `  approve   ${approvals} approve ${scriptId}`,
+    `  deny      ${approvals} deny ${scriptId}`,
+    `  The MCP client that waits gets the result. If it has ended: ${ownCommand()} resume ${scriptId}`,
+  ];
+}
+
 /** The commands that resume a script, ready to be pasted. */
 export function commandLines(
   scriptId: string,

@@ -18,13 +18,16 @@ afterAll(async () => {
   expect(place.mailIsRunning).toBe(false);
 });
 
-/** A client whose user approves everything. */
-async function connect(token: string): Promise<Client> {
+/** A client whose user approves everything. `asked`: the questions. */
+async function connect(token: string, asked: string[] = []): Promise<Client> {
   const client = new Client(
     { name: 'test', version: '1.0.0' },
     { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'auto' } },
   );
-  client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { decision: 'approve' } }));
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    asked.push(params.message);
+    return { action: 'accept', content: { decision: 'approve' } };
+  });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }));
   onTestFinished(() => client.close());
@@ -55,9 +58,11 @@ describe('an MCP client at /mcp of a server', () => {
   });
 
   it('decides only with a key that may approve', async () => {
-    const runs = await connect(await keyWith('read,run'));
+    const asked: string[] = [];
+    const runs = await connect(await keyWith('read,run'), asked);
     const { structuredContent } = await run(runs, SEND);
     expect(structuredContent).toMatchObject({ status: 'suspended' });
+    expect(asked).toEqual([]);
     const { scriptId } = structuredContent as { scriptId: string };
     expect((await place.toolscript(['approvals', 'show', scriptId])).stdout).toContain('mcp.mail.send');
     expect((await place.toolscript(['approvals', 'approve', scriptId])).status).toBe(0);

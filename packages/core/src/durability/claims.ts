@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   scriptFailure,
   type Claim,
@@ -20,11 +21,14 @@ export const RESUMED_ONCE = 'This script was already resumed. A suspension can b
 export const UNKNOWN_VERSION =
   'This script was stored by an unknown version of Toolscript. Resume it with that version or a later one.';
 
+const RELEASE_WAIT_MS = 5_000;
+const RELEASE_POLL_MS = 20;
+
 export function noSuchScript(scriptId: string): string {
   return `There is no script "${scriptId}" in the store. \`listScripts(store)\` lists the ids.`;
 }
 
-export function heldBy(owner: string): string {
+function heldBy(owner: string): string {
   return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}.`;
 }
 
@@ -69,7 +73,7 @@ export async function claimSuspended(
     const recorded = content === undefined ? undefined : journalState(content);
     return recorded === undefined ? current === epoch : recorded.suspension === text && recorded.ended === undefined;
   };
-  const before = await readKept(services, scriptId, 'resume');
+  const before = await readUnheld(services, scriptId, options.force);
   if ('outcome' in before) return before;
   // defence: one-resume-in-a-store, without it: return { epoch: epoch + 1, content: { lines: [], slot: text, damage: undefined } };
   if (!stillWaits(before.content, before.claim?.epoch ?? 0)) return refused(scriptId, RESUMED_ONCE);
@@ -79,6 +83,21 @@ export async function claimSuspended(
   if (isSame) return taken;
   await keepingOf(services, 'resume').leases.release(scriptId, taken.epoch);
   return refused(scriptId, RESUMED_ONCE);
+}
+
+/**
+ * The same, after a process that holds a suspended script has released it: it stores a decision, or has just suspended
+ * the script.
+ */
+async function readUnheld(services: DurabilityServices, scriptId: string, force = false): ReturnType<typeof readKept> {
+  const until = performance.now() + RELEASE_WAIT_MS;
+  for (;;) {
+    const kept = await readKept(services, scriptId, 'resume');
+    if ('outcome' in kept || kept.claim?.isHeld !== true || force || performance.now() > until) return kept;
+    const recorded = kept.content === undefined ? undefined : journalState(kept.content);
+    if (recorded?.suspension === undefined || recorded.isResumed) return kept;
+    await sleep(RELEASE_POLL_MS);
+  }
 }
 
 /** The stored content of a script and its holder. `method`: the harness method that asks. */
@@ -105,6 +124,7 @@ export async function claimScript(
   const { force = false, ...more } = options;
   try {
     const claim = await store.claim.current(scriptId);
+    // defence: living-processes-keep-their-scripts
     if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
     const taken = await store.claim.take(scriptId, claim?.epoch ?? 0, { ...holder, ...more, force });
     return taken === undefined ? refused(scriptId, RESUMED_ONCE) : { epoch: taken.epoch, content: taken };

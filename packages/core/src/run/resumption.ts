@@ -27,7 +27,6 @@ import {
 import { journalState, type EndedLine, type JournalState } from '../durability/journal-lines.js';
 import {
   damagedBy,
-  heldBy,
   keepingOf,
   mayIgnore,
   noSuchScript,
@@ -134,13 +133,10 @@ export async function findRecoverable(
 ): Promise<Recoverable | RunEnd> {
   const kept = await readKept(services, scriptId, method);
   if ('outcome' in kept) return kept;
-  const { content, claim } = kept;
-  if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
-  const found = recoverable(services, scriptId, content, asked);
-  if ('outcome' in found || isEnded(found)) return found;
-  // defence: living-processes-keep-their-scripts
-  if (claim?.isHeld === true && asked.force !== true) return refused(scriptId, heldBy(claim.owner));
-  return found;
+  const { content } = kept;
+  return content === undefined
+    ? refused(scriptId, noSuchScript(scriptId))
+    : recoverable(services, scriptId, content, asked);
 }
 
 function recoverable(
@@ -198,10 +194,6 @@ export async function recoverScript(
   const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
   const kept = claimedScript(services, taken, scriptId, identity, start.principal);
   return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
-}
-
-function isEnded(found: Recoverable): boolean {
-  return 'recorded' in found && found.recorded.ended !== undefined;
 }
 
 /** Reports the outcome of a script that has ended, as its tape has it. Calls no tool and writes nothing. */

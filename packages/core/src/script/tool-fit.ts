@@ -1,4 +1,4 @@
-import { identifierForm } from './tool-names.js';
+import { identifierName } from '../text/identifier-name.js';
 
 /** Prefixes that models write before a tool's name instead of `tools`. */
 const RECEIVERS = new Set(['api', 'client', 'codemode', 'default_api', 'external', 'functions', 'mcp', 'mux', 'tool']);
@@ -13,7 +13,7 @@ export class ToolFit {
   readonly #namespaces = new Map<string, Set<string>>();
 
   constructor(toolNames: readonly string[]) {
-    this.#names = new Set(toolNames.map(identifierForm));
+    this.#names = new Set(toolNames.map(identifierName));
     for (const name of this.#names) {
       const parts = name.split('.');
       const last = parts.at(-1) as string;
@@ -37,7 +37,7 @@ export class ToolFit {
    * `clear` may be a missing function of the script, and `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {
-    const path = written.map(identifierForm);
+    const path = written.map(identifierName);
     const [first = '', ...rest] = path;
     const name =
       rest.length === 0

@@ -1,4 +1,5 @@
 import type { Finding } from './findings.js';
+import { identifierName } from '../text/identifier-name.js';
 import { nearestNames } from '../text/nearest-names.js';
 import type { ToolCall } from './tool-calls.js';
 
@@ -8,7 +9,7 @@ const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 
 /** A warning for each call of a tool that is not in `toolNames`. `tools.x?.()` states itself that x may be missing. */
 export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
-  const known = new Set(toolNames.flatMap((name) => [name, identifierForm(name)]));
+  const known = new Set(toolNames.flatMap((name) => [name, identifierName(name)]));
   return calls
     .filter((call) => !call.optional && !isKnown(call.tool, known))
     .map((call) => unknownTool(call, toolNames));
@@ -22,16 +23,12 @@ function isKnown(tool: string, known: ReadonlySet<string>): boolean {
 
 function unknownTool({ tool, nameOffset }: ToolCall, toolNames: readonly string[]): Finding {
   const nearest = nearestNames(tool, toolNames);
-  const advice = nearest.length === 0 ? '' : ` Did you mean ${nearest.map((name) => `tools.${name}`).join(', ')}?`;
+  const advice =
+    nearest.length === 0 ? '' : ` Did you mean ${nearest.map((name) => `tools.${identifierName(name)}`).join(', ')}?`;
   return {
     severity: 'warning',
     code: 'unknown-tool',
     message: `There is no tool named ${JSON.stringify(tool)}.${advice}`,
     offset: nameOffset,
   };
-}
-
-/** `get-user` also exists as `get_user`. */
-export function identifierForm(name: string): string {
-  return name.replace(/[^\w$.]/g, '_');
 }

@@ -4,7 +4,8 @@ import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
 import { expand, isRecord } from './schema-reference.js';
 import type { ObservedShapes } from './observed-shapes.js';
-import { identifierName, writtenNames } from './tool-names.js';
+import { identifierName } from '../text/identifier-name.js';
+import { writtenNames } from './tool-names.js';
 
 export interface ToolSummary {
   /** The name as a script writes it after `tools.`. */
@@ -22,8 +23,8 @@ export interface ToolCatalog {
    * no such tool.
    */
   describe(name: string): string | undefined;
-  /** The message for a name that `describe` does not know. */
-  explainMissing(name: string): string;
+  /** The message for a name that `describe` does not know. `search`: what finds tools; default `catalog.search(query)`. */
+  explainMissing(name: string, search?: string): string;
   /** The same tools, with the shapes of results that this principal's calls returned. */
   forPrincipal(principal: string | undefined): ToolCatalog;
   /** Every tool, or those in one namespace (`mcp.github`), in their original order. */
@@ -52,7 +53,7 @@ export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes)
   const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),
     describe: (name) => catalog().describe(name, principal),
-    explainMissing: (name) => catalog().explainMissing(name),
+    explainMissing: (name, search) => catalog().explainMissing(name, search),
     list: (namespace) => catalog().list(namespace),
     forPrincipal,
   });
@@ -102,10 +103,10 @@ class TokenCatalog {
     return observed === undefined ? declaration : `${declaration}// observed, not promised: Promise<${observed}>\n`;
   }
 
-  explainMissing(name: string): string {
+  explainMissing(name: string, search = 'catalog.search(query)'): string {
     const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
     const names = this.#summaries.map((summary) => summary.name);
-    return `There is no tool "${shown}".${didYouMean(name, names) || ' catalog.search(query) finds tools.'}`;
+    return `There is no tool "${shown}".${didYouMean(name, names) || ` ${search} finds tools.`}`;
   }
 
   list(namespace?: string): ToolSummary[] {

@@ -9,7 +9,7 @@ import {
   SchemaTypeWriter,
   type TypeStyle,
 } from './schema-types.js';
-import { identifierName } from './tool-names.js';
+import { identifierName } from '../text/identifier-name.js';
 
 /**
  * The detail of declarations, from most to least: `full` with the docs of tools and members; `types` without the

@@ -1,6 +1,6 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import { didYouMean } from '../text/nearest-names.js';
-import { identifierName } from './tool-names.js';
+import { identifierName } from '../text/identifier-name.js';
 import type { ToolRegistry } from './registry.js';
 
 /** A named set of tools. */

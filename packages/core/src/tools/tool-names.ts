@@ -1,4 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
+import { identifierSegment } from '../text/identifier-name.js';
 
 /** Namespaces that belong to Toolscript. `http` alone is a tool's name; `http.x` is not. */
 const RESERVED_NAMESPACES: readonly string[] = ['mcp', 'spawn', 'http'];
@@ -47,16 +48,6 @@ function assertSegment(segment: string, shown: string): void {
   if (FORBIDDEN_SEGMENTS.includes(segment)) {
     throw new ToolscriptUsageError(`The tool name ${shown} uses "${segment}", which is reserved; choose another name.`);
   }
-}
-
-/** How a script can write the name after `tools.`: every part an identifier (`get-user` → `get_user`). */
-export function identifierName(name: string): string {
-  return name.split('.').map(identifierSegment).join('.');
-}
-
-function identifierSegment(segment: string): string {
-  const identifier = segment.replace(/[^A-Za-z0-9_$]/g, '_');
-  return /^[0-9]/.test(identifier) ? `_${identifier}` : identifier;
 }
 
 /**

@@ -54,6 +54,41 @@ describe('a decision', () => {
     expect(effects).toEqual(['script: a']);
   });
 
+  it('is waited for by a resume at the same moment', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const { scriptId, ...outcome } = suspended(
+      await open({ store, effects }).runScript('return (await tools.note({ text: "a" })).noted'),
+    );
+    let isStored = () => {};
+    let mayRelease = () => {};
+    const stored = new Promise<void>((resolve) => (isStored = resolve));
+    const released = new Promise<void>((resolve) => (mayRelease = resolve));
+    const release: typeof store.claim.release = async (...claim) => {
+      isStored();
+      await released;
+      return store.claim.release(...claim);
+    };
+    const claim: typeof store.claim = {
+      current: (...asked) => store.claim.current(...asked),
+      take: (...asked) => store.claim.take(...asked),
+      renew: (...held) => store.claim.renew(...held),
+      release,
+    };
+    const decided = open({ store: { ...store, claim } }).decide(
+      scriptId,
+      decideAll({ scriptId, ...outcome }, 'approve'),
+    );
+    await stored;
+    expect(await open({ store }).inspect(scriptId)).toMatchObject({ approvals: [{ decided: 'approve' }] });
+    const resumed = open({ store, effects }).resume(scriptId, {});
+    await delay(100);
+    mayRelease();
+    expect(await decided).toEqual({ ok: true, undecided: [] });
+    expect(valueOf(await resumed)).toBe('a');
+    expect(effects).toEqual(['script: a']);
+  });
+
   it('that comes later takes the place of an earlier one, until the script goes on', async () => {
     const store = memoryStore();
     const effects: Effects = [];

@@ -220,6 +220,14 @@ describe('a bounded validation', () => {
     expect(large).toMatchObject({ issues: [{ path: 'args.n[5000]', message: 'expected string, received number' }] });
   });
 
+  it('visits no more values once it has found many wrong ones', () => {
+    let visits = 0;
+    const counted = z.unknown().refine(() => (visits += 1) < 0);
+    expect(zodTool(z.record(z.string(), counted)).validateInput({ n: keys(1_000, 1) }).ok).toBe(false);
+    expect(visits).toBeGreaterThan(0);
+    expect(visits).toBeLessThan(200);
+  });
+
   it('takes large data that is right', () => {
     const accepts = (probe: DefinedTool, n: unknown) => expect(probe.validateInput({ n }).ok).toBe(true);
     accepts(zodTool(z.array(z.number())), many(1, 29_000));

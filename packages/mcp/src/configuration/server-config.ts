@@ -61,7 +61,7 @@ const texts = z.record(z.string(), z.string());
 const MAX_SHOWN = 200;
 
 /** Configurations are shared with other clients, so unknown members are ignored. */
-const EntrySchema = z.object({
+const EntrySchema = z.looseObject({
   type: z.enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse']).optional(),
   command: z.string().min(1).optional(),
   args: z.array(z.string()).optional(),
@@ -81,7 +81,7 @@ type Entry = z.infer<typeof EntrySchema>;
 
 const TIME = 'a whole number of milliseconds from 1 to 86400000';
 
-/** What each member must be, for messages. */
+/** The valid values of each member, for messages. */
 const SHAPES: Readonly<Record<keyof Entry, string>> = {
   type: '"stdio", "http" or "sse"',
   command: 'the name of a program',
@@ -187,7 +187,15 @@ function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTranspo
       headers: expandAll(entry.headers, expand),
       shown: oneLine(url.replace(/[?#].*$/su, '').replace(/\/\/[^/]*@/u, '//'), MAX_SHOWN),
     };
-  throw new ConfigurationError('it needs "command" (a program to start) or "url" (a server to connect to)');
+  throw new ConfigurationError(
+    `it needs "command" (a program to start) or "url" (a server to connect to)${unknownMembers(entry)}`,
+  );
+}
+
+/** Unknown members are ignored, but one of them may be misspelt. */
+function unknownMembers(entry: Entry): string {
+  const unknown = Object.keys(entry).filter((member) => !Object.hasOwn(SHAPES, member));
+  return unknown.length === 0 ? '' : `; ${unknown.map((member) => `"${oneLine(member, 50)}"`).join(', ')} is unknown`;
 }
 
 function expandAll(texts: Readonly<Record<string, string>> | undefined, expand: Expand): Record<string, string> {

@@ -31,7 +31,9 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
       annotations: READS,
     },
     ({ names }) =>
-      textResult(names.map((name) => catalog().describe(name) ?? catalog().explainMissing(name)).join('\n')),
+      textResult(
+        names.map((name) => catalog().describe(name) ?? catalog().explainMissing(name, 'search_tools')).join('\n'),
+      ),
   );
 }
 

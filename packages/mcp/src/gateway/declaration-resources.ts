@@ -1,4 +1,4 @@
-import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
+import { ResourceNotFoundError, ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import type { GatewayServices } from './services.js';
 
 const SCHEME = 'toolscript:';
@@ -21,7 +21,7 @@ export function registerResources(server: McpServer, { harness, past }: GatewayS
   });
   const description = 'TypeScript declarations of the tools of one namespace';
   server.registerResource('declarations', template, { description, mimeType: 'text/plain' }, (uri, { namespace }) => ({
-    contents: [{ uri: uri.href, mimeType: 'text/plain', text: declarations(harness, String(namespace)) }],
+    contents: [{ uri: uri.href, mimeType: 'text/plain', text: declarations(harness, String(namespace), uri) }],
   }));
   const about = { description: 'The last scripts and their results', mimeType: 'application/json' };
   server.registerResource('scripts', `${SCHEME}//scripts`, about, (uri) => ({
@@ -29,10 +29,12 @@ export function registerResources(server: McpServer, { harness, past }: GatewayS
   }));
 }
 
-function declarations(harness: GatewayServices['harness'], namespace: string): string {
+/** Throws for a namespace without tools. */
+function declarations(harness: GatewayServices['harness'], namespace: string, uri: URL): string {
   const catalog = harness.catalog();
   const inside =
     namespace === 'tools' ? catalog.list().filter(({ name }) => !name.includes('.')) : catalog.list(namespace);
+  if (inside.length === 0) throw new ResourceNotFoundError(uri.href);
   return inside.map(({ name }) => catalog.describe(name)).join('\n');
 }
 

@@ -15,6 +15,8 @@ interface PastScript {
 /** The last scripts of a gateway, newest last. */
 export class PastScripts {
   readonly #scripts = new Map<string, PastScript>();
+  /** The outcomes of those that have ended, for a client that asks again. */
+  readonly #outcomes = new Map<string, Outcome>();
 
   /** A resumed script replaces its earlier entry. `code`: omitted if it is known. */
   add(outcome: Outcome, code?: string): void {
@@ -29,8 +31,16 @@ export class PastScripts {
       code: code ?? known?.code ?? '',
       operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
     });
+    if (status !== 'suspended') this.#outcomes.set(scriptId, outcome);
     const [oldest] = this.#scripts.keys();
-    if (this.#scripts.size > MAX_SCRIPTS) this.#scripts.delete(oldest!);
+    if (this.#scripts.size <= MAX_SCRIPTS) return;
+    this.#scripts.delete(oldest!);
+    this.#outcomes.delete(oldest!);
+  }
+
+  /** The outcome of a script that has ended here. */
+  endedOutcome(scriptId: string): Outcome | undefined {
+    return this.#outcomes.get(scriptId);
   }
 
   list(): readonly PastScript[] {

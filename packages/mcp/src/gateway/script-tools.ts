@@ -59,6 +59,8 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       if (pending !== undefined)
         return answer(server, services, ctx, await resumeDecided(services, pending, ctx), undefined);
       const waited = await waitForDecisions(services, scriptId, ctx.mcpReq.signal);
+      const ended = services.past.endedOutcome(scriptId);
+      if (ended !== undefined) return resultOf(services, ended, undefined);
       if ('report' in waited) return { content: [{ type: 'text', text: waited.report }], isError: true };
       const outcome = await services.harness.resume(scriptId, {}, runOptions(services, ctx));
       return answer(server, services, ctx, outcome, undefined);

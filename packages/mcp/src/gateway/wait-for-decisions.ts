@@ -42,7 +42,7 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
     const why = ended?.message === undefined ? '' : `: ${ended.message}`;
     const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
     return {
-      report: `Another process resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). Its calls: ${calls}.`,
+      report: `The script was resumed elsewhere, such as in a terminal, and has ended (${ended?.status ?? 'ended'}${why}). Its result is there. Its calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
   return { report: `The script ${scriptId} cannot be resumed here: it is ${state}.` };

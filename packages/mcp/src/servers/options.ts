@@ -63,7 +63,7 @@ export interface McpServerStatus {
   readonly problem: string | undefined;
   readonly version: { readonly name: string; readonly version: string } | undefined;
   readonly protocolVersion: string | undefined;
-  /** The names that scripts write after `tools.`. */
+  /** The names of the tools: `mcp.NAMESPACE.TOOL`. Scripts may write each part as an identifier. */
   readonly tools: readonly string[];
   /** Tools that cannot be used, with the reason. */
   readonly skipped: readonly SkippedTool[];

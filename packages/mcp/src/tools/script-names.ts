@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { identifierName } from '@toolscript/core';
 
 /** The characters of names that `defineTool` accepts. */
 const USABLE = /^[A-Za-z0-9_$-]{1,64}$/u;
@@ -31,13 +32,13 @@ function partOf(name: string): string {
 function freePart(name: string, used: Set<string>): string {
   let part = suffixed(name);
   // defence: mcp-suffixes-can-be-forged
-  for (let count = 2; used.has(identifier(part)); count++) part = `${suffixed(name)}_${count}`;
-  used.add(identifier(part));
+  for (let count = 2; used.has(identifierName(part)); count++) part = `${suffixed(name)}_${count}`;
+  used.add(identifierName(part));
   return part;
 }
 
 function formOf(name: string): string {
-  return identifier(partOf(name));
+  return identifierName(partOf(name));
 }
 
 function suffixed(name: string): string {
@@ -50,10 +51,4 @@ function baseOf(name: string): string {
     .replaceAll(/[^A-Za-z0-9_$-]+/gu, '_')
     .slice(0, MAX_BASE_LENGTH);
   return base === '' || base === '_' ? 'tool' : base;
-}
-
-/** The identifier form of the part, as core writes it. */
-function identifier(part: string): string {
-  const written = part.replaceAll(/[^A-Za-z0-9_$]/gu, '_');
-  return /^[0-9]/u.test(written) ? `_${written}` : written;
 }

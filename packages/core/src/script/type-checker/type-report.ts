@@ -1,4 +1,5 @@
 import { showHidden } from '../../protocol/invisible.js';
+import { identifierName } from '../../text/identifier-name.js';
 import { NULL_AS_ABSENT } from '../../text/null-as-absent.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
@@ -194,7 +195,9 @@ function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, too
   const inNamespace = toolNames.filter((known) => known.startsWith(`${namespace}.`));
   const nearest = nearestNames(wanted, namespace === '' ? toolNames : inNamespace);
   const said = `Property '${name}' does not exist on type 'Tools'${namespace === '' ? '' : ` in tools.${namespace}`}.`;
-  return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((near) => `tools.${near}`).join(', ')}?`;
+  return nearest.length === 0
+    ? said
+    : `${said} Did you mean ${nearest.map((near) => `tools.${identifierName(near)}`).join(', ')}?`;
 }
 
 function calledNamespace(offset: number, { source, toolNames }: ReportContext): string {
