@@ -65,7 +65,7 @@ function checkHost({ headers, raw, socket }: FastifyRequest, known: KnownOrigins
   if (!known.knowsHost(headers.host, socket.localAddress))
     throw new ProblemError(
       403,
-      'This server does not accept that host name. Add it with the option hosts of the server.',
+      'This server does not accept that host name. Add it with the option hosts, or --allow-host NAME on the command line.',
     );
 }
 
@@ -75,7 +75,7 @@ function checkOrigin(request: FastifyRequest, reply: FastifyReply, known: KnownO
   if (!known.knowsOrigin(origin, host))
     throw new ProblemError(
       403,
-      'Pages of that origin may not call this server. Add the origin with the option origins of the server.',
+      'Pages of that origin may not call this server. Add it with the option origins, or --allow-origin ORIGIN on the command line.',
     );
   if (known.isConfigured(origin)) addCorsHeaders(request, reply, origin);
 }
