@@ -1,8 +1,10 @@
 import type { ApprovalCallback, ApprovalPolicy, ApprovalRule, StreamEvent } from '@toolscript/core/protocol';
+import type { ElicitationAnswer, InboundHandlers } from '@toolscript/mcp';
 import type { Approve } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
-import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
+import { hasQuestionTerminal, openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
+import { askForm } from './server-form.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
 /** The decisions about one run, and what happened to its questions. */
@@ -10,6 +12,8 @@ export interface Approvals {
   readonly policy: ApprovalPolicy;
   /** Asks the user; undefined if there is no terminal. */
   asker(): Asker | undefined;
+  /** Puts the question of an MCP server to the user; undefined if there is no terminal. */
+  readonly askForm: AskForm | undefined;
   /** A user was asked, and has seen the pending calls. */
   readonly hasAsked: boolean;
   take(event: StreamEvent): void;
@@ -19,6 +23,8 @@ export interface Approvals {
   reopen(): void;
   close(): void;
 }
+
+type AskForm = NonNullable<InboundHandlers['onElicitation']>;
 
 export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
@@ -47,6 +53,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     policy:
       approve === 'ask' ? { rules: [...rules.rules, { action: 'ask' }], ask } : withoutAsking(approve, rules.rules),
     asker,
+    askForm: hasQuestionTerminal() ? formAsker(asker, options) : undefined,
     get hasAsked() {
       return opened?.asker !== undefined;
     },
@@ -54,6 +61,14 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
     suspend: () => opened?.asker?.suspend() === true,
     reopen: () => opened?.asker?.reopen(),
     close: () => opened?.asker?.close(),
+  };
+}
+
+function formAsker(asker: Approvals['asker'], { screen, interrupt }: ApprovalsOptions): AskForm {
+  const cancelled: ElicitationAnswer = { action: 'cancel' };
+  return async (request, signal) => {
+    const form = { style: screen.warningStyle, environment: process.env, interrupt, signal };
+    return (await asker()?.lend((terminal) => askForm(terminal, request, form), cancelled)) ?? cancelled;
   };
 }
 

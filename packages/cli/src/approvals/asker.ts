@@ -47,6 +47,13 @@ interface Question {
   unread?: NodeJS.Timeout;
 }
 
+/** Another question, which reads the terminal itself. */
+interface Lending {
+  readonly use: (terminal: QuestionTerminal) => Promise<void>;
+  /** Ends the question for its caller. */
+  readonly leave: () => void;
+}
+
 export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
@@ -60,16 +67,18 @@ export interface AskerOptions {
  *
  * States: idle (nothing is asked) ⇄ asking (one question is open, the screen holds everything else back, the others
  * wait in line). A question ends with an answer, is left for later, or is withdrawn when its call no longer waits.
- * After a suspension, every further call is left for later at once.
+ * After a suspension, every further call is left for later at once. While the terminal is lent, another question is
+ * asking.
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
   readonly #options: AskerOptions;
   readonly #screen: Screen;
-  readonly #waiting: Question[] = [];
+  readonly #waiting: (Question | Lending)[] = [];
   /** Tools that a user allowed for the rest of a script, and scripts whose plan was allowed. */
   readonly #allowed = new Set<string>();
   #open: Question | undefined;
+  #lent: Lending | undefined;
   #isSuspended = false;
 
   constructor(terminal: QuestionTerminal, options: AskerOptions) {
@@ -94,11 +103,21 @@ export class Asker {
     return Object.fromEntries(answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend'));
   }
 
+  /** Lends the terminal to another question in its turn. `left`: its answer if all questions are left for later. */
+  lend<Value>(use: (terminal: QuestionTerminal) => Promise<Value>, left: Value): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      if (this.#isSuspended) return resolve(left);
+      const leave = () => resolve(left);
+      this.#waiting.push({ use: (terminal) => use(terminal).then(resolve, reject), leave });
+      this.#next();
+    });
+  }
+
   /** Withdraws the question for an approval that timed out or was cancelled. */
   take({ payload }: StreamEvent): void {
     if (payload.type !== 'approval_resolved' || (payload.decision !== 'timeout' && payload.decision !== 'cancelled'))
       return;
-    const isIt = ({ request }: Question) => request.approvalId === payload.approval_id;
+    const isIt = (turn: Question | Lending) => 'request' in turn && turn.request.approvalId === payload.approval_id;
     const at = this.#waiting.findIndex(isIt);
     if (at !== -1) this.#waiting.splice(at, 1);
     if (this.#open === undefined || !isIt(this.#open)) return;
@@ -111,12 +130,14 @@ export class Asker {
 
   /** Leaves all open questions for later. False if there are none. */
   suspend(): boolean {
-    const open = this.#open;
+    const open = this.#open ?? this.#lent;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];
     if (left.length === 0) return this.#isSuspended;
     this.#isSuspended = true;
     if (open !== undefined) this.#close('later\n');
-    for (const { answer } of left) answer('suspend');
+    for (const turn of left)
+      if ('request' in turn) turn.answer('suspend');
+      else turn.leave();
     return true;
   }
 
@@ -126,14 +147,15 @@ export class Asker {
   }
 
   close(): void {
-    if (this.#open !== undefined) this.#close('\n');
+    if (this.#open !== undefined || this.#lent !== undefined) this.#close('\n');
     this.#terminal.close();
   }
 
   #next(): void {
-    if (this.#open !== undefined) return;
+    if (this.#open !== undefined || this.#lent !== undefined) return;
     const question = this.#waiting.shift();
     if (question === undefined) return;
+    if (!('request' in question)) return this.#startLending(question);
     if (this.#isAllowed(question.request)) {
       question.answer('approve');
       return this.#next();
@@ -143,6 +165,14 @@ export class Asker {
     this.#screen.hold();
     // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
     this.#drainTypeahead(question, UNREAD_MS);
+  }
+
+  #startLending(lending: Lending): void {
+    this.#lent = lending;
+    this.#screen.hold();
+    void lending.use(this.#terminal).finally(() => {
+      if (this.#lent === lending) this.#close('');
+    });
   }
 
   /** Drops keys until none arrives for a while; then asks. */
@@ -332,6 +362,7 @@ export class Asker {
   #close(said: string, continues = true): void {
     clearTimeout(this.#open?.unread);
     this.#open = undefined;
+    this.#lent = undefined;
     this.#terminal.stopReading();
     this.#terminal.write(said);
     this.#screen.release();

@@ -24,9 +24,14 @@ export interface TerminalOptions {
   stdoutIsTaken: boolean;
 }
 
+/** Whether a user may be at a terminal. Opens none. */
+export function hasQuestionTerminal(): boolean {
+  return process.stdout.isTTY || process.stderr.isTTY;
+}
+
 /** The terminal of this process; undefined if there is none for questions. */
 export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOptions): QuestionTerminal | undefined {
-  if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
+  if (!hasQuestionTerminal()) return undefined;
   const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();
   if (input === undefined) return undefined;
   const output = openOutput(stdoutIsTaken);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { identifierName } from '@toolscript/core';
 import type { McpServers, McpServerStatus, UntrustedTool } from '@toolscript/mcp';
+import { neverAsked } from '../approvals/server-form.js';
 import { userFolder, WORKSPACE_MCP_FILES } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
@@ -136,7 +137,7 @@ async function withServers(
   for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
   // The status contains the problem.
-  const options = { environment: process.env, warn: () => {} };
+  const options = { environment: process.env, warn: () => {}, ...neverAsked() };
   const opened = await connectServers(Object.fromEntries(chosen), workspace, options);
   try {
     return await act(opened);

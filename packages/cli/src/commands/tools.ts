@@ -1,3 +1,4 @@
+import { neverAsked } from '../approvals/server-form.js';
 import type { Tool } from '@toolscript/core/protocol';
 import type { SettingFlags } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
@@ -19,7 +20,7 @@ export async function listTools(flags: ToolsFlags): Promise<number> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const settings = await loadSettings(flags, process.env, warn);
   const enabled = { ...settings, mode: 'enabled' as const };
-  const { harness, servers } = await openHarnessWithServers(enabled, { engines: openEngines(), warn });
+  const { harness, servers } = await openHarnessWithServers(enabled, { engines: openEngines(), warn, ...neverAsked() });
   try {
     const exposed = harness.tools();
     if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);

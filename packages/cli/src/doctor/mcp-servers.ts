@@ -1,3 +1,4 @@
+import { neverAsked } from '../approvals/server-form.js';
 import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { readMcpConfiguration } from '../mcp/mcp-files.js';
@@ -16,7 +17,12 @@ export async function checkServers({ cwd }: Settings, environment: Environment):
   const warn = (detail: string) => void notes.push({ name: 'mcp', status: 'warning', detail });
   try {
     const { servers } = await readMcpConfiguration({ user: userFolder(environment), workspace: cwd, warn });
-    const opened = await connectServers(servers, cwd, { environment, waitMs: WAIT_MS, warn: () => {} });
+    const opened = await connectServers(servers, cwd, {
+      environment,
+      waitMs: WAIT_MS,
+      warn: () => {},
+      ...neverAsked(),
+    });
     const states = (opened?.status() ?? []).map((server) => ({ name: `mcp ${server.name}`, ...stateOf(server) }));
     await opened?.close();
     return [...notes, ...states];

@@ -63,6 +63,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
     audit: audit.append,
     engines,
     warn,
+    onElicitation: approvals.askForm,
   });
   rules.know(tools, suggestRule);
   known.tools = tools;

@@ -4,7 +4,7 @@ import type { McpServers } from '@toolscript/mcp';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 import { isOfMcp } from '../mcp/exposed-servers.js';
-import { openServers } from '../mcp/open-servers.js';
+import { openServers, type OpenServersOptions } from '../mcp/open-servers.js';
 import type { PersistentState } from '../state/persistent-state.js';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -40,9 +40,9 @@ interface HarnessWithServers extends OpenHarness {
 /** The harness of the settings with the tools of their MCP servers. `warn` receives what the user should know of them. */
 export async function openHarnessWithServers(
   settings: Settings,
-  { warn, ...options }: HarnessSettings & { warn: (message: string) => void },
+  { warn, onElicitation, ...options }: HarnessSettings & Pick<OpenServersOptions, 'warn' | 'onElicitation'>,
 ): Promise<HarnessWithServers> {
-  const starting = openServers(settings, { environment: process.env, warn });
+  const starting = openServers(settings, { environment: process.env, warn, onElicitation });
   starting.catch(() => {});
   const opened = await openHarness(settings, options);
   try {

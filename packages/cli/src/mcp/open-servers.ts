@@ -16,6 +16,8 @@ type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | '
 
 export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'> {
   readonly environment: Environment;
+  /** Answers questions of servers. Undefined: they are refused. */
+  readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** The tools for scripts have changed. */
   readonly onTools?: () => void;
   /** Receives sentences for the user. */
@@ -41,7 +43,7 @@ export async function openServers(
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,
-  { environment, warn, onTools, ...options }: OpenServersOptions,
+  { environment, warn, onTools, onElicitation, ...options }: OpenServersOptions,
 ): Promise<McpServers | undefined> {
   if (Object.keys(servers).length === 0) return undefined;
   const { connectMcpServers, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
@@ -55,6 +57,7 @@ export async function connectServers(
     {
       ...options,
       ...safeguards,
+      ...(onElicitation === undefined ? {} : { onElicitation }),
       // Only the login itself registers this program at a server.
       authProvider: (server) => (known.includes(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,

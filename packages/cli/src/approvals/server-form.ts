@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defineTool } from '@toolscript/core';
+import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
+import type { Environment, Style } from '../terminal/style.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { editText } from './editor.js';
+import { hasQuestionTerminal, type QuestionTerminal } from './question-terminal.js';
+
+type Content = NonNullable<ElicitationAnswer['content']>;
+
+export interface FormOptions {
+  readonly style: Style;
+  readonly environment: Environment;
+  /** Called on Ctrl-C. */
+  readonly interrupt: () => void;
+  /** The server no longer waits. */
+  readonly signal: AbortSignal;
+}
+
+const CTRL_C = '\x03';
+/** Keys that were typed before the question was visible are dropped for this long, in ms. */
+const TYPED_AHEAD_MS = 400;
+
+/** For commands at a terminal that make no calls: servers offer the same tools as to those that do. */
+export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
+  return hasQuestionTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
+}
+
+/** Puts the question of an MCP server to the user: a form in the user's editor, or an address to open. */
+export async function askForm(
+  terminal: QuestionTerminal,
+  request: ElicitationRequest,
+  options: FormOptions,
+): Promise<ElicitationAnswer> {
+  const form = request.mode === 'url' ? undefined : new Form(request.requestedSchema ?? {});
+  terminal.write(headOf(request, form, options.style));
+  await dropKeys(terminal);
+  for (;;) {
+    terminal.write(form === undefined ? '  [y] opened  [n] no: ' : '  [e] fill in  [y] send  [n] no: ');
+    const key = await nextKey(terminal, options.signal);
+    if (key === undefined) return { action: 'cancel' };
+    if (key.includes(CTRL_C)) {
+      options.interrupt();
+      return { action: 'cancel' };
+    }
+    if (key.toLowerCase() === 'n') return said(terminal, 'no', { action: 'decline' });
+    if (key.toLowerCase() === 'y' && form === undefined) return said(terminal, 'opened', { action: 'accept' });
+    if (key.toLowerCase() === 'y') {
+      const problem = form!.problem();
+      if (problem === undefined) return said(terminal, 'sent', { action: 'accept', content: form!.content });
+      terminal.write(`\n  The answer does not fit: ${visibleLine(problem)}. [e] opens the form.\n`);
+    } else if (key.toLowerCase() === 'e' && form !== undefined) terminal.write(await form.edit(terminal, options));
+    else terminal.write('\n');
+  }
+}
+
+function said(terminal: QuestionTerminal, word: string, answer: ElicitationAnswer): ElicitationAnswer {
+  terminal.write(`${word}\n`);
+  return answer;
+}
+
+function headOf({ server, message, url }: ElicitationRequest, form: Form | undefined, style: Style): string {
+  const lines = [
+    '',
+    `${style.yellow('?')} ${style.bold(`The MCP server ${visibleLine(server)} asks you`)}`,
+    ...visible(message)
+      .split('\n')
+      .map((line) => `  ${line}`),
+    ...(url === undefined ? [] : [`  It asks you to open: ${visibleLine(url)}`]),
+    ...(form?.lines() ?? []),
+    style.dim('  The server gets your answer. Give it no password and no key.'),
+    '',
+  ];
+  return lines.join('\n');
+}
+
+/** The values of a form, as JSON. Its schema is the server's, and untrusted. */
+class Form {
+  content: Content;
+  readonly #fields: Readonly<Record<string, Record<string, unknown>>>;
+  readonly #required: readonly unknown[];
+  readonly #validate: (value: unknown) => string | undefined;
+
+  constructor(schema: Readonly<Record<string, unknown>>) {
+    const { properties, required } = schema as {
+      properties?: Record<string, Record<string, unknown>>;
+      required?: unknown;
+    };
+    this.#fields = properties ?? {};
+    this.#required = Array.isArray(required) ? (required as unknown[]) : [];
+    this.content = Object.fromEntries(
+      Object.entries(this.#fields).flatMap(([name, field]) => {
+        const value = field['default'];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ) as Content;
+    this.#validate = validatorOf(schema);
+  }
+
+  lines(): string[] {
+    return Object.entries(this.#fields).map(([name, field]) => {
+      const { title, description } = field;
+      const about = [title, description].filter((text) => typeof text === 'string').join(': ');
+      const needed = this.#required.includes(name) ? ', required' : '';
+      return `    ${visibleLine(`${name} (${kindOf(field)}${needed})${about === '' ? '' : `  ${about}`}`)}`;
+    });
+  }
+
+  /** Why the content cannot be sent; undefined if it can. */
+  problem(): string | undefined {
+    return this.#validate(this.content);
+  }
+
+  /** Opens the editor. Returns the text for the user. */
+  async edit(terminal: QuestionTerminal, { environment }: FormOptions): Promise<string> {
+    terminal.write('edit\n');
+    const empty = Object.fromEntries(Object.keys(this.#fields).map((name) => [name, this.content[name] ?? null]));
+    try {
+      const text = await editText(`${JSON.stringify(empty, undefined, 2)}\n`, terminal.descriptors, environment);
+      const values = JSON.parse(text) as Content;
+      // A field that is left empty is not sent.
+      this.content = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Content;
+      return `  Your answer: ${visibleLine(JSON.stringify(this.content))}\n`;
+    } catch (error) {
+      return `  ${visibleLine((error as Error).message)}. Your answer has not changed.\n`;
+    }
+  }
+}
+
+interface Field {
+  readonly type?: unknown;
+  readonly enum?: unknown;
+  /** Values with titles. */
+  readonly oneOf?: unknown;
+  readonly anyOf?: unknown;
+  /** The values of a list. */
+  readonly items?: unknown;
+}
+
+/** The type of a field, or its choices. */
+function kindOf({ type, enum: values, oneOf, anyOf, items }: Field): string {
+  if (typeof items === 'object' && items !== null) return `any of: ${choicesOf(items)}`;
+  return values === undefined && oneOf === undefined && anyOf === undefined
+    ? String(type)
+    : `one of: ${choicesOf({ enum: values, oneOf, anyOf })}`;
+}
+
+function choicesOf({ enum: values, oneOf, anyOf }: Field): string {
+  const titled = [oneOf, anyOf].find((list) => Array.isArray(list)) as { const?: unknown }[] | undefined;
+  const found = Array.isArray(values) ? (values as unknown[]) : (titled ?? []).map((choice) => choice.const);
+  return found.map((value) => JSON.stringify(value)).join(', ');
+}
+
+/** Why a value does not fit the schema; undefined if it does. */
+function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown) => string | undefined {
+  const { type: _type, ...rest } = schema;
+  try {
+    const inputSchema = { ...rest, type: 'object' as const };
+    const form = defineTool({ name: 'form', description: 'A form', inputSchema, execute: () => undefined });
+    return (value) => {
+      const result = form.validateInput(value);
+      return result.ok
+        ? undefined
+        : result.issues.map(({ path, message }) => `${path.replace(/^args\./u, '')}: ${message}`).join('; ');
+    };
+  } catch {
+    return () => 'the form of the server cannot be checked, so nothing is sent';
+  }
+}
+
+/** Undefined: the terminal was closed, or the server no longer waits. */
+function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (keys: string | undefined) => {
+      signal.removeEventListener('abort', withdrawn);
+      terminal.stopReading();
+      resolve(keys);
+    };
+    const withdrawn = () => {
+      terminal.write('\n  The question was withdrawn.\n');
+      end(undefined);
+    };
+    if (signal.aborted) return withdrawn();
+    signal.addEventListener('abort', withdrawn, { once: true });
+    terminal.read((keys) => {
+      end(keys?.trim() === '' ? ' ' : keys?.trim());
+      return false;
+    });
+  });
+}
+
+async function dropKeys(terminal: QuestionTerminal): Promise<void> {
+  terminal.read((keys) => keys !== undefined);
+  await sleep(TYPED_AHEAD_MS);
+  terminal.stopReading();
+}
