@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codingTools, commandRules, fullPreset, readOnlyPreset, workspaceWritePreset } from '@toolscript/tools';
+import { sharedThreads } from '../../core/test/support/shared-threads.js';
 import { temporaryFolder } from './support/temporary-folder.js';
 
 const folder = temporaryFolder({ 'a.txt': 'a\n' });
@@ -21,6 +22,7 @@ async function fate(rules: ApprovalRule[], tool: string, input: object): Promise
   const harness = createHarness({
     tools: codingTools({ roots: folder, shell: true, exec: { sandbox: 'off' } }),
     approvals: { rules, ask: () => ((isAsked = true), 'deny') },
+    ...sharedThreads(),
   });
   const operation = await harness.callTool(tool, input as never);
   await harness.close();
