@@ -46,7 +46,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     const source = `await tools.writeFile({ path: 'a.txt', content: 'x'.repeat(9000) + 'THE END' });`;
     const { shown } = await atTerminal(command(folder, source), [
       [PROMPT, '?'],
-      ['show the whole arguments', ''],
+      ['show the full arguments', ''],
       [PROMPT, 'q'],
       [PROMPT, 'v'],
       ['THE END"', ''],

@@ -19,7 +19,7 @@ export interface GateOptions {
   /** How long the gate waits for a user, in ms. */
   readonly approvalTimeoutMs: number;
   /**
-   * How long a request can be decided, also while its script is suspended, in ms. Default: as long as the script is
+   * How long a request accepts a decision, also while its script is suspended, in ms. Default: as long as the script is
    * stored.
    */
   readonly expiresAfterMs?: number | undefined;
@@ -51,15 +51,15 @@ interface Answer {
 
 /**
  * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
- * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and to
- * the SHA-256 of the text that was shown, and can be redeemed once.
+ * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and
+ * to the SHA-256 of the text that was shown, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** A user's decisions for all further calls of a tool, or of the plan. */
+  /** A user's decisions for all further calls to a tool, or for those of the plan. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were granted and not yet redeemed. */
@@ -143,7 +143,8 @@ class PolicyGate implements ApprovalGate {
     if (approval === 'never') return false;
     if (approval === 'always') return true;
     if (approval === 'policy') return effect !== 'read';
-    // defence: predicates-that-fail-ask, without it: return untilAborted(call.signal, false, () => this.#askPredicate(call));
+    // defence: predicates-that-fail-ask, without it: return untilAborted(call.signal, false, () =>
+    // this.#askPredicate(call));
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
@@ -283,7 +284,8 @@ class PolicyGate implements ApprovalGate {
    */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
-    // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person', JSON.stringify(input), said);
+    // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person',
+    // JSON.stringify(input), said);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
@@ -335,7 +337,8 @@ function readAnswer(answer: unknown): Answer | undefined {
   if (answer === 'approve' || answer === 'deny') return { decision: answer };
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { decision, input, note, remember, expiresAt } = answer as Record<string, unknown>;
-  // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision: 'approve' };
+  // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision:
+  // 'approve' };
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (remember !== undefined && !isRemember(remember)) return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;
@@ -358,7 +361,7 @@ export function isRemember(value: unknown): value is Remember {
   return value === 'script' || value === 'plan' || value === 'workspace';
 }
 
-/** The user who decided about the plan saw these arguments. Computed arguments are in no plan. */
+/** The user who decided about the plan saw these arguments. A plan contains no computed arguments. */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
   return plan.some((planned) => {
     if (planned.tool !== tool.name || planned.line !== line) return false;

@@ -266,7 +266,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script that waits for nothing has stalled', async (runtime) => {
     deepStrictEqual((await driveRun(runtime, 'await new Promise(() => {})')).end, { type: 'stalled' });
   }),
-  law('a value that JSON cannot carry is named by its path', async (runtime) => {
+  law('a value that JSON cannot represent is named by its path', async (runtime) => {
     const { end } = await driveRun(runtime, 'return { a: [1, { b: new Map() }] }');
     ok(end.type === 'unserializable' && end.path === 'value.a[1].b', JSON.stringify(end));
   }),

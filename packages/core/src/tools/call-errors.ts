@@ -18,7 +18,7 @@ export function abortedCall(tool: string, reason: string): GuestError {
   return guestError('ToolExecutionError', `The call of ${tool} was aborted: ${reason}.`);
 }
 
-/** The error of a structured call that was aborted, whose end may be unknown. */
+/** The error of a structured call that was aborted, whose outcome may be unknown. */
 export function endOfAborted(status: Operation['status'], message: string): NonNullable<Operation['error']> {
   const end = status === 'unknown' ? `${message} Whether it took effect is not known.` : message;
   return { code: 'ToolExecutionError', message: end };
@@ -29,7 +29,10 @@ export function unknownEndOf(tool: string): string {
   return `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
 }
 
-/** The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its retry. */
+/**
+ * The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its
+ * retry.
+ */
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
     'ToolExecutionError',
@@ -45,7 +48,8 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
     const message = messageOf(thrown) || `The tool "${toolName}" failed.`;
-    // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
+    // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return
+    // guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
     if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message);
     // defence: only-catchable-codes-cross, without it: const code = thrown.code;
     const code = CATCHABLE_CODES.includes(thrown.code) ? thrown.code : 'ToolExecutionError';

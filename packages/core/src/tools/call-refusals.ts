@@ -24,7 +24,7 @@ export function overBudget(maxToolCalls: number, operations: readonly Operation[
   const made = [...counts].map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ');
   return guestError(
     'ToolBudgetExceededError',
-    `A script may make ${maxToolCalls} tool calls, and this one has${made === '' ? '' : ` (${made})`}. Make the remaining calls in the next script, or make fewer calls.`,
+    `A script may make ${maxToolCalls} tool calls, and this one has made them${made === '' ? '' : ` (${made})`}. Make the remaining calls in the next script, or make fewer calls.`,
   );
 }
 

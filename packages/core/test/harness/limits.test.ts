@@ -180,7 +180,7 @@ describe('limits and context of a run', () => {
     });
   });
 
-  it('a context that JSON cannot carry is the host programmer’s mistake', async () => {
+  it('a context that JSON cannot represent is the host programmer’s mistake', async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     for (const context of [cyclic, { big: 1n }, 5, []]) {

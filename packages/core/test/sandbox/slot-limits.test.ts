@@ -71,7 +71,7 @@ describe('a limit', () => {
       { toldLimits: { maxCalls: 1_000, maxBuiltinCalls: 1_000 } },
     );
     const segment = start(compile('for (let n = 0; n < 6; n++) tools.echo({ n }); await new Promise(() => {})'));
-    expect(segment.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('more calls than it may') });
+    expect(segment.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('more calls than its limit allows') });
     expect(slot.recycle()).toBe(false);
   });
 

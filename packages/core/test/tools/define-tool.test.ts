@@ -162,7 +162,7 @@ describe('names that arguments had before', () => {
   });
 });
 
-describe('a zod schema that JSON cannot carry', () => {
+describe('a zod schema that JSON cannot represent', () => {
   const cases: [string, z.ZodType, RegExp][] = [
     ['date', z.date(), /z\.iso\.datetime/],
     ['bigint', z.bigint(), /z\.int/],

@@ -322,7 +322,7 @@ describe('a call that is not admitted', () => {
     expect(order.slice(0, 3).toSorted()).toEqual(['0 none', '1 ToolExecutionError', '2 none']);
     expect(order.slice(3)).toEqual(['3 ToolBudgetExceededError', '4 ToolBudgetExceededError']);
     expect(messageOf(results[4]!)).toBe(
-      'A script may make 3 tool calls, and this one has (2 completed, 1 failed). Make the remaining calls in the next script, or make fewer calls.',
+      'A script may make 3 tool calls, and this one has made them (2 completed, 1 failed). Make the remaining calls in the next script, or make fewer calls.',
     );
     expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
   });

@@ -111,7 +111,7 @@ describe('a database file', () => {
     expect((await second.call('GET', '/api/v2/threads')).body).toEqual({ data: [] });
     await second.close({ keepsData: true });
     writeFileSync(path, randomBytes(20_000));
-    const refusal = `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`;
+    const refusal = `${path} is damaged, or is not a Toolscript database. Move it away to start with an empty one, or restore a backup.`;
     await expect(openTestServer({ folder })).rejects.toThrow(new StoreUnavailableError(refusal));
   });
 });

@@ -121,7 +121,7 @@ describe('files', () => {
       bytes.fill(0xa5, 0, 60),
     ]) {
       writeFileSync(path, damaged);
-      const refusal = `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`;
+      const refusal = `${path} is damaged, or is not a Toolscript database. Move it away to start with an empty one, or restore a backup.`;
       await expect(openStores(`libsql:${path}`)).rejects.toThrow(new StoreUnavailableError(refusal));
       expect(readFileSync(path).equals(damaged)).toBe(true);
     }
