@@ -160,7 +160,7 @@ describe('what "always" means for a write', () => {
 it('what "always" means for any other tool: that tool; nothing where it cannot say what it touches', () => {
   const say = defineTool({ name: 'post.say', description: 'x', execute: () => 1 });
   expect(suggestRule(say, {})).toEqual({
-    covers: 'every call of post.say',
+    covers: 'every call to post.say',
     rules: [{ tool: 'post.say', action: 'approve' }],
   });
   const permissions = () => {

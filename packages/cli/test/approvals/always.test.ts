@@ -144,7 +144,7 @@ describe('without a terminal', () => {
 });
 
 function ruleFor(tool: string): NewRule {
-  return { covers: `every call of ${tool}`, rules: [{ tool, action: 'approve' }] };
+  return { covers: `every call to ${tool}`, rules: [{ tool, action: 'approve' }] };
 }
 
 function openedFolder() {

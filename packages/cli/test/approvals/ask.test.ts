@@ -55,7 +55,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(shown.split(PROMPT)).toHaveLength(5);
   });
 
-  it('is put once for all calls of a tool when the answer is always', async () => {
+  it('is put once for all calls to a tool when the answer is always', async () => {
     const folder = temporaryFolder();
     const source = `await Promise.all(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })));
 await tools.writeFile({ path: 'c.txt', content: 'c' });

@@ -200,7 +200,7 @@ class PolicyGate implements ApprovalGate {
     if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
     if (answer.type === 'aborted') return cancelled(approvalId);
     if (answer.type === 'timeout') {
-      const reason = `No user decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
+      const reason = `No user decided about the call to ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
@@ -382,7 +382,7 @@ const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
 };
 
 function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<DecisionCommon> = {}): GateDecision {
-  const reason = `${DENIERS[by]} the call of ${call.tool.name}: ${why}`;
+  const reason = `${DENIERS[by]} the call to ${call.tool.name}: ${why}`;
   return {
     decision: 'deny',
     by,
@@ -398,7 +398,7 @@ function isPast(timeMs: number): boolean {
 }
 
 function expired(call: GateCall, approvalId: string): GateDecision {
-  const reason = `The request to approve the call of ${call.tool.name} has expired.`;
+  const reason = `The request to approve the call to ${call.tool.name} has expired.`;
   return { decision: 'timeout', approvalId, by: 'clock', reason };
 }
 

@@ -86,7 +86,13 @@ export const ERROR_TABLE = {
     false,
     true,
   ),
-  ToolNotFoundError: row('executing', 'There is no tool with that name.', 'Use one of the names that exist.', true, true),
+  ToolNotFoundError: row(
+    'executing',
+    'There is no tool with that name.',
+    'Use one of the names that exist.',
+    true,
+    true,
+  ),
   ToolValidationError: row('executing', 'The arguments do not fit the tool.', 'Repair the arguments.', true, true),
   ToolExecutionError: row(
     'executing',

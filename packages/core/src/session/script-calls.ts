@@ -64,7 +64,7 @@ export class ScriptCalls {
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, PendingTimer>();
-  /** Calls of `sleep` that run a callback, until their ends are delivered to the guest. */
+  /** Calls to `sleep` that run a callback, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
   /** Calls that the facade has not answered, except detached ones. */
   #open = 0;

@@ -112,7 +112,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       'ToolExecutionError: no\n    at fail (script.ts:3:7)',
     );
   }),
-  law('a timer is a call of sleep, and ends with it or when it is cleared', async (runtime) => {
+  law('a timer is a call to sleep, and ends with it or when it is cleared', async (runtime) => {
     const body = `const seen = [];
       setTimeout((value) => seen.push(value), 20, 'fired');
       clearTimeout(setTimeout(() => seen.push('cleared'), 10));

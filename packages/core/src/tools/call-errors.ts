@@ -15,7 +15,7 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
 
 /** The error of a call that was aborted. `reason`: part of a sentence. */
 export function abortedCall(tool: string, reason: string): GuestError {
-  return guestError('ToolExecutionError', `The call of ${tool} was aborted: ${reason}.`);
+  return guestError('ToolExecutionError', `The call to ${tool} was aborted: ${reason}.`);
 }
 
 /** The error of a structured call that was aborted, whose outcome may be unknown. */
@@ -26,7 +26,7 @@ export function endOfAborted(status: Operation['status'], message: string): NonN
 
 /** Says of a call that it had started when its process ended. */
 export function unknownEndOf(tool: string): string {
-  return `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
+  return `The call to ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
 }
 
 /**

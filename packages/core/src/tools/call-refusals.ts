@@ -34,7 +34,7 @@ export function otherArguments(tool: Tool): GuestError {
 }
 
 export function notRecorded(tool: Tool): GuestError {
-  return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
+  return guestError('ToolExecutionError', `The call to ${tool.name} could not be recorded, so it was not made.`);
 }
 
 export function refusal(code: ErrorCode, message: string): CallResult {

@@ -141,7 +141,7 @@ describe('a policy', () => {
     const decision = await createGate(undefined, { approvalTimeoutMs: 1 }).decide(callOf());
     expect(decision).toMatchObject({
       decision: 'deny',
-      reason: 'Not approved: the call of exec: no approvals are configured here.',
+      reason: 'Not approved: the call to exec: no approvals are configured here.',
     });
   });
 
@@ -363,7 +363,7 @@ describe('a person', () => {
     expect(await gate.decide(callOf())).toMatchObject({
       decision: 'timeout',
       by: 'clock',
-      reason: 'No user decided about the call of exec within 5 ms.',
+      reason: 'No user decided about the call to exec within 5 ms.',
     });
   });
 

@@ -105,7 +105,7 @@ describe('setTimeout', () => {
     const many = await own.runScript(
       'for (let i = 0; i < 5; i++) setTimeout(() => {}, 1);\nawait tools.echo({ value: 1 });',
     );
-    expect(many.diagnostics.map(({ message }) => message).join()).toContain('may make 3 calls of sleep, timers');
+    expect(many.diagnostics.map(({ message }) => message).join()).toContain('may make 3 calls to sleep, timers');
     const long = await own.runScript('await new Promise((resolve) => setTimeout(resolve, 60_000))');
     expect(failureOf(long).code).toBe('ScriptTimeoutError');
   });
@@ -127,7 +127,7 @@ describe('a wait beyond maxBuiltinCalls', () => {
     const error = failureOf(await harness.runScript(source, { limits: LIMITS }));
     expect(error).toMatchObject({
       code: 'ToolBudgetExceededError',
-      message: expect.stringContaining('3 calls of sleep, timers, catalog and tools.spawn') as unknown,
+      message: expect.stringContaining('3 calls to sleep, timers, catalog and tools.spawn') as unknown,
       hint: expect.stringContaining('maxBuiltinCalls (3)') as unknown,
     });
     if (line !== undefined) expect(error.line).toBe(line);

@@ -50,7 +50,7 @@ const read = defineTool({
   execute: () => 'read',
 });
 
-/** The store of a script whose process died while its call of `charge` was under way, and the script's id. */
+/** The store of a script whose process died while its call to `charge` was under way, and the script's id. */
 async function afterTheDeath(source: string, tool: Tool, options: Partial<HarnessOptions> = {}) {
   const store = memoryStore();
   void open({ store, tools: [tool, read], ...options }).runScript(source);
@@ -72,7 +72,7 @@ const unknownOf = (scriptId: string, index = 0) => [
   { status: 'unknown', callId: `${scriptId}_call_${index}`, idempotencyKey: `${scriptId}:${index}` },
 ];
 
-describe('a call of an idempotent tool that had started when its process died', () => {
+describe('a call to an idempotent tool that had started when its process died', () => {
   it.each([
     ['as a call', SOURCE, {}],
     ['as a detached task', 'return await tools.spawn.exec("charge", { amount: 5 }).done', { expose: { spawn: true } }],

@@ -97,7 +97,7 @@ describe.each(['read', 'write', 'external'] as const)('a structured call that ma
       effect,
       input: { text: 'a', by: 'model' },
       status: 'not_started',
-      error: { code: 'ToolExecutionError', message: 'The call of work was aborted: the run was cancelled.' },
+      error: { code: 'ToolExecutionError', message: 'The call to work was aborted: the run was cancelled.' },
     });
     expect(seen).toEqual([['tool_call_done', 'not_started']]);
   });

@@ -83,7 +83,7 @@ describe('a script whose calls nobody decides about here', () => {
         'closed',
         'inner',
         true,
-        'A user refused the call of note: not today.',
+        'A user refused the call to note: not today.',
         'outer',
       ],
       count: 4,
@@ -161,7 +161,7 @@ describe('a script whose calls nobody decides about here', () => {
     const strict = open({ approvals: [{ tool: 'note', action: 'deny' }] });
     expect(valueOf(await strict.resume(forbidden.suspension, decideAll(forbidden, 'approve')))).toEqual([
       'ApprovalDeniedError',
-      'A rule refused the call of note: a rule forbids it.',
+      'A rule refused the call to note: a rule forbids it.',
     ]);
     const changed = suspended(await open().runScript(source));
     const [note, ...others] = tools();
@@ -214,7 +214,7 @@ describe('a script whose calls nobody decides about here', () => {
     ]);
   });
 
-  it('remembers over a suspension what was said for all calls of a tool, or of the plan', async () => {
+  it('remembers over a suspension what was said for all calls to a tool, or of the plan', async () => {
     const loop =
       'const out = []; for (const text of ["a", "b", "c"]) out.push((await tools.note({ text })).noted); return out';
     const first = suspended(await open().runScript(loop));

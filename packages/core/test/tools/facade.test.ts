@@ -630,7 +630,7 @@ describe('an abort', () => {
     const result = call('slow');
     await tick();
     facade.abort('c0', 'another call won the race');
-    expect(messageOf(await result)).toBe('The call of slow was aborted: another call won the race.');
+    expect(messageOf(await result)).toBe('The call to slow was aborted: another call won the race.');
     expect(held[0]?.context.signal.aborted).toBe(true);
     expect(facade.pending().executing).toBe(0);
   });
@@ -829,7 +829,7 @@ describe('an approval', () => {
     });
     const result = await call('probe');
     expect(codeOf(result)).toBe('ApprovalDeniedError');
-    expect(messageOf(result)).toBe('A user refused the call of probe: not on Fridays.');
+    expect(messageOf(result)).toBe('A user refused the call to probe: not on Fridays.');
     expect(facade.operations()).toMatchObject([{ status: 'denied', error: { code: 'ApprovalDeniedError' } }]);
   });
 
