@@ -25,8 +25,7 @@ const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
 /** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, for example. */
 const USER_ONLY = ['costBudget', 'pack', 'prices'] as const;
-// defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as
-// const;
+// defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
 const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'allowInsecureHttp'] as const;
 
 const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
@@ -57,8 +56,7 @@ export async function findAgents(
   for (const config of defaultAgents()) agents.set(config.slug, { config, from: 'defaults' });
   const folder = join(workspace, WORKSPACE_AGENTS);
   if (await isThere(folder)) {
-    // defence: workspace-agents-need-trust, without it: const counts = folder !== '' || (await isTrusted(user,
-    // workspace));
+    // defence: workspace-agents-need-trust, without it: const counts = folder !== '' || (await isTrusted(user, workspace));
     const counts = await isTrusted(user, workspace);
     if (counts) {
       for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);

@@ -51,8 +51,8 @@ interface Answer {
 
 /**
  * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
- * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and
- * to the SHA-256 of the text that was shown, and can be redeemed once.
+ * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and to
+ * the SHA-256 of the text that was shown, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
@@ -143,8 +143,7 @@ class PolicyGate implements ApprovalGate {
     if (approval === 'never') return false;
     if (approval === 'always') return true;
     if (approval === 'policy') return effect !== 'read';
-    // defence: predicates-that-fail-ask, without it: return untilAborted(call.signal, false, () =>
-    // this.#askPredicate(call));
+    // defence: predicates-that-fail-ask, without it: return untilAborted(call.signal, false, () => this.#askPredicate(call));
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
@@ -284,8 +283,7 @@ class PolicyGate implements ApprovalGate {
    */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
-    // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person',
-    // JSON.stringify(input), said);
+    // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person', JSON.stringify(input), said);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
@@ -337,8 +335,7 @@ function readAnswer(answer: unknown): Answer | undefined {
   if (answer === 'approve' || answer === 'deny') return { decision: answer };
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { decision, input, note, remember, expiresAt } = answer as Record<string, unknown>;
-  // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision:
-  // 'approve' };
+  // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision: 'approve' };
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (remember !== undefined && !isRemember(remember)) return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;

@@ -48,8 +48,7 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
     const message = messageOf(thrown) || `The tool "${toolName}" failed.`;
-    // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return
-    // guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
+    // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
     if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message);
     // defence: only-catchable-codes-cross, without it: const code = thrown.code;
     const code = CATCHABLE_CODES.includes(thrown.code) ? thrown.code : 'ToolExecutionError';

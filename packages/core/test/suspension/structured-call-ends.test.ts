@@ -85,7 +85,7 @@ function abortedWhileItRuns() {
 }
 
 describe.each(['read', 'write', 'external'] as const)('a structured call that may %s', (effect) => {
-  it('and that is aborted before it starts has not started, with and without a store', async () => {
+  it('and is aborted before it starts has not started, with and without a store', async () => {
     const { operation, seen } = await both(
       effect,
       () => expect.fail('it ran'),

@@ -94,8 +94,7 @@ function bootCompiler(module: WasmModule): Engine {
 /** An engine that cannot evaluate text, with the guest's own code in it. */
 function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
-  // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES
-  // });
+  // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const makeGuest = engine.evaluate(compiler.compile(guest, 'toolscript', { keepLines: false }));
   const bridge = engine.call(makeGuest, engine.hostFunction());

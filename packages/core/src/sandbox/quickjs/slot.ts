@@ -345,8 +345,7 @@ export class Slot {
   #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
-    // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit',
-    // limit: 'memory', error };
+    // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
     // The engine throws null if there is no room for its error.
     if (error.name === '' && error.message === 'null' && this.#ranOutOfMemory)
