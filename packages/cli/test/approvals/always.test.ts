@@ -201,14 +201,14 @@ describe('toolscript rules', () => {
     expect((await rules()).stdout).toBe(`No calls are always allowed in ${workspace}.\n`);
     for (const name of ['one', 'two\u202e', 'three']) await folder.add(ruleFor(name));
     expect((await rules()).stdout).toBe(
-      `Always allowed in ${workspace}:\n1. every call of one\n2. every call of two\\u{202e}\n3. every call of three\n`,
+      `Always allowed in ${workspace}:\n1. every call to one\n2. every call to two\\u{202e}\n3. every call to three\n`,
     );
     expect((await rules('--remove', '2')).stdout).toContain(
-      'No longer allowed without asking: every call of two\\u{202e}\n',
+      'No longer allowed without asking: every call to two\\u{202e}\n',
     );
     expect(JSON.parse((await rules('--json')).stdout)).toMatchObject([
-      { workspace, covers: 'every call of one', rules: [{ tool: 'one', action: 'approve' }] },
-      { covers: 'every call of three' },
+      { workspace, covers: 'every call to one', rules: [{ tool: 'one', action: 'approve' }] },
+      { covers: 'every call to three' },
     ]);
     for (const wrong of ['3', '0', 'one', '-1']) {
       const { status, stderr } = await rules(`--remove=${wrong}`);

@@ -217,7 +217,7 @@ describe('a system error', () => {
     expectRefusal(await scene.run(['threads']), scene.kept('threads'), 'ENOTDIR');
   });
 
-  it.skipIf(!isPosix)('in the middle of a run stops the storing with one warning, and not the run', async () => {
+  it.skipIf(!isPosix)('in the middle of a run stops its storage with one warning, but not the run', async () => {
     const { scene } = await withConversation();
     const limited = start(
       'sh',

@@ -36,7 +36,7 @@ export function unknownEndOf(tool: string): string {
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
     'ToolExecutionError',
-    `${unknownEndOf(tool)} \`await error.retry()\` makes it again, under the same idempotency key.`,
+    `${unknownEndOf(tool)} \`await error.retry()\` repeats it under the same idempotency key.`,
     { status: 'unknown', callId, idempotencyKey },
   );
 }

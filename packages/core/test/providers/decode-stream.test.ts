@@ -159,7 +159,7 @@ describe('decodeStream', () => {
     for (const body of forms) expect(textOf(await responseOf('openai-chat', body))).toBe(whole);
   });
 
-  test.each(APIS)('%s: a member of the wire with the name of one of ours changes nothing of ours', async (api) => {
+  test.each(APIS)('%s: a member of the wire with the name of our own member does not change ours', async (api) => {
     const ours = '"role":"system","api":"other","id":"x","content_parts":7,"arguments":7,"call_id":7,"success":7';
     const foreign = bodyOf(api).replaceAll(
       /"type":"(text|tool_use|thinking)"|"phase":"commentary"|"tool_calls":/gu,
