@@ -147,7 +147,7 @@ describe('I5 · the user sees the call and its place, and the script continues a
       const [first] = turns;
       for (const { api, harness, played, scene } of await playOnEach({
         agent,
-        turns: [first!, says('Something else.', ['it waits for a decision']), says('Decided.', ['"done":"x"'])],
+        turns: [first!, says('Something else.', ['it waits for the user']), says('Decided.', ['"done":"x"'])],
         world: { suspensionKey: KEY, store },
         leaves: 2,
       })) {

@@ -444,7 +444,7 @@ describe('events', () => {
   });
 
   it('a delta that is not a string is rejected', () => {
-    expect(() => createDetector().push(new Uint8Array(1) as unknown as string)).toThrow(/takes text/);
+    expect(() => createDetector().push(new Uint8Array(1) as unknown as string)).toThrow(/needs a string/);
   });
 
   it('two detectors are independent', () => {
