@@ -159,7 +159,7 @@ describe('a command that does not start is rejected for', () => {
     ],
     ['a path that is not there', { command: ['./none'] }, 'not_started', /^There is no program at '.\/none'\.$/],
     ['a file that is no program', { command: ['./not-a-program'] }, 'not_started', /may not be executed/],
-    ['a folder', { command: ['./sub'] }, 'not_started', /is not a file/],
+    ['a folder', { command: ['./sub'] }, 'not_started', /may not be executed/],
     ['an empty command', { command: [] }, 'not_started', /names no program/],
     ['an empty program', { command: [''] }, 'not_started', /names no program/],
     ['a NUL byte in an argument', { command: ['echo', 'a\0b'] }, 'not_started', /NUL/],
