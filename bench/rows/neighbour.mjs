@@ -14,7 +14,7 @@ export const name = 'neighbour';
 export async function measure({ effort }) {
   const row = {
     name: 'neighbour-wait',
-    title: `worst time between two tool calls of ${NEIGHBOURS} scripts beside two that compute`,
+    title: `worst time between two tool calls to ${NEIGHBOURS} scripts beside two that compute`,
     unit: 'ms',
     better: 'lower',
     limit: 100,

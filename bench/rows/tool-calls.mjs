@@ -8,11 +8,11 @@ for (let i = 0; i < ${CALLS}; i++) sum += (await tools.echo({ i })).i;
 return sum;`;
 const PARALLEL = `const results = await Promise.all(Array.from({ length: ${CALLS} }, (_, i) => tools.echo({ i })));
 return results.reduce((sum, { i }) => sum + i, 0);`;
-const NOTE = `the whole script's time divided by its ${CALLS} calls of a tool that does nothing`;
+const NOTE = `the whole script's time divided by its ${CALLS} calls to a tool that does nothing`;
 
 export const name = 'tool-calls';
 
-/** Calls of a tool that answers at once, one after the other and all together. */
+/** Calls to a tool that answers at once, one after the other and all together. */
 export async function measure(bench) {
   const sequential = await callsRow(bench, SEQUENTIAL, {
     name: 'tool-calls-sequential',

@@ -31,7 +31,7 @@ async function textOf(provider: any, harness: ReturnType<typeof openHarness>) {
 }
 
 describe.each(APIS)('$api', ({ api }) => {
-  it('a recorded model plays the same run again, as often as it is asked', async () => {
+  it('a recorded model plays the same run on every request', async () => {
     const harness = openHarness();
     const first: string[] = [];
     const makeProvider = await recordModel(api, { turns: TURNS }, async (provider) => {
@@ -42,11 +42,11 @@ describe.each(APIS)('$api', ({ api }) => {
     expect(await textOf(makeProvider(), harness)).toBe(first[0]);
   });
 
-  it('a run that ends before the scenario does is not recorded in silence', async () => {
+  it('a run that ends before its scenario is reported', async () => {
     await expect(recordModel(api, { turns: TURNS }, async () => {})).rejects.toThrow('the run ended early');
   });
 
-  it('the bytes of an answer are heard before its events', async () => {
+  it('the bytes of an answer arrive before its events', async () => {
     const server = await startScriptedServer({ turns: [{ parts: [{ type: 'text', text: 'It is 2.' }] }] });
     onTestFinished(() => server.close());
     const heard: string[] = [];
@@ -62,7 +62,7 @@ describe.each(APIS)('$api', ({ api }) => {
   });
 });
 
-it('a budget may be for the worst hundredth', async () => {
+it('a budget can limit the 99th percentile', async () => {
   const samples = Array.from({ length: 100 }, (_, index) => (index > 90 ? 9 : 1));
   const entry = { name: 'toolscript', role: 'ours' as const, block: () => samples };
   const row = { name: 'row', title: 'a row', unit: 'ms', better: 'lower' as const, limit: 5 };

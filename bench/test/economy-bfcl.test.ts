@@ -43,27 +43,27 @@ describe('scripts', () => {
     },
   );
 
-  it('of a run in which the services get another call are found', async () => {
+  it('of a run with a different call to the services are detected', async () => {
     const [first, ...others] = taskOf(92).turns;
     const [call] = first!;
     const wrong = [{ ...call!, flows: { cityA: "'94016'" } }];
     await expect(runBfclTask({ ...taskOf(92), turns: [wrong, ...others] }, 'scripts')).rejects.toThrow('94016');
   });
 
-  it('compute what later calls need, and write conditions down', () => {
+  it('compute the inputs of later calls, and contain conditions', () => {
     const [[say]] = PLANS.scripts(taskOf(70).turns[1]!) as [[{ code: string }]];
     expect(say.code).toContain('.some((psi) => psi < 32)');
     expect(say.code).toContain('destination: shop.shopLocation');
     expect(say.code).not.toContain('Oakwood');
   });
 
-  it('begin anew where the model must have read what came so far', () => {
+  it('start over where the model must have read the results so far', () => {
     expect(PLANS.scripts(taskOf(47).turns[1]!)).toHaveLength(2);
   });
 });
 
 describe('parallel calls', () => {
-  it('never stand in one request with a call whose result they need', () => {
+  it('are never in one request with a call whose result they need', () => {
     for (const turn of BFCL_TASKS.flatMap((task) => task.turns)) {
       const groups = groupsOf(turn);
       const placeOf = (index: number) => groups.findIndex((group) => group.includes(turn[index]!));
@@ -75,7 +75,7 @@ describe('parallel calls', () => {
     }
   });
 
-  it('take as few requests as what they need allows', () => {
+  it('take as few requests as their dependencies allow', () => {
     expect(groupsOf(taskOf(69).turns[0]!).map((group) => group.map(({ tool }) => tool))).toEqual([
       ['get_zipcode_based_on_city', 'get_zipcode_based_on_city', 'liter_to_gallon'],
       ['estimate_distance', 'fillFuelTank'],
@@ -83,7 +83,7 @@ describe('parallel calls', () => {
   });
 });
 
-it('a run with another catalogue takes what it would have taken if it had been run so', async () => {
+it('a run with another catalogue counts as if it had been run with it', async () => {
   const task = taskOf(50);
   const catalog = { docs: { results: false }, instructionTokens: 1_500 };
   const really = measuredRun(await runBfclTask(task, 'scripts', catalog));
@@ -115,7 +115,7 @@ describe('the page', () => {
     else writeFileSync(PAGE, shown);
   });
 
-  it('rests on all tasks, and each total is the sum of those by subject', () => {
+  it('covers all tasks, and each total is the sum over the subjects', () => {
     expect(result.counts).toMatchObject({ tasks: BFCL_TASKS.length, calls: CALLS.length });
     for (const [name, total] of Object.entries<any>(result.totals)) {
       const costs = Object.values<any>(result.bySubject).map((subject) => subject[name].cost);

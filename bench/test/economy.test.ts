@@ -16,7 +16,7 @@ const TRIED = ['single-lookup', 'triage-prose', 'fix-test', 'count-todos', 'fan-
 
 describe('tasks', () => {
   it.each(TRIED.map((name) => [name, taskOf(name)] as const))(
-    '%s is done in each way, and no way takes more turns than one call a turn',
+    '%s is done in each way, and no way takes more turns than one call per turn',
     async (_name, task) => {
       const [one, parallel, scripts] = await figuresOf(task);
       for (const figures of [one, parallel, scripts]) {
@@ -37,11 +37,11 @@ describe('tasks', () => {
   });
 });
 
-describe('a task that is not done is found', () => {
+describe('an unfinished task is detected', () => {
   const broken = (name: string, changes: object) => ({ ...taskOf(name), ...changes });
   const waysOf = (name: string, ways: object) => broken(name, { ways: { ...taskOf(name).ways, ...ways } });
 
-  it('a script that finds something else', async () => {
+  it('a script with a different result', async () => {
     const task = waysOf('pagination', {
       scripts: [script("return { bug: (await tools.listIssues({ state: 'open' })).issues.length };")],
     });
@@ -53,12 +53,12 @@ describe('a task that is not done is found', () => {
     await expect(runTask(task, 'scripts')).rejects.toThrow('ScriptTypeError');
   });
 
-  it('an answer without having read what it rests on', async () => {
+  it('an answer without reading its sources', async () => {
     const task = waysOf('fan-out', { parallel: [calls(['listMembers', { team: 'atlas' }])] });
     await expect(runTask(task, 'parallel')).rejects.toThrow('which was not read');
   });
 
-  it('a world that is not what it should be', async () => {
+  it('a world in the wrong state', async () => {
     const task = taskOf('rename-symbol');
     const search = task.ways.one[0]!;
     await expect(runTask(waysOf('rename-symbol', { one: [search] }), 'one')).rejects.toThrow('the world is not');
@@ -80,7 +80,7 @@ describe('the page', () => {
     else writeFileSync(PAGE, shown);
   });
 
-  it('has every task, and says where scripts lose', () => {
+  it('lists every task, and the cases in which scripts lose', () => {
     expect(tasks.map(({ name }: { name: string }) => name)).toEqual(TASKS.map(({ name }) => name));
     expect(tasks.length).toBeGreaterThanOrEqual(12);
     const lost = lostTasks(tasks, 'inputTokens').map(({ name }) => name);

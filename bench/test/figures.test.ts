@@ -13,7 +13,7 @@ describe('figures', () => {
     expect(() => quantile([], 0.5)).toThrow(RangeError);
   });
 
-  it('a figure is the median of the block medians, so that one disturbed block does not show', () => {
+  it('a figure is the median of the block medians, so that one disturbed block has no effect', () => {
     expect(
       summarise(
         [
@@ -31,12 +31,12 @@ describe('figures', () => {
     expect(timesBetter([[100], [10]], [[50], [5]], 'higher')).toBe(2);
   });
 
-  it('a wrong answer is never timed in silence', async () => {
+  it('a wrong answer is never timed', async () => {
     expect(await timeRuns(async () => 2, 2, { forMs: 0 })).toHaveLength(1);
     await expect(timeRuns(async () => 3, 2, { forMs: 0 })).rejects.toThrow('a wrong answer was timed');
   });
 
-  it('contenders run in turn, and each round begins with another one', async () => {
+  it('contenders take turns, and each round starts with another one', async () => {
     const order: string[] = [];
     const entry = (name: string) => ({ name, role: 'part', block: () => (order.push(name), [1]) });
     await alternate(row, [entry('a'), entry('b'), entry('c')], 3);
@@ -64,7 +64,7 @@ describe('the verdict', () => {
     expect(failureOf(slow, { check: true, strict: true })).toMatch(/absolute/u);
   });
 
-  it('a check that could compare nothing does not pass', async () => {
+  it('a check without a comparison does not pass', async () => {
     const alone = await alternate({ ...row, atLeast: { peer: 4 } }, [constant('toolscript', 'ours', 1)], 2);
     expect(failureOf(judge([alone]), { check: true, strict: false })).toMatch(/no peer/u);
     expect(

@@ -141,37 +141,34 @@ function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | und
 }
 
 describe('architecture', () => {
-  it('folders of core import only what stands below them', () => {
+  it('folders of core import only folders below them', () => {
     const { files, imports } = readImports(core);
     expect(files).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(300);
     expect(imports.map(coreViolation).filter((violation) => violation !== undefined)).toEqual([]);
   });
 
-  it('the agent is given its harness and its provider, and makes neither: it imports their types alone', () => {
+  it('the agent receives its harness and its provider: it imports only their types', () => {
     const files = typescriptFiles(join(core, 'agent'));
     expect(files.length).toBeGreaterThan(5);
     expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
   });
 
-  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client'])(
-    'no file of packages/%s imports itself through others',
-    (name) => {
-      const folder = join(root, 'packages', name, 'src');
-      const graph = new Map(
-        typescriptFiles(folder).map((file) => [
-          file,
-          importsOf(file, readFileSync(file, 'utf8'))
-            .filter(({ specifier }) => specifier.startsWith('.'))
-            .map(({ specifier }) => resolve(dirname(file), specifier).replace(/\.js$/u, '.ts')),
-        ]),
-      );
-      expect(graph.size).toBeGreaterThan(3);
-      expect(circleIn(graph)?.map((file) => relative(folder, file))).toBeUndefined();
-    },
-  );
+  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client'])('packages/%s has no import cycle', (name) => {
+    const folder = join(root, 'packages', name, 'src');
+    const graph = new Map(
+      typescriptFiles(folder).map((file) => [
+        file,
+        importsOf(file, readFileSync(file, 'utf8'))
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => resolve(dirname(file), specifier).replace(/\.js$/u, '.ts')),
+      ]),
+    );
+    expect(graph.size).toBeGreaterThan(3);
+    expect(circleIn(graph)?.map((file) => relative(folder, file))).toBeUndefined();
+  });
 
-  it('every folder of core has its line in the table', () => {
+  it('every folder of core has its row in the table', () => {
     const folders = readdirSync(core, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map(({ name }) => name).filter((name) => !(name in MAY_IMPORT))).toEqual([]);
   });
@@ -183,7 +180,7 @@ describe('architecture', () => {
   });
 
   it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
-    'the thread of %s loads no schemas: it starts in a hurry',
+    'the thread of %s loads no schemas, so that it starts fast',
     (entry) => {
       const { files, packages } = reachedFrom(join(core, entry));
       expect(files).toBeGreaterThan(5);
@@ -197,7 +194,7 @@ describe('architecture', () => {
     expect(packages).toEqual([]);
   });
 
-  it('the program’s thread loads no database, which would hold it', () => {
+  it('the program’s thread loads no database, which would block it', () => {
     const stores = join(root, 'packages/server/src/stores');
     const { files, packages } = reachedFrom(join(stores, 'index.ts'));
     expect(files).toBeGreaterThan(5);
@@ -205,7 +202,7 @@ describe('architecture', () => {
     expect(reachedFrom(join(stores, 'database-worker.ts')).packages).toContain('libsql');
   });
 
-  it('a planted circle is seen', () => {
+  it('a planted cycle is detected', () => {
     expect(
       circleIn(
         new Map([
@@ -218,7 +215,7 @@ describe('architecture', () => {
     ).toEqual(['b', 'd', 'b']);
   });
 
-  it('a planted violation is seen', () => {
+  it('a planted violation is detected', () => {
     const planted = importsOf(
       join(core, 'protocol/planted.ts'),
       "import { runScriptSession } from '../session/index.js';\nexport * from '../tools/index.js';\nawait import('../harness/index.js');",

@@ -10,17 +10,17 @@ const marks = findMarks();
 const table = readTable();
 
 describe('the defences', () => {
-  it('are marked in the sources under names of their own', () => {
+  it('are marked in the sources under unique names', () => {
     expect(marks.length).toBeGreaterThan(150);
     const names = marks.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
   });
 
-  it('and the rows of docs/security.md are the same', () => {
+  it('have the same names as the rows of docs/security.md', () => {
     expect(table.map(({ name }) => name).toSorted()).toEqual(marks.map(({ name }) => name).toSorted());
   });
 
-  it('have tests that exist under the titles that the table gives', () => {
+  it('have tests with the titles in the table', () => {
     const missing = table.filter(({ file, title }) => {
       const path = join(root, file);
       return !existsSync(path) || !readFileSync(path, 'utf8').includes(title);
@@ -28,7 +28,7 @@ describe('the defences', () => {
     expect(missing).toEqual([]);
   });
 
-  it('can each be taken out, and leave code behind that can be read', () => {
+  it('can each be removed, and leave code that parses', () => {
     for (const mark of marks) {
       const source = withoutDefence(mark);
       const lang = mark.file.endsWith('.js') ? 'js' : 'ts';

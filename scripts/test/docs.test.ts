@@ -98,11 +98,11 @@ describe('pages that run', () => {
     checkGenerated('docs/how-to/watch-it.md', 'metrics', help.join(''), same);
   });
 
-  it('docs/explanation/a-whole-run.md shows a whole run as it is', () => {
+  it('docs/explanation/a-whole-run.md shows a real run', () => {
     expect(playPage('docs/explanation/a-whole-run.md', same)).toEqual({ commands: 1, outputs: 1 });
   });
 
-  it('a page that shows something else is found', () => {
+  it('a page with other content is detected', () => {
     const findings: string[] = [];
     const folder = new PageFolder();
     expect(folder.run('echo one; exit 3')).toEqual({ output: 'one\n', status: 3 });
@@ -167,7 +167,7 @@ function headings(page: string): string[] {
 }
 
 describe('reference', () => {
-  it('errors.md and the error table say the same, in both directions', () => {
+  it('errors.md and the error table are equal, in both directions', () => {
     const page = readPage('docs/reference/errors.md');
     const yesNo = (value: boolean) => (value ? 'yes' : 'no');
     const expected = Object.entries(ERROR_TABLE).map(([code, row]) => [
@@ -183,7 +183,7 @@ describe('reference', () => {
     expect(sections).toEqual(Object.keys(ERROR_TABLE));
   });
 
-  it('limits.md and the limits say the same', () => {
+  it('limits.md and the limits are equal', () => {
     const { properties = {} } = LimitsSchema.toJSONSchema({ io: 'input' });
     const expected = Object.entries(properties).map(([name, schema]) => {
       const {
@@ -211,7 +211,7 @@ describe('reference', () => {
     expect(names('Operations')).toEqual(OperationItemSchema.shape.status.options);
   });
 
-  it('architecture.md and the architecture test draw the same picture', () => {
+  it('architecture.md and the architecture test contain the same table', () => {
     const test = readFileSync(join(root, 'scripts/test/architecture.test.ts'), 'utf8');
     const [, source = ''] = /MAY_IMPORT[^=]*= (\{.*?\n\});/su.exec(test) ?? [];
     const allowed = JSON.parse(
@@ -228,7 +228,7 @@ describe('reference', () => {
   });
 });
 
-describe('what the code prints', () => {
+describe('generated blocks', () => {
   const workspace = new PageFolder();
   const harness: Harness = createHarness({ tools: codingTools({ roots: workspace.path }), approvals: 'deny' });
   afterAll(async () => {
@@ -236,7 +236,7 @@ describe('what the code prints', () => {
     workspace.remove();
   });
 
-  it('tools.md and guest.md hold the declarations', () => {
+  it('tools.md and guest.md contain the declarations', () => {
     const declarations = harness.declarations();
     const border = declarations.indexOf('interface Tools {');
     expect(border).toBeGreaterThan(0);
@@ -267,7 +267,7 @@ describe('what the code prints', () => {
     checkGenerated('docs/reference/guest.md', 'globals', lines.join(',\n'), same);
   });
 
-  it('guest.md names what is not there, with the hint that a script gets', async () => {
+  it('guest.md lists missing globals with the hint that a script gets', async () => {
     const rows = tableRows(readPage('docs/reference/guest.md'), 'Not there');
     expect(rows.length).toBeGreaterThan(20);
     for (const [cell, hint] of rows) {
@@ -281,7 +281,7 @@ describe('what the code prints', () => {
     }
   });
 
-  it('guest.md tells what each value crosses as', async () => {
+  it('guest.md shows the crossing form of each value', async () => {
     const rows = tableRows(readPage('docs/reference/guest.md'), 'Values');
     expect(rows.length).toBeGreaterThan(25);
     for (const [expression, crossed] of rows) {
@@ -294,13 +294,13 @@ describe('what the code prints', () => {
     }
   });
 
-  it.each(documentedCommands('docs/reference/cli.md'))('cli.md holds the help of "toolscript %s"', (command) => {
+  it.each(documentedCommands('docs/reference/cli.md'))('cli.md contains the help of "toolscript %s"', (command) => {
     const { output, status } = workspace.run(`toolscript ${command} --help`);
     expect(status).toBe(0);
     checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
   });
 
-  it('cli.md knows every command', () => {
+  it('cli.md lists every command', () => {
     const { output } = workspace.run('toolscript --help');
     const commands = [...output.slice(output.indexOf('\nCommands:')).matchAll(/^ {2}(\w+)\b/gmu)]
       .map(([, name]) => name)
@@ -321,7 +321,7 @@ describe('operations.md', () => {
     folder.remove();
   });
 
-  it('names every figure of stats()', async () => {
+  it('operations.md names every figure of stats()', async () => {
     const harness = createHarness({ tools: [] });
     const stats = Object.entries(harness.stats()).flatMap(([part, figures]) =>
       Object.keys(figures as object).map((name) => `${part}.${name}`),

@@ -63,7 +63,7 @@ function sources(): string[] {
 }
 
 describe('the English of the product', () => {
-  it('is checked by rules that find each mistake', () => {
+  it('is checked by rules that detect each mistake', () => {
     const bad = [
       '/** Whoever makes providers reads it. */',
       '// The value. What is left is dropped.',

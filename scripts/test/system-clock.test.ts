@@ -26,7 +26,7 @@ const sources = ['core', 'tools', 'mcp', 'server', 'client', 'cli'].flatMap((nam
 });
 const EXEMPT = /^packages\/core\/src\/(?:stores|testing)\//u;
 
-it('durations are measured by the monotonic clock: nothing is reckoned with the system’s time within a process', () => {
+it('durations are measured by the monotonic clock, never by the system’s time', () => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const found = sources.filter((path) => !EXEMPT.test(path) && ARITHMETIC.test(read(path)));
   expect(new Set(found)).toEqual(BETWEEN_PROCESSES);

@@ -10,7 +10,7 @@ export const EXIT = {
   suspended: 3,
   /** The terminal was closed. */
   hungUp: 129,
-  /** Ctrl-C, as shells count it: 128 and the signal's number. */
+  /** Ctrl-C, as shells report it: 128 plus the signal's number. */
   interrupted: 130,
   /** The reader of stdout was closed. */
   brokenPipe: 141,

@@ -7,20 +7,21 @@ import vm = require('node:vm');
 /**
  * Starts the program. Its files are CommonJS, and the code that V8 compiled from them is cached beside them, because
  * compiling took half of a short command's time. A cache that is missing, damaged, made by another Node or that fails
- * in any other way is a miss: the files are compiled as usual. They hold no `import()`: such a script has none.
+ * in any other way is a miss: the files are compiled as usual. They contain no `import()`, which code compiled in this
+ * way does not support.
  */
 
 /** Replaced by the build: whatever changes in the files changes it. */
 const BUILD = '__BUILD__';
 
-/** The last major release of Node whose V8 was looked at: one that did not know the flag would say so to everybody. */
+/** The last major release of Node whose V8 was tested: a V8 without this flag would print a warning to every user. */
 const LAST_KNOWN_NODE = 24;
 
 /*
- * V8 counts a turn of the engine's interpreter as all the code that it could have run through, and so begins to
- * optimise it at the first few instructions. That takes longer than most commands, on a processor that these need,
- * and a process that ends waits for it. With this it begins after some ten thousand; scripts that compute for long
- * take no longer. It comes first, because what V8 keeps of a file is good for the same flags only.
+ * V8 counts each turn of the engine's interpreter loop as all the code in the loop, so it starts to optimise the
+ * interpreter after a few instructions. That takes longer than most commands, occupies a processor that they need, and
+ * delays the exit of the process. With this flag it starts after some ten thousand instructions; scripts that compute
+ * for long take no longer. The flag is set first, because the code that V8 caches is valid only for the same flags.
  */
 if (Number.parseInt(process.versions.node, 10) <= LAST_KNOWN_NODE)
   v8.setFlagsFromString('--wasm-tiering-budget=1000000000');
@@ -143,7 +144,7 @@ function write(name: string, script: vm.Script): void {
   }
 }
 
-/** What stays is in nobody's way: the cache is only a faster start. */
+/** A leftover file does no harm: the cache only makes the start faster. */
 function deleteQuietly(path: string): void {
   try {
     fs.rmSync(path, { recursive: true, force: true });

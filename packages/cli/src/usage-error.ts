@@ -8,11 +8,11 @@ export function isUsageError(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'UsageError' || error.name === 'ToolscriptUsageError');
 }
 
-/** The messages for a file or folder that is missing, forbidden or in the way, or for a full disk. */
+/** The messages for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
 const FILE_CODES =
   'EACCES EDQUOT EEXIST EFBIG EIO EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENOENT ENOSPC ENOTDIR EPERM EROFS'.split(' ');
 
-/** The system's code in a text that starts like its messages; undefined if it is not about a file. */
+/** The system's error code in a text that starts like a system message; undefined if it is not about a file. */
 export function fileCodeIn(text: string): string | undefined {
   const [, code] = /(?:^|: )(E[A-Z]+): /u.exec(text) ?? [];
   return code !== undefined && FILE_CODES.includes(code) ? code : undefined;

@@ -105,8 +105,8 @@ function flipBit(file: string): void {
 
 const works = { status: 0, stdout: expect.stringContaining('42') as string, stderr: '' };
 
-describe('what V8 made of the program’s files', () => {
-  it('is kept by the first command, whole, and read by the next', () => {
+describe('V8’s cached code of the program’s files', () => {
+  it('is stored completely by the first command, and read by the next', () => {
     expect(start()).toEqual(works);
     const first = keptFiles().map((file) => [file, readFileSync(file)] as const);
     expect(first.length).toBeGreaterThan(5);
@@ -120,14 +120,14 @@ describe('what V8 made of the program’s files', () => {
     ['is cut off', (file) => truncateSync(file, statSync(file).size >> 1)],
     ['is damaged in its middle', damageMiddle],
     ['has one wrong bit', flipBit],
-  ])('changes nothing where it %s, and is made again', (_name, spoil) => {
+  ])('changes nothing if it %s, and is created again', (_name, spoil) => {
     fillCache();
     for (const file of keptFiles()) spoil(file);
     expect(start()).toEqual(works);
     expect(keptFiles().every(isWhole)).toBe(true);
   });
 
-  it('counts for the Node that made it only: a cache of another one is made again, and never run', () => {
+  it('is valid only for the Node that created it: a cache of another one is never run', () => {
     fillCache();
     const [folder] = readdirSync(cache);
     expect(folder).toContain(`-${process.version}`);
@@ -138,7 +138,7 @@ describe('what V8 made of the program’s files', () => {
     expect(keptFiles().every(isWhole)).toBe(true);
   });
 
-  it('never ends the program where it runs as something else: it is deleted, and the program starts without it', () => {
+  it('never crashes the program: a cache with other content is deleted, and the program starts without it', () => {
     fillCache();
     const [folder] = readdirSync(cache);
     const main = keptFiles().find((file) => file.endsWith('main.cjs.bin'))!;
@@ -152,7 +152,7 @@ describe('what V8 made of the program’s files', () => {
     }
   });
 
-  it('is kept for each kind of flags by itself', () => {
+  it('is stored separately for each set of flags', () => {
     start({ NODE_OPTIONS: '--max-old-space-size=4096' });
     start();
     const folders = readdirSync(cache);
@@ -163,7 +163,7 @@ describe('what V8 made of the program’s files', () => {
     expect(keptFiles().map((file) => statSync(file).mtimeMs)).toEqual(times);
   });
 
-  it('leaves no unfinished file where one cannot be put in its place, and keeps the others', () => {
+  it('leaves no partial file if one cannot be replaced, and keeps the others', () => {
     fillCache();
     const [first, ...others] = keptFiles();
     for (const file of [first!, ...others]) rmSync(file);
@@ -174,12 +174,12 @@ describe('what V8 made of the program’s files', () => {
     expect(all.filter((name) => /\.bin\.\d+$/u.test(name))).toEqual([]);
   });
 
-  it('changes nothing where it cannot be kept', () => {
+  it('changes nothing if it cannot be stored', () => {
     writeFileSync(cache, 'a file, no folder');
     expect(start()).toEqual(works);
   });
 
-  it('is made for one build, one Node, one V8 and one kind of machine', () => {
+  it('is specific to one build, one Node, one V8 and one kind of machine', () => {
     fillCache();
     const [name] = readdirSync(cache);
     const version = process.version.replaceAll('.', String.raw`\.`);

@@ -10,7 +10,7 @@ const PACKAGE = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Bytes of the client in a page, compressed. */
 const MAX_BYTES = 16 * 1024;
 
-it('is small in a page, and asks for nothing that a browser lacks', async () => {
+it('is small in a page, and needs nothing that a browser lacks', async () => {
   const folder = mkdtempSync(join(PACKAGE, 'bundle-'));
   const input = join(folder, 'page.mjs');
   writeFileSync(input, "import { createClient } from '@toolscript/client';\nglobalThis.createClient = createClient;\n");

@@ -50,7 +50,7 @@ describe('a response', () => {
     expect(thread.items.slice(1)).toEqual(response.current.output_items);
   });
 
-  it('tells which approvals a run waits for, and goes on when they are decided', async () => {
+  it('lists the approvals that a run waits for, and continues after the decisions', async () => {
     const { runId } = await client().submit({ prompt: 'please approve' });
     const response = client().response(runId);
     const asked = new Set<string>();
@@ -69,7 +69,7 @@ describe('a response', () => {
     expect(response.current.status).toBe('completed');
   });
 
-  it('is there at once when it is asked for at the end', async () => {
+  it('is available at once after the end', async () => {
     const { runId } = await client().submit({ prompt: 'hello' });
     const response = await client().response(runId).final();
     expect(response.status).toBe('completed');
@@ -87,7 +87,7 @@ describe('a stream', () => {
     expect(lastEventIds.filter((id) => id !== null).length).toBeGreaterThan(3);
   });
 
-  it('begins at any event, and has none after the last one', async () => {
+  it('starts at any event, and has none after the last one', async () => {
     const { runId } = await client().submit({ prompt: 'hello' });
     const whole = await seqsOf(client().stream(runId));
     expect(await seqsOf(client().stream(runId, { from: 5 }))).toEqual(whole.slice(5));
@@ -104,7 +104,7 @@ describe('a stream', () => {
     expect((await client().response(runId).final()).status).toBe('cancelled');
   });
 
-  it('fails at once for a run that is not there', async () => {
+  it('fails at once for a run that does not exist', async () => {
     const attempts: number[] = [];
     const onRetry = ({ attempt }: { attempt: number }) => attempts.push(attempt);
     expect(await problemOf(seqsOf(client().stream('run_none', { onRetry })))).toMatchObject({ status: 404 });
@@ -123,7 +123,7 @@ describe('a refused request', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('has the decision that was made before', async () => {
+  it('contains the earlier decision', async () => {
     const { runId } = await client().submit({ prompt: 'please approve' });
     const { approvalId } = await approvalOf(runId);
     await client().approvals.decide(approvalId, { decision: 'deny', note: 'no' });

@@ -38,7 +38,7 @@ function problem(status: number, headers: Record<string, string> = {}): Answer {
 }
 
 describe('a stream', () => {
-  it('skips events that come again, and asks again for those that were left out', async () => {
+  it('skips repeated events, and requests missing ones again', async () => {
     const answers = [events([0, 1, 1, 0, 2], 5), events([1, 2, 3, 5], 5), events([4, 5, 5], 5)];
     const { seqs, asked } = await streamFrom(answers);
     expect(seqs).toEqual([0, 1, 2, 3, 4, 5]);
@@ -50,7 +50,7 @@ describe('a stream', () => {
     expect(await streamFrom(answers)).toMatchObject({ seqs: [0, 1], asked: [undefined, '1'], error: undefined });
   });
 
-  it('asks again where the server cannot answer now, after the time that it names', async () => {
+  it('retries after the delay that a busy server names', async () => {
     const { seqs, retries } = await streamFrom([problem(503, { 'retry-after': '1' }), events([0], 0)]);
     expect(seqs).toEqual([0]);
     expect(retries).toMatchObject([{ attempt: 1, delayMs: 1000, error: { status: 503, message: 'no: 503' } }]);
@@ -63,7 +63,7 @@ describe('a stream', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('fails for an answer that is no stream, and says what to look at', async () => {
+  it('fails for a response that is not a stream, and names the setting to check', async () => {
     const page: Answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
     const { error, asked } = await streamFrom([page]);
     expect((error as Error).message).toContain('Set baseUrl to the address of a Toolscript server');
@@ -77,14 +77,14 @@ describe('a stream', () => {
     expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  it('counts its retries anew when something has arrived', async () => {
+  it('resets its retries when data has arrived', async () => {
     const steps = Array.from({ length: 5 }, (_, seq) => events([seq], 5));
     const { seqs, retries } = await streamFrom([...steps, events([5], 5)], { maxRetries: 1 });
     expect(seqs).toEqual([0, 1, 2, 3, 4, 5]);
     expect(retries.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('leaves a connection on which nothing arrives', async () => {
+  it('closes a connection without data', async () => {
     const silentBehindTheFirst: Answer = (response, lastEventId) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (lastEventId === undefined) response.write(framesOf([0], 1));
@@ -95,7 +95,7 @@ describe('a stream', () => {
     expect(retries.at(-1)!.error).toMatchObject({ message: 'Nothing has arrived for 200 ms.' });
   });
 
-  it('takes an event that the end of a connection has cut off from the next one', async () => {
+  it('reads an event that was truncated by a lost connection from the next one', async () => {
     const cut: Answer = (response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(framesOf([0, 1], 1).slice(0, -1));
     expect((await streamFrom([cut, events([1], 1)])).seqs).toEqual([0, 1]);

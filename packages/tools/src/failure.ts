@@ -50,5 +50,5 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw failure('aborted', 'The call was aborted before its end.');
+  if (signal?.aborted) throw failure('aborted', 'The call was aborted before it ended.');
 }

@@ -60,7 +60,7 @@ function suggest(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
       tool.name,
       permissions.map((permission) => permission.slice('write:'.length)),
     );
-  return { covers: `every call of ${tool.name}`, rules: [{ tool: tool.name, action: 'approve' }] };
+  return { covers: `every call to ${tool.name}`, rules: [{ tool: tool.name, action: 'approve' }] };
 }
 
 function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {

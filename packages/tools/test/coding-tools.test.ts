@@ -57,7 +57,7 @@ describe('the catalog', () => {
     }
   });
 
-  it('leaves exec out on request', () => {
+  it('omits exec on request', () => {
     expect(codingTools({ roots: folder, exec: false }).map(({ name }) => name)).not.toContain('exec');
   });
 
@@ -69,7 +69,7 @@ describe('the catalog', () => {
 });
 
 describe('every tool', () => {
-  it('accepts the arguments of its signature and returns what its schema says', async () => {
+  it('accepts the arguments of its signature and returns data that matches its schema', async () => {
     expect(await call('readFile', { path: 'a.txt', offset: 1, limit: 10, mode: 'slice', cwd: '.' })).toMatchObject({
       lines: ['one', 'two'],
     });
@@ -126,7 +126,7 @@ describe('every tool', () => {
     });
   });
 
-  it('refuses arguments that it does not know', () => {
+  it('rejects unknown arguments', () => {
     for (const tool of tools.values()) expect(tool.validateInput({ nonsense: 1 }).ok).toBe(false);
     expect(tools.get('exec')!.validateInput({ command: 'ls' }).ok).toBe(false);
     expect(tools.get('exec')!.validateInput({ command: [] }).ok).toBe(false);
@@ -144,8 +144,8 @@ const permissions = (name: string, input: unknown): readonly string[] => {
 const preview = (name: string, input: unknown): unknown =>
   tools.get(name)!.preview!((tools.get(name)!.validateInput(input) as unknown as { value: never }).value);
 
-describe('what a call touches', () => {
-  it('is named by real paths, whatever way they are written', () => {
+describe('the subject of a call', () => {
+  it('is named by real paths, however they are written', () => {
     expect(permissions('writeFile', { path: './src/../src/new.ts', content: '' })).toEqual(['write:src/new.ts']);
     expect(permissions('writeFile', { path: join(folder, 'x/y'), content: '' })).toEqual(['write:x/y']);
     expect(permissions('writeFile', { path: '../evil', content: '' })).toEqual(['write:../evil']);
@@ -157,7 +157,7 @@ describe('what a call touches', () => {
     expect(permissions('exec', { command: ['npm', 'test', 'a b'] })).toEqual(["exec:npm test 'a b'"]);
   });
 
-  it('is previewed without being done', async () => {
+  it('is previewed without an effect', async () => {
     put(folder, 'p.txt', '1\n2\n');
     const patch = '*** Begin Patch\n*** Update File: p.txt\n*** Move to: q.txt\n@@\n-2\n+two\n*** End Patch';
     expect(await preview('applyPatch', { patch })).toBe(`update p.txt -> q.txt (+1 -1)\n\n${patch}`);

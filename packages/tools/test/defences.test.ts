@@ -23,7 +23,7 @@ import { WorkSlices } from '#tools/work-slices.js';
 import { refusal, temporaryFolder } from './support/temporary-folder.js';
 
 describe('work in slices', () => {
-  it('is refused once it took more steps than it may', async () => {
+  it('is rejected after more steps than its maximum', async () => {
     const slices = new WorkSlices({ signal: undefined, maxSteps: 10_000, tooMuch: 'Too much of it.' });
     const error = await refusal(async () => {
       for (let step = 0; step < 1_000_000; step += 1) if (slices.isDue()) await slices.pass();
@@ -36,7 +36,7 @@ describe('work in slices', () => {
     expect((await refusal(() => slices.pass())).data['reason']).toBe('aborted');
   });
 
-  it('lets others have their turn', async () => {
+  it('yields to other work', async () => {
     let turns = 0;
     const other = setImmediate(() => (turns += 1));
     await new WorkSlices({ signal: undefined }).pass();
@@ -46,7 +46,7 @@ describe('work in slices', () => {
 });
 
 describe('the folder for locks and journals', () => {
-  it.each(['', 'here'])('never lies in the current folder, also where the home is %j', (home) => {
+  it.each(['', 'here'])('is never in the current folder, even if the home is %j', (home) => {
     const [program, folder] = [fileURLToPath(new URL('support/state-folder.mjs', import.meta.url)), temporaryFolder()];
     const { XDG_STATE_HOME: _state, ...env } = process.env;
     const found = execFileSync(process.execPath, [program], { cwd: folder, env: { ...env, HOME: home } }).toString();
@@ -85,7 +85,7 @@ describe('listDir', () => {
 });
 
 describe('ripgrep', () => {
-  it('has lines of more than a megabyte passed over', async () => {
+  it('skips lines of more than a megabyte', async () => {
     const folder = temporaryFolder({ 'a.txt': `${'needle'.repeat(400_000)}\n` });
     const pieces: string[] = [];
     const end = await runRipgrep({
@@ -101,14 +101,14 @@ describe('ripgrep', () => {
 });
 
 describe.runIf(process.getuid !== undefined)('the state folder', () => {
-  it('is closed to other users', () => {
+  it('is not accessible to other users', () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o755);
     expect(makePrivateFolder(folder)).toBe(true);
     expect(statSync(folder).mode & 0o077).toBe(0);
   });
 
-  it('is no link, and no folder of another user', () => {
+  it('is never a link or a folder of another user', () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'other'));
     symlinkSync('other', join(folder, 'link'));
@@ -123,7 +123,7 @@ describe('a lock', () => {
   const lockFolder = (stateFolder: string): string =>
     join(stateFolder, 'locks', readdirSync(join(stateFolder, 'locks'))[0]!);
 
-  it('is waited for while its holder is alive, and an abort ends the wait', async () => {
+  it('makes others wait while its holder is alive, and an abort ends the wait', async () => {
     const stateFolder = temporaryFolder();
     await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
     const folder = lockFolder(stateFolder);
@@ -139,7 +139,7 @@ describe('a lock', () => {
     expect(error.data['reason']).toBe('aborted');
   });
 
-  it('of a process that ended is taken over', async () => {
+  it('of an ended process can be claimed', async () => {
     const stateFolder = temporaryFolder();
     await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
     writeFileSync(
@@ -150,7 +150,7 @@ describe('a lock', () => {
     expect(await withLocks(stateFolder, ['/a'], undefined, async () => 'done')).toBe('done');
   });
 
-  it('lets one work at a time where two workspaces of a process have no state folder', async () => {
+  it('lets one change run at a time if two workspaces of a process have no state folder', async () => {
     let running = 0;
     let most = 0;
     const work = async (): Promise<void> => {

@@ -48,7 +48,7 @@ describe('presets', () => {
     ]).toEqual(fates);
   });
 
-  it('take command rules', async () => {
+  it('accept command rules', async () => {
     const rules = workspaceWritePreset({ allow: ['true now'], deny: ['*rm -rf*'] });
     expect(await fate(rules, 'exec', run('true', 'now'))).toBe('passed');
     expect(await fate(rules, 'exec', run('sh', '-c', 'rm -rf /'))).toBe('denied');
@@ -98,7 +98,7 @@ describe('a rule on a command prefix', () => {
     expect(await fate(rules, 'exec', input)).toBe('asked');
   });
 
-  it('never matches a program that lies in the workspace, wherever PATH leads', async () => {
+  it('never matches a program in the workspace, whatever PATH is', async () => {
     process.env['PATH'] = `${join(folder, 'bin')}:${path}`;
     expect(await fate(rules, 'exec', run('planted'))).toBe('asked');
     process.env['PATH'] = path;
@@ -108,7 +108,7 @@ describe('a rule on a command prefix', () => {
     expect(await fate(rules, 'shell', { command: 'true' })).toBe('asked');
   });
 
-  it('is refused where it says nothing, or hides a pattern', () => {
+  it('is rejected if it is empty or contains a pattern', () => {
     for (const prefix of ['', ' ', 'npm *'])
       expect(() => commandRules({ allow: [prefix] })).toThrow(/is not a command prefix/);
   });

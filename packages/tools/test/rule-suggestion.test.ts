@@ -45,7 +45,7 @@ async function passing(suggestion: RuleSuggestion | undefined, tool: string, inp
   return passed;
 }
 
-describe('what "always" means for a command', () => {
+describe('the meaning of "always" for a command', () => {
   it.each([
     [['npm', 'test'], 'npm test'],
     [['npm', 'test', '--', '--watch'], 'npm test'],
@@ -53,7 +53,7 @@ describe('what "always" means for a command', () => {
     [['git', 'diff', 'HEAD~1', '--', 'it is'], 'git diff'],
     [['make', 'check'], 'make check'],
     [['cargo', 'test'], 'cargo test'],
-  ])('%j: the first words, whatever follows', (argv, prefix) => {
+  ])('is, for %j, the first words, whatever follows', (argv, prefix) => {
     expect(command(...argv)).toEqual({
       covers: `every command that begins with \`${prefix}\`, whatever follows`,
       rules: [
@@ -103,18 +103,18 @@ describe('what "always" means for a command', () => {
     expect(suggested('exec', input)).toBeUndefined();
   });
 
-  it('a program that lies in the workspace: nothing', () => {
+  it('is nothing for a program in the workspace', () => {
     process.env['PATH'] = `${join(folder, 'bin')}:${path}`;
     expect(command('git', 'diff')).toBeUndefined();
     process.env['PATH'] = path;
     expect(command('git', 'diff')).toBeDefined();
   });
 
-  it('a line for a shell: nothing', () => {
+  it('is nothing for a shell line', () => {
     expect(suggested('shell', { command: 'npm test' })).toBeUndefined();
   });
 
-  it('lets pass what it says and nothing else', async () => {
+  it('allows exactly the described calls', async () => {
     const calls = [
       ['git', 'status'],
       ['git', 'status', '--short'],
@@ -128,7 +128,7 @@ describe('what "always" means for a command', () => {
   });
 });
 
-describe('what "always" means for a write', () => {
+describe('the meaning of "always" for a write', () => {
   it.each<[string, object, string, string]>([
     ['writeFile', { path: 'a.txt', content: '' }, 'the file a.txt', 'a.txt'],
     ['writeFile', { path: 'src/deep/b.ts', content: '' }, 'files below src/deep/', 'src/deep/*'],
@@ -143,11 +143,11 @@ describe('what "always" means for a write', () => {
     });
   });
 
-  it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('nothing for %s', (path) => {
+  it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('is nothing for %s', (path) => {
     expect(suggested('writeFile', { path, content: '' })).toBeUndefined();
   });
 
-  it('lets pass what it says and nothing else', async () => {
+  it('allows exactly the described calls', async () => {
     const calls = ['src/deep/n.ts', 'src/deep/er/n.ts', 'src/n.ts', 'src/deeper.ts', 'src/deep/../n.ts'].map(
       (path) => ({ path, content: 'x' }),
     );
@@ -157,10 +157,10 @@ describe('what "always" means for a write', () => {
   });
 });
 
-it('what "always" means for any other tool: that tool; nothing where it cannot say what it touches', () => {
+it('"always" means the whole tool for any other tool, and nothing if the tool cannot report what it touches', () => {
   const say = defineTool({ name: 'post.say', description: 'x', execute: () => 1 });
   expect(suggestRule(say, {})).toEqual({
-    covers: 'every call of post.say',
+    covers: 'every call to post.say',
     rules: [{ tool: 'post.say', action: 'approve' }],
   });
   const permissions = () => {

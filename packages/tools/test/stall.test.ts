@@ -195,7 +195,7 @@ const ATTACKS: readonly [string, string, object][] = [
 ];
 
 // A stall that a script can make as long as it likes is what this is about; those took from 1 to 40 seconds.
-describe('the host goes on while a tool works', () => {
+describe('the host continues while a tool works', () => {
   it.each(ATTACKS)('%s: %s', async (name, _, input) => {
     const stall = await shortestStall(() => call(name, input));
     if (process.env['SHOW_STALLS']) console.log(name, _, Math.round(stall));
@@ -214,7 +214,7 @@ const LONG_ATTACKS = new Set([
   'many files in deep folders',
 ]);
 
-describe('an abort is obeyed while a tool works', () => {
+describe('an abort takes effect while a tool works', () => {
   // One of each kind of work; all of them take longer than the 20 ms after which they are aborted.
   const LONG = ATTACKS.filter(([, attack]) => LONG_ATTACKS.has(attack));
   it.each(LONG)('%s: %s', async (name, _, input) => {

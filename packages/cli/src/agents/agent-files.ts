@@ -23,7 +23,7 @@ export interface FoundAgent {
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, and their kin. */
+/** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, for example. */
 const USER_ONLY = ['costBudget', 'pack', 'prices'] as const;
 // defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
 const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'allowInsecureHttp'] as const;

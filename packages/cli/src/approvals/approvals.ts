@@ -19,7 +19,7 @@ export interface Approvals {
   take(event: StreamEvent): void;
   /** Leaves the open questions for later. False: there are none. */
   suspend(): boolean;
-  /** After that: later calls are asked about again. */
+  /** After that, the user is asked about later calls again. */
   reopen(): void;
   close(): void;
 }

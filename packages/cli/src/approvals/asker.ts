@@ -23,10 +23,10 @@ const SETTLING_MS = 50;
  * this long, in ms.
  */
 const UNREAD_MS = 40;
-/** The same after the first such key, because a typing user continues typing. */
+/** The same delay after the first dropped key, because a user who is typing continues to type. */
 const TYPING_MS = 400;
 
-/** A decision, or that it follows later. */
+/** A decision, or a marker that it follows later. */
 export type Answered = Decision | 'suspend';
 
 /** Why arguments do not fit a tool; undefined if they do. */
@@ -123,7 +123,7 @@ export class Asker {
     if (this.#open === undefined || !isIt(this.#open)) return;
     const why =
       payload.decision === 'timeout'
-        ? 'Too late: the time to answer is over (--limit approvalTimeoutMs=… raises it).'
+        ? 'Too late: the time to answer has expired. Raise it with --limit approvalTimeoutMs=….'
         : 'The question was withdrawn.';
     this.#close(`\n  ${why}\n`);
   }
@@ -141,7 +141,7 @@ export class Asker {
     return true;
   }
 
-  /** After a suspension: later calls are asked about again. */
+  /** After a suspension, the user is asked about later calls again. */
   reopen(): void {
     this.#isSuspended = false;
   }

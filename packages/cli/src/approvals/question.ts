@@ -69,7 +69,7 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet.trim()))}`)]),
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
-    // The library has made `rendered` safe already; a second time would escape its own marks.
+    // The library has already made `rendered` safe; a second pass would escape its escapes.
     `  ${indent(colouredDiff(request.rendered, style))}`,
   ];
 }
@@ -125,10 +125,10 @@ export function helpText({ covers, plan }: Choices): string {
       ? '  p  run this call and every known call of the script; they are listed first'
       : '  p  is not offered: the calls of the script are not known',
     covers === undefined
-      ? '  w  is not offered: no rule could say what it covers, or your own rules ask'
+      ? '  w  is not offered: no rule can describe this call, or your own rules ask about it'
       : '  w  run this call, and always allow the calls named above in this workspace',
     '  s  decide later: the script is suspended, and toolscript approvals lists it',
-    '  v  show the whole arguments',
+    '  v  show the full arguments',
     '  Ctrl-C  exit; the script is suspended, as with s',
     '',
   ].join('\n');

@@ -4,7 +4,7 @@ import type { Settings } from '../configuration/settings.js';
 import { withoutAsking } from './approvals.js';
 import { RuleFolder } from './rule-folder.js';
 
-/** Where no terminal asks: the user's rules decide, and a script with a call that they leave open is suspended. */
+/** Without a terminal, the user's rules decide. A script with a call that they do not decide is suspended. */
 export async function suspendingPolicy(
   { approve, cwd, rules }: Settings,
   warn: (message: string) => void,

@@ -25,7 +25,7 @@ export class WorkspaceRules {
     return [...this.#own, ...this.#remembered];
   }
 
-  /** The tools whose calls are asked about, as they are at the moment, and who knows what "always" means for them. */
+  /** The current tools whose calls need a decision, and the source of the "always allow" rules for them. */
   know(tools: () => readonly Tool[], suggestRule: SuggestRule): void {
     this.#tools = tools;
     this.#suggestRule = suggestRule;

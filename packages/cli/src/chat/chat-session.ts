@@ -26,7 +26,7 @@ export interface ContinueOptions {
   readonly signal: AbortSignal;
   /** Its process ended while it ran. Default: it waits for decisions. */
   readonly isInterrupted?: boolean;
-  /** Even from a process that may still run it. */
+  /** Claims the script even if another process may still run it. */
   readonly force?: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ResumeChatOptions {
   scriptId: string;
   flags: ChatFlags;
   engines: Engines;
-  /** Even from a process that may still run it. */
+  /** Claims the script even if another process may still run it. */
   force: boolean;
   decide: (asked: AskedAbout) => Promise<Decisions>;
 }

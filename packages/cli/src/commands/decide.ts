@@ -18,8 +18,8 @@ export interface DecideFlags {
 }
 
 /**
- * Stores a decision about a suspended script and runs nothing: whoever waits for it, such as a gateway, resumes the
- * script. `approvals`: those to decide; none for all that are pending.
+ * Stores a decision about a suspended script and runs nothing. The program that waits for it, such as a gateway,
+ * resumes the script. `approvals`: the ones to decide; if empty, all pending ones.
  */
 export async function decideApprovals(
   id: string,

@@ -65,7 +65,7 @@ export async function revokeKeys(names: readonly string[]): Promise<number> {
   return EXIT.completed;
 }
 
-/** A key that the audit log does not have is not changed. Throws a UsageError. */
+/** No key is changed before the audit log has recorded the change. Throws a UsageError. */
 function note(type: 'key_added' | 'key_revoked', key: ApiKey): void {
   const audit = openAudit(process.env);
   try {

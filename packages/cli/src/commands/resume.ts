@@ -28,7 +28,7 @@ export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'lim
   note?: string;
   input?: string;
   remember?: Remember;
-  /** Even from a process that may still run it. */
+  /** Claims the script even if another process may still run it. */
   force?: boolean;
   /** Decides about further calls. */
   then?: Approve;
@@ -154,7 +154,7 @@ async function rememberForWorkspace(
     const suggestion = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
     throw new UsageError(
-      `--remember workspace: no rule could say what the call of ${visibleLine(request.tool)} covers, or your own rules decide. Omit it.`,
+      `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide. Omit it.`,
     );
   });
   for (const suggestion of suggestions) await rules.remember(suggestion);
@@ -184,7 +184,7 @@ function editedInput(
     input = JSON.parse(text);
   } catch (error) {
     throw new UsageError(
-      `--input is not JSON: ${visibleLine((error as Error).message)}. Write an object with the arguments, in quotes of your shell.`,
+      `--input is not JSON: ${visibleLine((error as Error).message)}. Write an object with the arguments, quoted for your shell.`,
     );
   }
   const why = validateInput(request.tool, input);

@@ -7,7 +7,9 @@ import { UsageError } from '../usage-error.js';
 /** The name of a workspace's own file. */
 export const WORKSPACE_FILE = 'toolscript.config.json';
 
-/** Where a workspace names MCP servers. It may have one of them; the second name is that of other programs. */
+/**
+ * The files in which a workspace lists MCP servers. It may have only one of them; other programs use the second name.
+ */
 export const WORKSPACE_MCP_FILES = ['mcp.json', '.mcp.json'] as const;
 
 /** The folder of a workspace's own agents, one JSON file each. */
@@ -54,7 +56,7 @@ export interface DataFolder {
   readonly path: string;
   /** Scripts that are suspended, were interrupted, or ended recently. */
   readonly scriptsFolder: string;
-  /** For each of them, its origin. */
+  /** The origin of each stored script. */
   readonly originsFolder: string;
   /** Conversations. */
   readonly databaseFile: string;
@@ -93,7 +95,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
   };
 }
 
-/** An empty folder among the user's data: the workspace of what has none. */
+/** An empty folder in the user's data: the workspace of scripts without one. */
 export function noWorkspaceFolder(environment: Environment): string {
   return join(dataFolder(environment).path, 'no-workspace');
 }
@@ -122,7 +124,7 @@ function homeFolder(environment: Environment, platform: NodeJS.Platform): string
   if (home !== undefined && isAbsolute(home)) return home;
   const cause =
     named === ''
-      ? `${variable} is not set, and your account names no home folder`
+      ? `${variable} is not set, and your account has no home folder`
       : `${variable} is "${visibleLine(named)}"`;
   throw new UsageError(
     `Your own configuration and data cannot be found: ${cause}. Set ${variable} to the absolute path of a folder, or set XDG_CONFIG_HOME and XDG_DATA_HOME.`,

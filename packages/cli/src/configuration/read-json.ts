@@ -31,7 +31,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** The text of a file; undefined where there is no such file. Throws a UsageError for everything else. */
+/** The text of a file; undefined if there is no such file. Throws a UsageError for everything else. */
 export async function readTextFile(path: string): Promise<string | undefined> {
   const name = visibleLine(path);
   try {
@@ -48,7 +48,7 @@ export async function readTextFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** The line that a message of JSON.parse is about: the last one where the text ends too early. */
+/** The line to which a message of JSON.parse refers; the last line if the text ends too early. */
 function lineOf(message: string, json: string): number {
   const position = Number(/ at position (\d+)/u.exec(message)?.[1] ?? json.length);
   return json.slice(0, position).split('\n').length;

@@ -127,7 +127,7 @@ async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
   };
 }
 
-/** Checks that a script is rejected which only the type checker can reject. */
+/** Checks that the type checker rejects a script that only it can reject. */
 async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
   const outcome = await harness.runScript('return tools.listDir({ path: 1 });', { mode: 'dry-run' });

@@ -28,7 +28,7 @@ export function startEngines(): Engines {
   return engines;
 }
 
-/** Engines that are closed by whoever opened them. */
+/** Engines that their creator closes. */
 export function sharedEngines({ runtime, compiler }: Engines): Engines {
   return { runtime, compiler, close: async () => {} };
 }

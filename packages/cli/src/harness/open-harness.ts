@@ -13,7 +13,7 @@ import type { Engines } from './engines.js';
 
 export interface OpenHarness {
   readonly harness: Harness;
-  /** Every tool that can be called, as they are at the moment. */
+  /** All tools that can currently be called. */
   readonly tools: () => readonly Tool[];
   /** The rules of "always allow this" for a call. */
   readonly suggestRule: SuggestRule;
@@ -37,7 +37,10 @@ interface HarnessWithServers extends OpenHarness {
   readonly servers: McpServers | undefined;
 }
 
-/** The harness of the settings with the tools of their MCP servers. `warn` receives what the user should know of them. */
+/**
+ * The harness of the settings with the tools of their MCP servers. `warn` receives the problems that the user should
+ * know about.
+ */
 export async function openHarnessWithServers(
   settings: Settings,
   { warn, onElicitation, ...options }: HarnessSettings & Pick<OpenServersOptions, 'warn' | 'onElicitation'>,

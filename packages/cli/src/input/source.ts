@@ -11,8 +11,8 @@ export interface TextSource {
   readonly name: string;
   readonly isStdin: boolean;
   /**
-   * The text, as it arrives. A regular file is checked completely before the promise resolves; of a pipe only the
-   * first piece is, so that scripts can run while the rest is still being written. Throws UsageErrors.
+   * The text, as it arrives. A regular file is checked completely before the promise resolves; for a pipe, only the
+   * first chunk is, so that scripts can run while the rest is still being written. Throws UsageErrors.
    */
   open(): Promise<AsyncIterable<string>>;
   /** Stops reading, so that an open pipe does not keep the process alive. Idempotent. */
@@ -116,7 +116,7 @@ async function* decode(chunks: AsyncIterable<Uint8Array | string>, name: string)
   decoder.end();
 }
 
-/** Waits for the first piece, so that early errors are reported before anything runs. */
+/** Waits for the first chunk, so that early errors are reported before anything runs. */
 async function checkFirst(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await pieces.next();
   return (async function* () {

@@ -36,7 +36,7 @@ export function addTrust(program: Command, settle: Settle): void {
   program
     .command('trust')
     .argument('[folder]', 'the workspace (default: this folder)')
-    .description("Let a workspace's toolscript.config.json, agents and MCP servers count")
+    .description("Trust a workspace's toolscript.config.json, agents and MCP servers")
     .option('--yes', 'trust its MCP servers without a question')
     .option('--remove', 'no longer trust it')
     .addHelpText('after', example('toolscript trust my-project', 'toolscript trust my-project --remove'))

@@ -73,7 +73,7 @@ async function aboutService(directory: AgentDirectory, workspace: string): Promi
   const { slug } = (await directory.find())!.config;
   const agent =
     slug === 'demo'
-      ? 'The agent is "demo", a scripted model, because no key of a model is set. To list the keys: toolscript doctor'
+      ? 'The agent is "demo", a scripted model, because no API key for a model is set. To list the keys: toolscript doctor'
       : `The agent is "${slug}". GET /api/v2/agents lists the others.`;
   const folder =
     workspace === ''

@@ -32,7 +32,10 @@ export async function inspectWhole(
   return details;
 }
 
-/** The owner of the script of a server's key. The user of this machine sees and decides the scripts of all keys. */
+/**
+ * The owner of a script that an API key of the server started. The user of this machine sees and decides the scripts of
+ * all keys.
+ */
 export function ownerOf({ principal }: Pick<KeptScript, 'principal'>): ScriptOwner {
   return principal === undefined ? {} : { principal };
 }

@@ -22,7 +22,7 @@ export function markOf({ look }: Piece, { bold, italic, cyan, dim }: Style): Mar
   }
 }
 
-/** Signs that may start a construct. Signs inside a word are part of it: `a_b`, `2**3`, `list[0]`. */
+/** Markers that may start a construct. Markers inside a word are part of it: `a_b`, `2**3`, `list[0]`. */
 const MAYBE = /`|(?<![\p{L}\p{N}_*])\*|(?<![\p{L}\p{N}\])])\[/u;
 
 const WHOLE = [
@@ -42,14 +42,14 @@ const LONGEST = 400;
 /** In UTF-16 units. */
 const MAX_CHARACTER = 2;
 
-/** Parses the text of one line as it streams. Nothing is lost: an uncompleted sign is text. */
+/** Parses the text of one line as it streams. Nothing is lost: an incomplete marker is text. */
 export class InlineReader {
   #text = '';
-  /** The start of the unread text; the character before it shows whether a sign is inside a word. */
+  /** The start of the unread text; the character before it shows whether a marker is inside a word. */
   #at = 0;
   readonly #maybe = new RegExp(MAYBE, 'gu');
 
-  /** The text that can be shown; a sign that later text may complete is held. */
+  /** The text that can be shown; a marker that later text may complete is held back. */
   push(text: string): Piece[] {
     this.#text = this.#text.slice(Math.max(0, this.#at - MAX_CHARACTER)) + text;
     this.#at = Math.min(this.#at, MAX_CHARACTER);

@@ -4,7 +4,7 @@ import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';
 
-/** Each starts at the line's first sign; the text before it is the line's lead. */
+/** Each starts at the line's first visible character; the text before it is the line's lead. */
 const LINE = {
   fence: /^(?:`{3,}|~{3,})/u,
   halfFence: /^(?:`{1,2}|~{1,2})$/u,
@@ -12,14 +12,14 @@ const LINE = {
   item: /^([-*+]|\d{1,9}[.)]) +/u,
   quote: /^(?:> ?){1,8}/u,
   rule: /^(?:-{3,}|\*{3,}|_{3,})\s*$/u,
-  /** The first word and the start of the second: it is no rule, and the sign is complete. */
+  /** The first word and the start of the second: it is not a horizontal rule, and the marker is complete. */
   decided: /^[\s>]*[^\s>]\S*\s+\S/u,
 } as const;
 
 /** After this many undecided characters, a line is running text. */
 const MAX_OPENING = 400;
 
-/** The lead that makes a line code, and hides the signs of anything but a list or a fence. */
+/** The indentation that makes a line code, and disables all markers except those of a list or a fence. */
 const CODE_INDENT = 4;
 
 /**
@@ -40,7 +40,7 @@ type Running = Extract<Reading, { type: 'running' }>;
 
 /**
  * Renders streamed Markdown for a terminal: text appears as soon as its words are complete, in lines of the screen's
- * width, and control characters are escaped. Tables appear when they are complete. Signs that may be part of a name,
+ * width, and control characters are escaped. Tables appear when they are complete. Markers that may be part of a name,
  * a power or an index stay: no word is lost.
  */
 export class MarkdownStream {
@@ -49,7 +49,7 @@ export class MarkdownStream {
   readonly #wrap: WordWrap;
   readonly #visible = new VisibleStream();
   #reading: Reading = { type: 'beginning' };
-  /** The white space before the line's first sign, tabs as spaces. */
+  /** The white space before the line's first visible character, tabs as spaces. */
   #lead = '';
   /** White space after them, which is not shown. */
   #held = '';
@@ -149,7 +149,7 @@ export class MarkdownStream {
     this.#start();
   }
 
-  /** A line of running text: its signs become the prefix of each of its screen lines. */
+  /** A line of running text: its markers become the prefix of each of its screen lines. */
   #start(): void {
     const opening = this.#held.slice(0, MAX_OPENING);
     const [item, sign = ''] = LINE.item.exec(opening) ?? [];

@@ -1,7 +1,7 @@
 import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 
 /**
- * Text of a script, a model, a tool or a file may contain characters that a terminal obeys, or that disguise the
+ * Text of a script, a model, a tool or a file may contain characters that control a terminal, or that disguise the
  * text. Here such characters become `\u{…}`; line ends, tabs and all visible characters stay unchanged.
  */
 
@@ -43,7 +43,7 @@ function onOneLine(text: string): string {
   return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
 }
 
-/** `visible` for text that arrives in pieces: characters that the next piece may change are held back. */
+/** `visible` for text that arrives in chunks: characters that the next chunk may change are held back. */
 export class VisibleStream {
   #held = '';
 

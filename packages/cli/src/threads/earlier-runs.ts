@@ -12,7 +12,7 @@ export async function refuseWhereHeld({ runs }: ServiceStores, threadId: string)
 
 export interface ClaimedRun {
   readonly run: Run;
-  /** The machine has run since the dead process claimed it, so the scripts' journals are complete. */
+  /** The machine has not restarted since the dead process claimed it, so the scripts' journals are complete. */
   readonly isOfThisBoot: boolean;
 }
 

@@ -199,7 +199,7 @@ export class AnswerView implements EventView {
     }
   }
 
-  /** Reasoning is for a watching user; in a pipe it would pass for the answer. */
+  /** Reasoning is only for a user who watches; in a pipe it would look like the answer. */
   #writeReasoning(text: string): void {
     if (this.#screen.isTerminal) this.#screen.write(this.#screen.style.dim(text));
   }
@@ -256,7 +256,7 @@ export class AnswerView implements EventView {
 
   #showDiagnostics({ diagnostics = [], status }: ScriptExecutionOutputItem): void {
     for (const { severity, code, message, line } of diagnostics) {
-      // TypeScript's doubts proved unfounded if the script has run and completed.
+      // TypeScript's warnings were wrong if the script has completed.
       const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
       if (severity === 'error' || isSettled || HIDDEN_CODES.has(code)) continue;
       const place = line === undefined ? '' : `line ${line}: `;

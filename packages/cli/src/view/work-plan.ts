@@ -6,7 +6,7 @@ import { counted } from './durations.js';
 const MAX_STEPS = 40;
 const MAX_STEP_LENGTH = 200;
 
-/** The plan that a call of `updatePlan` has recorded, one line a step; none for other calls. */
+/** The plan that a call to `updatePlan` has recorded, one line per step; none for other calls. */
 export function workPlanLines({ tool, status, input }: Operation, style: Style): string[] {
   if (tool !== 'updatePlan' || status !== 'completed') return [];
   const steps = stepsOf(input);

@@ -24,7 +24,7 @@ function filesBelow(folder: string): string[] {
 }
 
 describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `script` gives no terminal)', () => {
-  it('is shown, kept, and not asked again in this workspace; in another one it is asked', async () => {
+  it('is shown and stored; this workspace does not ask again, and another one does', async () => {
     const { env, config, workspace, other } = place();
     const first = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
     expect(first.status).toBe(0);
@@ -43,7 +43,7 @@ describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `scri
     expect(elsewhere.status).toBe(1);
   });
 
-  it('answers calls that wait already and later scripts of the same run, and no others', async () => {
+  it('answers pending calls and later scripts of the same run, and no others', async () => {
     const { env, workspace } = place();
     const exec = (...argv: string[]) => `tools.exec({ command: ${JSON.stringify(argv)} })`;
     const source = `await Promise.all([${exec('git', 'status')}, ${exec('git', 'status', '-s')}]);
@@ -64,7 +64,7 @@ await ${exec('git', 'log')};`;
     expect(shown.split(PROMPT)).toHaveLength(3);
   });
 
-  it('is not offered through a shell, and w then does nothing', async () => {
+  it('is not offered for a shell command, and w does nothing there', async () => {
     const { env, config, workspace } = place();
     const { shown } = await atTerminal(
       command(workspace, "await tools.exec({ command: ['sh', '-c', 'git status'] });"),
@@ -79,7 +79,7 @@ await ${exec('git', 'log')};`;
     expect(filesBelow(config)).toEqual([]);
   });
 
-  it('never overrules what the person’s own configuration forbids or asks', async () => {
+  it('never overrides what the user’s own configuration forbids or asks about', async () => {
     const { env, config, workspace } = place();
     await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
     const own = (action: string) => {
@@ -96,7 +96,7 @@ await ${exec('git', 'log')};`;
     expect(asked.shown).not.toContain('would always allow');
   });
 
-  it('runs the call and says so where the rule cannot be kept', async () => {
+  it('runs the call and warns if the rule cannot be stored', async () => {
     const { env, config, workspace } = place();
     symlinkSync(join(config, 'nowhere/at/all'), join(config, 'toolscript'));
     const { status, shown } = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
@@ -122,7 +122,7 @@ await tools.writeFile({ path: '${kept}', content: ${JSON.stringify(forged)} }).c
 });
 
 describe('without a terminal', () => {
-  it('what is always allowed runs, everything else waits', async () => {
+  it('calls that are always allowed run, and all others wait', async () => {
     const { env, workspace } = place();
     const folder = new RuleFolder(userFolder(env), workspace);
     await folder!.add(ruleFor('writeFile'));
@@ -144,7 +144,7 @@ describe('without a terminal', () => {
 });
 
 function ruleFor(tool: string): NewRule {
-  return { covers: `every call of ${tool}`, rules: [{ tool, action: 'approve' }] };
+  return { covers: `every call to ${tool}`, rules: [{ tool, action: 'approve' }] };
 }
 
 function openedFolder() {
@@ -154,7 +154,7 @@ function openedFolder() {
 }
 
 describe('the rules of a workspace', () => {
-  it('written by many at once are all kept; the same rule twice is one', async () => {
+  it('of concurrent writers are all stored; equal rules are stored once', async () => {
     const { env, workspace, config, folder } = openedFolder();
     const names = Array.from({ length: 50 }, (_, index) => `tool${index}`);
     const others = new RuleFolder(userFolder(env), workspace);
@@ -170,7 +170,7 @@ describe('the rules of a workspace', () => {
     ['for every tool', { rules: [{ action: 'approve' }] }],
     ['with unknown members', { more: 1 }],
     ['that is cut off', {}],
-  ])('a file %s counts for nothing, and is named', async (name, changes) => {
+  ])('a file %s is ignored, and named in a warning', async (name, changes) => {
     const { workspace, config, folder } = openedFolder();
     await folder.add(ruleFor('exec'));
     const [file] = filesBelow(config);
@@ -182,7 +182,7 @@ describe('the rules of a workspace', () => {
     expect(workspace).not.toBe('/elsewhere');
   });
 
-  it('a file that is a link into the workspace counts for nothing, and is named', async () => {
+  it('a file that is a link into the workspace is ignored, and named in a warning', async () => {
     const { workspace, config, folder } = openedFolder();
     await folder.add(ruleFor('exec'));
     const [file] = filesBelow(config);
@@ -195,20 +195,20 @@ describe('the rules of a workspace', () => {
 });
 
 describe('toolscript rules', () => {
-  it('lists them, takes one back, and all', async () => {
+  it('lists them, removes one, and removes all', async () => {
     const { env, workspace, folder } = openedFolder();
     const rules = (...args: string[]) => toolscript(['rules', '--cwd', workspace, ...args], { env });
     expect((await rules()).stdout).toBe(`No calls are always allowed in ${workspace}.\n`);
     for (const name of ['one', 'two\u202e', 'three']) await folder.add(ruleFor(name));
     expect((await rules()).stdout).toBe(
-      `Always allowed in ${workspace}:\n1. every call of one\n2. every call of two\\u{202e}\n3. every call of three\n`,
+      `Always allowed in ${workspace}:\n1. every call to one\n2. every call to two\\u{202e}\n3. every call to three\n`,
     );
     expect((await rules('--remove', '2')).stdout).toContain(
-      'No longer allowed without asking: every call of two\\u{202e}\n',
+      'No longer allowed without asking: every call to two\\u{202e}\n',
     );
     expect(JSON.parse((await rules('--json')).stdout)).toMatchObject([
-      { workspace, covers: 'every call of one', rules: [{ tool: 'one', action: 'approve' }] },
-      { covers: 'every call of three' },
+      { workspace, covers: 'every call to one', rules: [{ tool: 'one', action: 'approve' }] },
+      { covers: 'every call to three' },
     ]);
     for (const wrong of ['3', '0', 'one', '-1']) {
       const { status, stderr } = await rules(`--remove=${wrong}`);

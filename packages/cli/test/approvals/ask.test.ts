@@ -30,7 +30,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
   });
 
-  it('is not answered by what was typed before it could be read', async () => {
+  it('is not answered by keys that were typed before it was visible', async () => {
     const folder = temporaryFolder();
     const { status, shown } = await atTerminal(command(folder, WRITE), [
       ['', 'y'],
@@ -41,12 +41,12 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
   });
 
-  it('shows help and the whole arguments, and asks again', async () => {
+  it('shows help and the full arguments, and asks again', async () => {
     const folder = temporaryFolder();
     const source = `await tools.writeFile({ path: 'a.txt', content: 'x'.repeat(9000) + 'THE END' });`;
     const { shown } = await atTerminal(command(folder, source), [
       [PROMPT, '?'],
-      ['show the whole arguments', ''],
+      ['show the full arguments', ''],
       [PROMPT, 'q'],
       [PROMPT, 'v'],
       ['THE END"', ''],
@@ -55,7 +55,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(shown.split(PROMPT)).toHaveLength(5);
   });
 
-  it('is put once for all calls of a tool when the answer is always', async () => {
+  it('is asked once for all calls to a tool if the answer is "always"', async () => {
     const folder = temporaryFolder();
     const source = `await Promise.all(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })));
 await tools.writeFile({ path: 'c.txt', content: 'c' });
@@ -70,7 +70,7 @@ await tools.exec({ command: ['true'] });`;
     for (const name of ['a', 'b', 'c']) expect(readFileSync(join(folder, `${name}.txt`), 'utf8')).toBe(name);
   });
 
-  it('is put one at a time', async () => {
+  it('is asked alone, one after the other', async () => {
     const folder = temporaryFolder();
     const source = `return (await Promise.allSettled(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })))).map((one) => one.status);`;
     const { shown } = await atTerminal(command(folder, source), [
@@ -81,7 +81,7 @@ await tools.exec({ command: ['true'] });`;
     expect([existsSync(join(folder, 'a.txt')), existsSync(join(folder, 'b.txt'))]).toEqual([true, false]);
   });
 
-  it('shows nothing that the terminal obeys', async () => {
+  it('shows no character that controls the terminal', async () => {
     const folder = temporaryFolder();
     const source = String.raw`await tools.exec({ command: ['echo', '\x1b]0;owned\x07\u202e\u200b'], approvalContext: '\x1b[2J\x9b2Jgood \u202ereason' });`;
     const { shown } = await atTerminal(
@@ -96,7 +96,7 @@ await tools.exec({ command: ['true'] });`;
     expect(shown.replaceAll('\r\x1b[2K', '')).not.toMatch(/[\x1b\x07\x9b\u202e\u200b]/u);
   });
 
-  it('is taken back when its time is over', async () => {
+  it('is withdrawn when its time has expired', async () => {
     const folder = temporaryFolder();
     const { status, shown } = await atTerminal(command(folder, WRITE, '--limit approvalTimeoutMs=300'), [
       [PROMPT, ''],
@@ -119,7 +119,7 @@ await tools.exec({ command: ['true'] });`;
     }
   });
 
-  it('about the plan shows it first, and covers what it lists and nothing else', async () => {
+  it('about the plan shows the plan first, and covers exactly the calls in it', async () => {
     const folder = temporaryFolder();
     const source = `await tools.writeFile({ path: 'a.txt', content: 'a' });
 await tools.exec({ command: ['true'] }).catch(() => {});
@@ -139,7 +139,7 @@ await run({ path: 'c.txt', content: 'c' });`;
     for (const name of ['a', 'c']) expect(readFileSync(join(folder, `${name}.txt`), 'utf8')).toBe(name);
   });
 
-  it('can be answered with other arguments; what does not fit is said, and nothing runs with it', async () => {
+  it('can be answered with other arguments; arguments that do not fit are reported and not used', async () => {
     const folder = temporaryFolder();
     const written = [`{ no json`, `{"path":"b.txt","content":7}`, `{"path":"b.txt","content":"mine"}`];
     written.forEach((text, index) => writeFileSync(join(folder, `edit${index}`), text));
@@ -168,7 +168,7 @@ await run({ path: 'c.txt', content: 'c' });`;
     expect(readFileSync(join(folder, 'modes'), 'utf8')).toBe('600\n600\n600\n');
   });
 
-  it('says why the editor failed, and asks again', async () => {
+  it('reports why the editor failed, and is asked again', async () => {
     const folder = temporaryFolder();
     const { status } = await atTerminal(
       command(folder, WRITE),
@@ -182,7 +182,7 @@ await run({ path: 'c.txt', content: 'c' });`;
     expect(status).toBe(1);
   });
 
-  it('is put at the terminal when the answer itself comes through a pipe', async () => {
+  it('is asked at the terminal when the answer comes through a pipe', async () => {
     const folder = temporaryFolder();
     const path = answerFile(folder, WRITE);
     const piped = `cat ${path} | ${process.execPath} ${PROGRAM} run --cwd ${folder}`;
@@ -200,7 +200,7 @@ await run({ path: 'c.txt', content: 'c' });`;
   });
 });
 
-describe('what is pressed', () => {
+describe('pressed keys', () => {
   it.each([
     ['y', 'yes'],
     ['Y', 'yes'],

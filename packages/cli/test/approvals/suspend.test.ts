@@ -32,7 +32,7 @@ async function pending(place: Place, id: string): Promise<{ approvalId: string; 
 }
 
 describe('a script that needs an approval, without a terminal', () => {
-  it('waits, says for what, and is resumed by the printed command as it stands; then the later scripts run', async () => {
+  it('waits, names the approval, and is resumed by the printed command; then the later scripts run', async () => {
     const place = new Place();
     const { id, stdout } = await place.suspend(WRITE, "return (await tools.readFile({ path: 'a.txt' })).lines;");
     for (const part of ['[script] begun', 'line 2', 'writeFile', 'a.txt', `toolscript approvals show ${id}`])
@@ -46,7 +46,7 @@ describe('a script that needs an approval, without a terminal', () => {
     expect(read(place, 'a.txt')).toBe('one');
   });
 
-  it('is refused with the other one; the script reads the note', async () => {
+  it('is denied by the other printed command; the script reads the note', async () => {
     const place = new Place();
     const { id, stdout } = await place.suspend(`try { ${WRITE} } catch (error) { return error.message }`);
     const [deny = ''] = /toolscript resume .*--deny$/mu.exec(stdout) ?? [];
@@ -82,7 +82,7 @@ describe('a script that needs an approval, without a terminal', () => {
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: 'completed', value: 'written' });
   });
 
-  it('one of two is approved, the other stays pending; then it is refused', async () => {
+  it('one of two calls is approved while the other stays pending, and is denied later', async () => {
     const place = new Place();
     const { id } = await place.suspend(TWO);
     const [first, second] = await pending(place, id);
@@ -95,7 +95,7 @@ describe('a script that needs an approval, without a terminal', () => {
     expect(all.stdout).toContain('fulfilled and rejected');
   });
 
-  it('runs with the arguments that a person puts in place; what does not fit is refused and changes nothing', async () => {
+  it('runs with the arguments of the user; arguments that do not fit are rejected and change nothing', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     for (const [input, why] of [
@@ -117,7 +117,7 @@ describe('a script that needs an approval, without a terminal', () => {
     });
   });
 
-  it('a decision for the plan, or for the tool, answers the calls to come', async () => {
+  it('a decision for the plan, or for the tool, answers later calls', async () => {
     const place = new Place();
     const computed = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ path: name + '.txt', content: name });`;
     const literal = `for (const _ of [1, 2]) await tools.writeFile({ path: 'd.txt', content: 'd' });`;
@@ -139,7 +139,7 @@ describe('a script that needs an approval, without a terminal', () => {
     expect((await place.run(['run', place.answer(WRITE)])).status).toBe(0);
   });
 
-  it('leaves nothing where it needs no store', async () => {
+  it('leaves no data if it needs no store', async () => {
     const place = new Place();
     expect((await place.run(['eval', '-e', "return (await tools.listDir({ path: '.' })).entries.length"])).status).toBe(
       0,
@@ -149,8 +149,8 @@ describe('a script that needs an approval, without a terminal', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('can be read by nobody else', async () => {
+describe('the stored data', () => {
+  it('cannot be read by other users', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     await place.run(['resume', id, '--approve']);
@@ -166,7 +166,7 @@ describe('what is kept', () => {
   it.each([
     ['is readable by others', (key: string) => chmodSync(key, 0o644), 'is accessible to other users'],
     ['is too short', (key: string) => writeFileSync(key, 'short'), 'needs 32'],
-  ])('is refused where the key %s', async (_name, spoil, why) => {
+  ])('is rejected if the key %s', async (_name, spoil, why) => {
     const place = new Place();
     await place.suspend(WRITE);
     spoil(place.kept('suspension.key'));
@@ -208,7 +208,7 @@ describe('what is kept', () => {
     expect(read(place, 'a.txt')).toBeUndefined();
   });
 
-  it('is one key for processes that make it at once', async () => {
+  it('uses one key when several processes create it at once', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'a', 'suspension.key');
     const script = `import { obtainKeyFile } from '@toolscript/core';
@@ -228,7 +228,7 @@ process.stdout.write(Buffer.from(obtainKeyFile(process.argv[1])).toString('hex')
 });
 
 describe('toolscript resume', () => {
-  it('of two at once, exactly one goes on; the other says so', async () => {
+  it('run twice at once resumes exactly once, and the other run reports it', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     const both = await Promise.all([1, 2].map(() => place.toolscript(['resume', id, '--approve'])));
@@ -243,7 +243,7 @@ describe('toolscript resume', () => {
     expect(late.stderr).toContain('has already ended');
   });
 
-  it('refuses what is unclear, and says what is pending', async () => {
+  it('rejects an ambiguous decision, and lists the pending approvals', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     const [{ approvalId } = { approvalId: '' }] = await pending(place, id);
@@ -267,14 +267,14 @@ describe('toolscript resume', () => {
     expect((await place.run(['resume', id.slice(0, -1), '--approve'])).status).toBe(0);
   });
 
-  it('goes on only in the workspace of the script, wherever it is started', async () => {
+  it('resumes only in the workspace of the script, whatever the current folder', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     expect((await place.toolscript(['resume', id, '--approve'], { cwd: temporaryFolder() })).status).toBe(0);
     expect(read(place, 'a.txt')).toBe('one');
   });
 
-  it.skipIf(!hasTerminal)('asks at a terminal, for each', async () => {
+  it.skipIf(!hasTerminal)('asks about each approval at a terminal', async () => {
     const place = new Place();
     const { id } = await place.suspend(TWO);
     const command = `${process.execPath} ${PROGRAM} resume ${id}`;
@@ -301,7 +301,7 @@ describe('toolscript resume', () => {
   });
 });
 
-describe('a script that was cut off', () => {
+describe('an interrupted script', () => {
   async function startSlow(place: Place) {
     const child = start(
       process.execPath,
@@ -318,33 +318,30 @@ describe('a script that was cut off', () => {
     ['SIGKILL', null],
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)(
-    'by %s goes on; the call that was under way is told as unknown and not repeated',
-    async (signal, status) => {
-      const place = new Place();
-      const { child, end } = await startSlow(place);
-      child.kill(signal);
-      const ended = await end;
-      expect(ended.status).toBe(status);
-      const { stdout } = await place.run(['approvals']);
-      const id = scriptIdIn(stdout);
-      expect(stdout).toContain('interrupted');
-      if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
-      expect((await place.run(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
-      expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
-      const replayed = await place.run(['replay', id]);
-      expect(replayed).toMatchObject({ status: 0 });
-      expect(replayed.stdout).toMatch(/now slow[\s\S]*the tape ends here/u);
-      const resumed = await place.run(['resume', id, '--then', 'auto']);
-      expect(resumed.status).toBe(0);
-      expect(resumed.stdout).toMatch(/may or may not have taken effect[\s\S]*caught: .*not known[\s\S]*"the end"/u);
-      expect(read(place, 'b.txt')).toBe('b');
-      const started = audit(place).filter(({ type }) => type === 'call_started');
-      expect(started.map(({ tool }) => tool)).toEqual(['writeFile', 'exec', 'writeFile']);
-      const whole = await place.run(['replay', id]);
-      expect(whole.stdout).toMatch(/now slow[\s\S]*caught[\s\S]*"the end"/u);
-    },
-  );
+  ] as const)('by %s continues; the call in progress is unknown and not repeated', async (signal, status) => {
+    const place = new Place();
+    const { child, end } = await startSlow(place);
+    child.kill(signal);
+    const ended = await end;
+    expect(ended.status).toBe(status);
+    const { stdout } = await place.run(['approvals']);
+    const id = scriptIdIn(stdout);
+    expect(stdout).toContain('interrupted');
+    if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
+    expect((await place.run(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
+    expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
+    const replayed = await place.run(['replay', id]);
+    expect(replayed).toMatchObject({ status: 0 });
+    expect(replayed.stdout).toMatch(/now slow[\s\S]*the tape ends here/u);
+    const resumed = await place.run(['resume', id, '--then', 'auto']);
+    expect(resumed.status).toBe(0);
+    expect(resumed.stdout).toMatch(/may or may not have taken effect[\s\S]*caught: .*not known[\s\S]*"the end"/u);
+    expect(read(place, 'b.txt')).toBe('b');
+    const started = audit(place).filter(({ type }) => type === 'call_started');
+    expect(started.map(({ tool }) => tool)).toEqual(['writeFile', 'exec', 'writeFile']);
+    const whole = await place.run(['replay', id]);
+    expect(whole.stdout).toMatch(/now slow[\s\S]*caught[\s\S]*"the end"/u);
+  });
 });
 
 describe.skipIf(!hasTerminal)('a terminal that is closed while a question is open', () => {
@@ -364,8 +361,8 @@ describe.skipIf(!hasTerminal)('a terminal that is closed while a question is ope
   });
 });
 
-describe('an answer whose end has not come', () => {
-  it('is kept as far as it was read, when the program is ended while its script waits', async () => {
+describe('an answer that has not ended', () => {
+  it('is stored as far as it was read if the program ends while its script waits', async () => {
     const place = new Place();
     const child = start(process.execPath, [PROGRAM, 'run', '-', '--json'], {
       keepStdinOpen: true,

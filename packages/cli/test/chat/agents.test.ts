@@ -15,9 +15,9 @@ async function served(turns: Scenario['turns']) {
   return server;
 }
 
-describe('agents of the person’s own', () => {
+describe('the user’s own agents', () => {
   it.each(['openai-responses', 'openai-chat', 'anthropic-messages'])(
-    'talk to a server that speaks %s, with the key that they name',
+    'use a server with the format %s, with the key that they name',
     async (api) => {
       const scene = new Scene();
       const server = await served([script('return 6 * 7'), text('It is 42.')]);
@@ -37,7 +37,7 @@ describe('agents of the person’s own', () => {
     },
   );
 
-  it('send a key without encryption to another machine only where they say so', async () => {
+  it('send an unencrypted key to another machine only if they allow it', async () => {
     const scene = new Scene();
     const server = await served([text('It is 42.')]);
     // This address reaches this machine on Linux and macOS, and is none that names it.
@@ -58,7 +58,7 @@ describe('agents of the person’s own', () => {
     expect({ status: open.status, stderr: open.stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('are TypeScript too, and choose the carrier, the tools and the bounds', async () => {
+  it('may be TypeScript, and choose the carrier, the tools and the limits', async () => {
     const scene = new Scene();
     const server = await served([script('return Object.keys(tools)'), text('Done.')]);
     write(
@@ -94,7 +94,7 @@ describe('agents of the person’s own', () => {
     expect(server.requests).toMatchObject([{ model: 'new' }]);
   });
 
-  it('without their key, or refused, say so without showing it', async () => {
+  it('report a missing or rejected key without showing it', async () => {
     const scene = new Scene();
     const server = await served([text('Hello.')]);
     write(scene.ownFile('agents/mine.json'), {
@@ -116,7 +116,7 @@ describe('agents of the person’s own', () => {
     ['{ "slug": "a", "costBudget": 1 }', 'costBudget needs prices'],
     ['[]', 'contains no agent'],
     ['{', 'is not JSON'],
-  ])('with a mistake in the file are named with it: %s', async (content, said) => {
+  ])('are reported with the mistake in their file: %s', async (content, said) => {
     const scene = new Scene();
     write(scene.ownFile('agents/bad.json'), content);
     const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'bad']);
@@ -125,7 +125,7 @@ describe('agents of the person’s own', () => {
     expect(stderr).toContain('bad.json');
   });
 
-  it('that cannot be loaded say why', async () => {
+  it('that cannot be loaded are reported with the reason', async () => {
     const scene = new Scene();
     write(scene.ownFile('agents/bad.ts'), 'throw new Error("not today");');
     const bad = () => scene.chat('x', [text('y')], ['--agent', 'bad']);
@@ -170,7 +170,7 @@ describe('agents of a workspace', () => {
     expect(stderr).toContain(said);
   });
 
-  it('take no name of those that come along', async () => {
+  it('cannot have the name of a built-in agent', async () => {
     const scene = new Scene();
     write(join(scene.workspace, '.toolscript/agents/claude-sonnet.json'), { ...reader, slug: 'claude-sonnet' });
     await scene.run(['trust']);
@@ -179,7 +179,7 @@ describe('agents of a workspace', () => {
     expect(stderr).toContain('of a built-in agent');
   });
 
-  it('widen no limit, no mode and no tools, and take no name of the person’s', async () => {
+  it('widen no limit, mode or tools, and cannot have the name of a user’s agent', async () => {
     const scene = new Scene();
     const wide = { ...reader, mode: 'enabled', limits: { maxToolCalls: 1000 }, tools: ['readFile', 'exec'] };
     write(join(scene.workspace, '.toolscript/agents/reader.json'), wide);
@@ -226,7 +226,7 @@ describe('the mode of the user’s own configuration', () => {
 });
 
 describe('an agents folder with something else in it', () => {
-  it('keeps nobody from talking to another agent', async () => {
+  it('does not prevent the use of another agent', async () => {
     const scene = new Scene();
     write(scene.ownFile('agents/broken.json'), '{');
     write(scene.ownFile('agents/loud.ts'), 'console.log("loaded"); export default { slug: "loud" };');
@@ -238,7 +238,7 @@ describe('an agents folder with something else in it', () => {
     expect(stderr).toMatch(/^toolscript: \S*broken\.json is not JSON.*\n$/u);
   });
 
-  it('counts no file that leads into the workspace, where a script may write', async () => {
+  it('ignores a file that leads into the workspace, where a script may write', async () => {
     const scene = new Scene();
     const inside = join(scene.workspace, 'agent.json');
     write(inside, { slug: 'ln', provider: { api: 'openai-chat', model: 'm', baseUrl: 'http://127.0.0.1:1/v1' } });

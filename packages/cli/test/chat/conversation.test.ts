@@ -26,7 +26,7 @@ function partsOf(turn: Turn) {
 }
 
 describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-linux `script` gives none)', () => {
-  it('takes prompts, shows scripts while they are written, sets Markdown, and says at the end how to go on', async () => {
+  it('takes prompts, shows scripts while they stream, renders Markdown, and shows at the end how to continue', async () => {
     const { status, shown } = await talk(
       [script('const sum = 6 * 7;\nreturn sum;', 'I **compute**.'), text('It is `42`.\n\n- really'), text('Yes.')],
       [
@@ -45,7 +45,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toMatch(/To continue: .* --thread thr_\w+/u);
   });
 
-  it('shows what was said before where it is continued, with what still waits', async () => {
+  it('shows earlier messages and pending approvals when it is continued', async () => {
     const scene = new Scene();
     await scene.chat('What is it?', [script('return 6 * 7'), text('It is **42**.')]);
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
@@ -60,7 +60,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('after 2 prompts');
   });
 
-  it('asks in place, and does what was said', async () => {
+  it('asks in the conversation, and applies the answer', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, shown } = await talk(
       [exec, text('Made.')],
@@ -75,7 +75,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('puts a script aside, says so, and asks again when told to', async () => {
+  it('suspends a script, reports it, and asks again on /resume', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, status } = await talk(
       [exec, text('Made.')],
@@ -93,7 +93,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('stops the turn at Ctrl-C, and goes on with the next prompt', async () => {
+  it('stops the turn at Ctrl-C, and continues with the next prompt', async () => {
     const { status, shown } = await talk(
       [script('console.log("begun"); await sleep(60000)'), text('Here I am.')],
       [
@@ -109,7 +109,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('ScriptCancelledError');
   });
 
-  it('puts a script aside at Ctrl-C while it asks, here as everywhere; also when /resume asks', async () => {
+  it('suspends a script at Ctrl-C while it asks, also when /resume asks', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, status, shown } = await talk(
       [exec, text('Here I am.'), text('Made now.')],
@@ -132,7 +132,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('puts a script aside when the terminal is closed while it asks', async () => {
+  it('suspends a script when the terminal is closed while it asks', async () => {
     const scene = new Scene();
     const model = scene.model(script("await tools.exec({ command: ['touch', 'made.txt'] })"), text('Made.')).join(' ');
     const command = `exec ${process.execPath} ${PROGRAM} 'make it' ${model}`;
@@ -154,7 +154,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       .toBe(0);
   });
 
-  it('takes nothing that was typed before a question for an answer to it', async () => {
+  it('ignores keys that were typed before a question', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const turn: Turn = {
       parts: [{ type: 'text', text: 'Wait for it.' }, { type: 'wait', ms: 1_000 }, ...partsOf(exec)],
@@ -174,7 +174,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });
 
-  it('leaves at a second Ctrl-C, with a prompt open or a turn running', async () => {
+  it('exits at a second Ctrl-C, with an open prompt or a running turn', async () => {
     const idle = await talk(
       [],
       [
@@ -186,7 +186,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(idle.status).toBe(0);
   });
 
-  it('knows its commands, and says so of others', async () => {
+  it('executes its commands, and reports unknown ones', async () => {
     const { shown } = await talk(
       [text('A path.')],
       [
@@ -204,7 +204,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('A path.');
   });
 
-  it('begins another conversation when told to', async () => {
+  it('starts another conversation on request', async () => {
     const { shown } = await talk(
       [text('One.'), { parts: [{ type: 'text', text: 'Two.' }], begins_anew: true }],
       [
@@ -220,7 +220,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).not.toContain('invalid_request');
   });
 
-  it('takes a line that goes on behind a backslash, and lines that are pasted, as one prompt', async () => {
+  it('reads a line that ends in a backslash, and pasted lines, as part of one prompt', async () => {
     const { shown } = await talk(
       [
         { parts: [{ type: 'text', text: 'Read one.' }], expect: ['one\ntwo'] },

@@ -18,7 +18,7 @@ describe('one prompt', () => {
     );
   });
 
-  it('may be the first word, come by a pipe, or be named by a dash', async () => {
+  it('may be the first word, a pipe, or a dash', async () => {
     const scene = new Scene();
     const said = text('Yes.');
     const bare = await scene.toolscript([
@@ -41,7 +41,7 @@ describe('one prompt', () => {
       expect({ status, stdout: stdout.split('\n')[0], stderr }).toEqual({ status: 0, stdout: 'Yes.', stderr: '' });
   });
 
-  it('prints one event a line with --json, and nothing else there', async () => {
+  it('prints one event per line with --json, and nothing else', async () => {
     const scene = new Scene();
     const { status, stdout, stderr } = await scene.chat('Go.', [script('return 1'), text('Done.')], ['--json']);
     const events = stdout
@@ -53,7 +53,7 @@ describe('one prompt', () => {
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
   });
 
-  it('ends with 1 where a script failed and the model did nothing about it, with 0 where it did', async () => {
+  it('ends with 1 if a script failed and the model did not repair it, and with 0 if it did', async () => {
     const scene = new Scene();
     const left = await scene.chat('Go.', [script('throw new Error("no")'), text('It failed.')]);
     expect(left.status).toBe(1);
@@ -61,14 +61,14 @@ describe('one prompt', () => {
     expect(mended.status).toBe(0);
   });
 
-  it('ends with 1 and one sentence where the model cannot be asked', async () => {
+  it('ends with 1 and one sentence if the model cannot be reached', async () => {
     const scene = new Scene();
     const { status, stderr } = await scene.chat('Go.', [{ type: 'failure', status: 400, message: 'No such model.' }]);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^toolscript: \S+: .*No such model\.\n$/u);
   });
 
-  it('changes the folder as its scripts say, and nothing in a dry run', async () => {
+  it('changes the folder as its scripts do, and changes nothing in a dry run', async () => {
     const scene = new Scene();
     const write = script("return await tools.writeFile({ path: 'b.txt', content: 'b' })");
     const dry = await scene.chat('Write.', [write, text('Done.')], ['--mode', 'dry-run', '--approve', 'auto']);

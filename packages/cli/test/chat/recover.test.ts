@@ -69,7 +69,7 @@ describe('a conversation whose process was killed while a script ran', () => {
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
   });
 
-  it('tells the model after another prompt, in a run of its own, under the same item', async () => {
+  it('reports to the model after another prompt, in a separate run, under the same item', async () => {
     const { scene, threadId } = await killedIn(WAITS, '"text":"written');
     const closed = { ...text('I look.'), expect: ['ended while this script ran', 'What now?'] };
     expect(await scene.chat('What now?', [closed], ['--continue'])).toMatchObject({ status: 0, stderr: '' });

@@ -29,7 +29,7 @@ async function withConversation(): Promise<{ scene: Scene; id: string }> {
 }
 
 describe('a conversation', () => {
-  it('is kept with its prompts and results, and goes on: the last one, or the one that is named', async () => {
+  it('is stored with its prompts and results, and continues: the last one, or the named one', async () => {
     const { scene, id } = await withConversation();
     await scene.chat('Another conversation', [text('Fine.')]);
     expect((await listed(scene)).map(({ title }) => title)).toEqual(['Another conversation', 'First question']);
@@ -44,13 +44,13 @@ describe('a conversation', () => {
     expect((await listed(scene)).map(({ title }) => title)).toEqual(['First question', 'Another conversation']);
   });
 
-  it('is the user’s own: nobody else may read it', async () => {
+  it('cannot be read by other users', async () => {
     const { scene } = await withConversation();
     expect(statSync(scene.kept('toolscript.db')).mode & 0o077).toBe(0);
     expect(statSync(scene.kept()).mode & 0o077).toBe(0);
   });
 
-  it('of another workspace is not gone on with in this one', async () => {
+  it('of another workspace cannot be continued in this one', async () => {
     const { scene, id } = await withConversation();
     const elsewhere = join(scene.base, 'elsewhere');
     mkdirSync(elsewhere);
@@ -59,7 +59,7 @@ describe('a conversation', () => {
     expect(other.stderr).toContain('is a conversation about');
   });
 
-  it('is refused while another process works on it, and goes on after that one was killed', async () => {
+  it('is rejected while another process works on it, and continues after that process was killed', async () => {
     const scene = new Scene();
     const child = start(
       process.execPath,
@@ -112,7 +112,7 @@ describe('toolscript threads', () => {
     expectRefusal(missing, join(scene.base, 'none', 'out.md'), 'ENOENT');
   });
 
-  it('exports to no folder, and through no link', async () => {
+  it('does not export to a folder or through a link', async () => {
     const { scene, id } = await withConversation();
     const [target, link] = [join(scene.base, 'target'), join(scene.base, 'link')];
     writeFileSync(target, 'Before');
@@ -126,7 +126,7 @@ describe('toolscript threads', () => {
     expect(readdirSync(scene.base).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it('exports with what it waits for, and says so', async () => {
+  it('exports pending approvals, and reports them', async () => {
     const scene = new Scene();
     const writes = script("return await tools.writeFile({ path: 'b.txt', content: 'b' })");
     expect((await scene.chat('Write', [writes])).status).toBe(3);
@@ -143,7 +143,7 @@ describe('toolscript threads', () => {
     expect(after.stdout).not.toContain('Waits for a decision');
   });
 
-  it('exports one as events, one a line', async () => {
+  it('exports one as events, one per line', async () => {
     const { scene, id } = await withConversation();
     const { stdout } = await scene.run(['threads', 'export', id, '--format', 'jsonl']);
     const events = stdout
@@ -154,7 +154,7 @@ describe('toolscript threads', () => {
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
   });
 
-  it('deletes those that are named, or none', async () => {
+  it('deletes all the named ones, or none', async () => {
     const { scene, id } = await withConversation();
     const none = await scene.run(['threads', 'delete', id, 'thr_none']);
     expect(none).toMatchObject({ status: 2, stdout: '' });
@@ -163,7 +163,7 @@ describe('toolscript threads', () => {
     expect(await listed(scene)).toEqual([]);
   });
 
-  it('deletes none that another process works on, which goes on unharmed', async () => {
+  it('deletes none on which another process works, and does not disturb that process', async () => {
     const { scene, id: idle } = await withConversation();
     const waits = script(
       "console.log('begun'); while (!(await tools.listDir({ path: '.' })).entries.length) await sleep(100)",
@@ -195,29 +195,29 @@ function expectRefusal({ status, stdout, stderr }: Finished, path: string, code:
   expect(stderr).toContain(code);
 }
 
-describe('what the system refuses', () => {
-  it('is one sentence where the database cannot be opened', async () => {
+describe('a system error', () => {
+  it('is one sentence if the database cannot be opened', async () => {
     const scene = new Scene();
     mkdirSync(scene.kept('toolscript.db'), { recursive: true });
     expectRefusal(await scene.run(['threads']), scene.kept('toolscript.db'), 'cannot be opened');
     expectRefusal(await scene.chat('First', [text('Yes.')]), scene.kept('toolscript.db'), 'cannot be opened');
   });
 
-  it('is one sentence where the database is a file of another program', async () => {
+  it('is one sentence if the database is a file of another program', async () => {
     const scene = new Scene();
     mkdirSync(scene.kept(), { recursive: true });
     writeFileSync(scene.kept('toolscript.db'), 'no database, and long enough to be told from one'.repeat(100));
     expectRefusal(await scene.run(['threads']), scene.kept('toolscript.db'), 'database');
   });
 
-  it('is one sentence where conversations of earlier versions cannot be read', async () => {
+  it('is one sentence if conversations of earlier versions cannot be read', async () => {
     const scene = new Scene();
     mkdirSync(scene.kept(), { recursive: true });
     writeFileSync(scene.kept('threads'), '');
     expectRefusal(await scene.run(['threads']), scene.kept('threads'), 'ENOTDIR');
   });
 
-  it.skipIf(!isPosix)('in the middle of a run ends the keeping with one warning, and not the run', async () => {
+  it.skipIf(!isPosix)('in the middle of a run stops its storage with one warning, but not the run', async () => {
     const { scene } = await withConversation();
     const limited = start(
       'sh',
@@ -244,7 +244,7 @@ describe('what the system refuses', () => {
   });
 });
 
-describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
+describe.skipIf(!isPosix)('a closed reader of stdout', () => {
   it('ends commands quietly', async () => {
     const { scene } = await withConversation();
     const commands = ['threads', 'threads --json', 'approvals', 'tools', 'help'];
@@ -254,7 +254,7 @@ describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
     expect(ends).toMatchObject({ stdout: '', stderr: 'status 141\n'.repeat(commands.length) });
   });
 
-  it('does not hide that the command was wrong', async () => {
+  it('does not hide a usage error', async () => {
     // A pipe of the shell would buffer unread output; a closed socket does not.
     const start = `const { spawn } = require('node:child_process');
       const child = spawn('toolscript', ['threads', '--nope'], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -264,7 +264,7 @@ describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
     expect(stdout).toBe('status 2\n');
   });
 
-  it('is no full disk: that is said', async ({ skip }) => {
+  it('is distinguished from a full disk, which is reported', async ({ skip }) => {
     skip(!existsSync('/dev/full'), 'there is no /dev/full here');
     const { stderr } = await new Scene().shell('toolscript threads > /dev/full; echo "status $?" >&2');
     expect(stderr).toBe('toolscript: stdout cannot be written (ENOSPC).\nstatus 1\n');

@@ -10,8 +10,8 @@ function waitingScript(shown: string): string {
   return /approvals show (scr_\S+)/u.exec(shown)![1]!;
 }
 
-describe('a script of a conversation that waits for a person', () => {
-  it('ends the run with 3 and the commands that decide; approved, it goes on, and the model with it', async () => {
+describe('a script of a conversation that waits for the user', () => {
+  it('ends the run with 3 and the commands that decide; after the approval, script and model continue', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     expect(first.status).toBe(3);
@@ -24,7 +24,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('is denied by the same road, and the model reads why', async () => {
+  it('can be denied in the same way, and the model reads why', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     scene.model({ parts: [{ type: 'text', text: 'Then not.' }], expect: ['not on a Friday'] });
@@ -33,7 +33,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });
 
-  it('lets another prompt come first; its outcome is news then', async () => {
+  it('allows another prompt first, and announces its outcome later', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     const between = await scene.chat(
@@ -48,7 +48,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(resumed.stdout).toContain('Now it is made.');
   });
 
-  it('goes on nowhere where scripts are switched off', async () => {
+  it('is not resumed if scripts are disabled', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     for (const mode of ['disabled', 'dry-run']) {
@@ -61,7 +61,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });
 
-  it('is resumed once: whoever comes later is told that it has ended', async () => {
+  it('is resumed once: a later attempt reports that it has ended', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     scene.model(text('Made.'));
@@ -72,7 +72,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(again.stderr).toContain('has already ended');
   });
 
-  it('can be decided when its conversation was forgotten: it goes on by itself', async () => {
+  it('can be decided after its conversation was deleted: it continues without it', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     const [{ threadId }] = JSON.parse((await scene.run(['threads', '--json'])).stdout) as [{ threadId: string }];
@@ -82,7 +82,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('that was cut off and recovered waits again, and says so', async () => {
+  it('that was interrupted and recovered waits again, and reports it', async () => {
     const scene = new Scene();
     const code =
       "await tools.writeFile({ path: 'a.txt', content: 'a' }); console.log('begun'); await tools.readFile({ path: 'fifo' }).catch(() => 0); await sleep(1500); await tools.exec({ command: ['touch', 'made.txt'] }); return 'made'";

@@ -64,7 +64,7 @@ describe('toolscript keys', () => {
     expect(statSync(join(env.XDG_DATA_HOME!, 'toolscript/keys')).mode & 0o777).toBe(0o700);
   });
 
-  it('may do least where nothing else is said, for a principal of the same name', async () => {
+  it('gives the fewest permissions by default, to a principal of the same name', async () => {
     const { stdout } = await keys('add', 'phone', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
       principal: 'phone',
@@ -73,7 +73,7 @@ describe('toolscript keys', () => {
     });
   });
 
-  it('revokes by name or id, all that are named or none', async () => {
+  it('revokes all keys named by name or id, or none', async () => {
     const id = `key_${(await keys('add', 'one')).stdout.slice(4, 20)}`;
     await keys('add', 'two');
     expect(await keys('revoke', id, 'three')).toMatchObject({
@@ -107,7 +107,7 @@ describe('toolscript keys', () => {
     expect((await keys('list', '--json')).stdout.trim()).toBe('[]');
   });
 
-  it('asks for the id where several have the name', async () => {
+  it('asks for the id if several keys have the name', async () => {
     await keys('add', 'ci');
     await keys('add', 'ci');
     const { status, stderr } = await keys('revoke', 'ci');
@@ -123,7 +123,7 @@ describe('toolscript keys', () => {
     ],
     [['add', 'ci', '--expires', 'soon'], '--expires soon: give a number of days, such as 90d.'],
     [['add', 'ci', '--principal', 'a b'], 'key.principal is not valid'],
-  ])('%j is a mistake that names its fix', async (args, message) => {
+  ])('%j is an error that names its fix', async (args, message) => {
     const { status, stderr } = await keys(...args);
     expect(status).toBe(2);
     expect(stderr).toContain(message);
@@ -133,7 +133,7 @@ describe('toolscript keys', () => {
 });
 
 describe('toolscript serve', () => {
-  it('knows a key that is made, and refuses one that is revoked, while it runs', async () => {
+  it('accepts a new key, and rejects a revoked one, while it runs', async () => {
     const [, url = ''] = /^(.*)\/#token=/u.exec(await serve())!;
     const token = (await keys('add', 'ci')).stdout.trim();
     expect(await statusOf(`${url}/api/v2/threads`, token)).toBe(200);
@@ -142,7 +142,7 @@ describe('toolscript serve', () => {
   });
 
   it.each(['0.0.0.0', '::', 'some.name.example', '192.0.2.1'])(
-    'opens nothing at %s without an API key for other machines',
+    'does not listen at %s without an API key for other machines',
     async (host) => {
       const { status, stdout, stderr } = await toolscript(['serve', '--port', '0', '--host', host], { env });
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -170,7 +170,7 @@ describe('toolscript serve', () => {
     [['--allow-origin', '*'], 'is not an origin of a page'],
     [['--allow-origin', 'null'], 'is not an origin of a page'],
     [['--trusted-proxy', 'proxy'], 'is not an IP address'],
-  ])('%j is a mistake that names its fix', async (args, message) => {
+  ])('%j is an error that names its fix', async (args, message) => {
     const { status, stderr } = await toolscript(['serve', '--port', '0', ...args], { env });
     expect(status).toBe(2);
     expect(stderr).toContain(message);

@@ -8,10 +8,10 @@ const NO_HOME = { HOME: '/dev/null', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '' };
 const ONE_SENTENCE = /^toolscript: [^\n]+\n$/u;
 
 describe.skipIf(process.platform === 'win32')(
-  'a home that is no folder (skipped on Windows, which has no /dev/null)',
+  'a home that is not a folder (skipped on Windows, which has no /dev/null)',
   () => {
     it.each([['eval', '-e', 'return 1'], ['tools'], ['rules'], ['--version'], ['--help']])(
-      'keeps nobody from what needs none: %s %s %s',
+      'does not affect a command without a home: %s %s %s',
       async (...args) => {
         const { status, stderr } = await toolscript(args, { env: NO_HOME });
         expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -19,7 +19,7 @@ describe.skipIf(process.platform === 'win32')(
     );
 
     it.each([['trust'], ['approvals'], ['threads'], ['resume', 'scr_x'], ['replay', 'scr_x']])(
-      'is one sentence and status 2 for what needs one: %s',
+      'is one sentence and status 2 for a command that needs it: %s',
       async (...args) => {
         const { status, stdout, stderr } = await toolscript(args, { env: NO_HOME });
         expect({ status, stdout }, stderr).toEqual({ status: 2, stdout: '' });
@@ -28,7 +28,7 @@ describe.skipIf(process.platform === 'win32')(
       },
     );
 
-    it('is told once by a script whose calls cannot be recorded, and none of them runs', async () => {
+    it('is reported once by a script whose calls cannot be recorded, and none of them runs', async () => {
       const cwd = temporaryFolder();
       const code = `for (const name of ['a', 'b']) await tools.writeFile({ path: name, content: '' }).catch(() => {});
 await tools.writeFile({ path: 'c', content: '' });
@@ -44,7 +44,7 @@ return;`;
 
 describe('a current folder that was deleted', () => {
   it.skipIf(process.platform === 'win32')(
-    'is one sentence and status 2 for what works in a folder (skipped on Windows, which keeps it)',
+    'is one sentence and status 2 for a command that works in a folder (skipped on Windows, which keeps it)',
     async () => {
       for (const args of [
         'eval -e 1',
@@ -96,7 +96,7 @@ function asStranger(args: readonly string[], env: Record<string, string> = {}) {
 const canBeStranger = process.getuid?.() === 0 && asStranger(['--version']).status === 0;
 
 describe.skipIf(!canBeStranger)('a user without an account (skipped where the tests may not become one)', () => {
-  it('is told to set HOME where it is not set, and needs it for nothing else', () => {
+  it('gets the advice to set HOME if it is not set, and needs it for nothing else', () => {
     const { status, stdout, stderr } = asStranger(['eval', '-e', 'return 1']);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(ONE_SENTENCE);
@@ -105,7 +105,7 @@ describe.skipIf(!canBeStranger)('a user without an account (skipped where the te
     expect(asStranger(['doctor']).stdout).toContain('Set HOME to');
   });
 
-  it('works with a home that cannot be written, as long as nothing is kept', () => {
+  it('can use a read-only home as long as nothing is stored', () => {
     const home = temporaryFolder();
     chmodSync(home, 0o755);
     const env = { HOME: home };

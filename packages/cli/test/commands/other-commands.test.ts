@@ -23,7 +23,7 @@ describe('toolscript eval', () => {
     });
   });
 
-  it('has the value null where a script returned nothing', async () => {
+  it('prints the value null if a script returned nothing', async () => {
     const { stdout } = await inProcess(['eval', '-e', 'const a = 1', '--json']);
     expect(JSON.parse(stdout)).toHaveProperty('value', null);
   });
@@ -48,7 +48,7 @@ describe('toolscript eval', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error: { code: 'ScriptRuntimeError', line: 1 } });
   });
 
-  it('refuses a wrong call before anything runs, with the frame and the tool as it is declared', async () => {
+  it('rejects a wrong call before anything runs, with a frame and the declaration of the tool', async () => {
     const { status, stdout } = await inProcess(['eval', '-e', 'return await tools.readFile({ path: 1 })']);
     expect(status).toBe(1);
     expect(stdout).toContain(
@@ -61,7 +61,7 @@ describe('toolscript eval', () => {
     expect(stdout).not.toContain('tool call');
   });
 
-  it('obeys the limits and the tools of the command line', async () => {
+  it('applies the limits and the tools of the command line', async () => {
     const timedOut = await inProcess(['eval', '-e', 'for (;;);', '--json', '--limit', 'computeMs=100']);
     expect(JSON.parse(timedOut.stdout)).toMatchObject({ error: { code: 'ScriptTimeoutError' } });
     const narrow = await inProcess([
@@ -75,7 +75,7 @@ describe('toolscript eval', () => {
     expect(JSON.parse(narrow.stdout)).toMatchObject({ value: [['readFile', 'listDir'], 600_000] });
   });
 
-  it('says that scripts are switched off', async () => {
+  it('reports that scripts are disabled', async () => {
     const { status, stderr } = await inProcess(['eval', '-e', 'return 1', '--mode', 'disabled']);
     expect(status).toBe(1);
     expect(stderr).toContain('disabled');
@@ -83,7 +83,7 @@ describe('toolscript eval', () => {
 });
 
 describe('toolscript tools', () => {
-  it('lists the catalog, its declarations and its schemas, narrowed where asked', async () => {
+  it('lists the catalog, its declarations and its schemas, narrowed on request', async () => {
     const list = await inProcess(['tools']);
     expect(list.status).toBe(0);
     expect(list.stdout).toMatch(/^readFile +read /mu);
@@ -105,7 +105,7 @@ describe('toolscript tools', () => {
 });
 
 describe('toolscript doctor', () => {
-  it('really runs what is needed, the sandbox of exec too', async () => {
+  it('really runs the required components, including the sandbox of exec', async () => {
     const { status, stdout } = await toolscript(['doctor', '--json']);
     expect(status).toBe(0);
     const report = JSON.parse(stdout) as {
@@ -124,7 +124,7 @@ describe('toolscript doctor', () => {
     expect(report.configuration).toMatchObject({ approve: 'ask', limits: { timeoutMs: 600_000 } });
   });
 
-  it('shows in red that the sandbox of exec is switched off', async () => {
+  it('shows in red that the sandbox of exec is disabled', async () => {
     const config = mkdtempSync(join(tmpdir(), 'toolscript-doctor-config-'));
     mkdirSync(join(config, 'toolscript'));
     writeFileSync(join(config, 'toolscript/config.json'), '{"exec":{"sandbox":"off"}}');
@@ -134,7 +134,7 @@ describe('toolscript doctor', () => {
     expect(stdout).toMatch(/✗ exec sandbox +disabled/u);
   });
 
-  it('fails where the configuration is wrong, with the reason', async () => {
+  it('fails with the reason if the configuration is wrong', async () => {
     const { status, stdout } = await inProcess(['doctor'], { env: { TOOLSCRIPT_MODE: 'sometimes' } });
     expect(status).toBe(1);
     expect(stdout).toContain('✗ configuration');

@@ -79,7 +79,7 @@ describe('toolscript run --json', () => {
     expect(order.slice(2, 6)).toEqual(['script_execution', 'listDir', 'log', 'script_execution_output']);
   });
 
-  it('prints nothing on stdout where the input is wrong', async () => {
+  it('prints nothing on stdout if the input is wrong', async () => {
     const { status, stdout, stderr } = await toolscript(['run', '-', '--json'], { stdin: Buffer.from([0x61, 0xff]) });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('byte 1');
@@ -107,7 +107,7 @@ async function namedPipe(folder: string): Promise<string> {
 }
 
 describe('toolscript run', () => {
-  it('shows the value of a script without a return, and says nothing of the repair', async () => {
+  it('shows the value of a script without a return, and does not mention the repair', async () => {
     const { status, stdout, stderr } = await toolscript(['eval', '-e', '6 * 7']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain('42');
@@ -139,7 +139,7 @@ describe('toolscript run', () => {
     expect(plain.endsWith('Done.\n')).toBe(true);
   });
 
-  it('shows where a script failed, and goes on with later scripts only when told to', async () => {
+  it('shows where a script failed, and continues with later scripts only on request', async () => {
     const cwd = folderWithFile();
     const stdin = script("const n = 1;\nthrow new Error('no good')") + script("return 'second'");
     const stopped = await toolscript(['run', '-', '--cwd', cwd], { stdin });
@@ -153,7 +153,7 @@ describe('toolscript run', () => {
     expect(continued.stdout).toContain('"second"');
   });
 
-  it('prints nothing that a terminal obeys, whoever wrote it', async () => {
+  it('prints no character that controls a terminal, whatever its source', async () => {
     const cwd = temporaryFolder();
     const evil = '\x1b]0;owned\x07\x9b2J\u202e\u200b';
     writeFileSync(join(cwd, 'evil.txt'), evil);
@@ -170,7 +170,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     }
   });
 
-  it('colours only where it may', async () => {
+  it('uses colour only where it is allowed', async () => {
     const stdin = script('return 1');
     expect((await toolscript(['run', '-'], { stdin, env: { FORCE_COLOR: '1' } })).stdout).toContain('\x1b[32m');
     expect((await toolscript(['run', '-'], { stdin, env: { NO_COLOR: '1' } })).stdout).not.toContain('\x1b');
@@ -186,14 +186,14 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     expect(() => readFileSync(join(cwd, 'out.txt'))).toThrow();
   });
 
-  it('keeps the text and runs nothing when scripts are switched off', async () => {
+  it('keeps the text and runs nothing if scripts are disabled', async () => {
     const { status, stdout } = await toolscript(['run', '-', '--mode', 'disabled'], { stdin: ANSWER });
     expect(status).toBe(0);
     expect(stdout).not.toContain('▶');
     expect(stdout).toContain('Done.');
   });
 
-  it('ends quietly when its reader has gone', async () => {
+  it('ends without a message when its reader has gone', async () => {
     const cwd = folderWithFile();
     const many = script("for (let i = 0; i < 150; i++) console.log('line', i, 'x'.repeat(1500));");
     const command = `"$0" "$1" run - --cwd "$2" --limit logRatePerSec=1000 --limit maxLogBytes=9000000 | head -n 1`;
@@ -204,7 +204,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     expect(stdout.split('\n')).toHaveLength(2);
   });
 
-  it('stops at Ctrl-C, says what was done, and leaves no child behind', async () => {
+  it('stops at Ctrl-C, reports the completed work, and leaves no child process', async () => {
     const cwd = folderWithFile();
     const source =
       "await tools.readFile({ path: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
@@ -254,7 +254,7 @@ async function goneWithin(pid: number, ms: number): Promise<boolean> {
   return false;
 }
 
-describe('input that cannot be run', () => {
+describe('unusual input', () => {
   const cwd = temporaryFolder();
   const file = (name: string, content: string | Uint8Array): string => {
     const path = join(cwd, name);
@@ -303,7 +303,7 @@ describe('input that cannot be run', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('an answer without a script is no failure', async () => {
+  it('an answer without a script is not a failure', async () => {
     for (const stdin of ['', 'only text\n']) {
       const { status, stdout, stderr } = await toolscript(['run', '-'], { stdin });
       expect({ status, stdout }).toEqual({ status: 0, stdout: stdin });
@@ -319,7 +319,7 @@ describe('input that cannot be run', () => {
     expect((await toolscript(['eval', '-', '--json'], { stdin: '\ufeffreturn 1\r\n' })).status).toBe(0);
   });
 
-  it('ten megabytes of text are shown whole', async () => {
+  it('ten megabytes of text are shown completely', async () => {
     const stdin = `${'x'.repeat(10 * 1024 * 1024)}\n${script('return 7')}`;
     const { status, stdout } = await toolscript(['run', '-'], { stdin });
     expect(status).toBe(0);

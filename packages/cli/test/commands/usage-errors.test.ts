@@ -85,7 +85,7 @@ describe('a mistake in the use of a command', () => {
     });
   });
 
-  it('is not made where a prompt begins with a word that is almost a command', async () => {
+  it('is not reported for a prompt that begins with a word similar to a command', async () => {
     for (const words of [
       ['what', 'is', 'this'],
       ['chat', 'evl'],

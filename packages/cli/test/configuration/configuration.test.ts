@@ -41,7 +41,7 @@ async function effective({ cwd, env }: Place, flags: string[] = [], extra: Recor
 }
 
 describe('configuration', () => {
-  it('of the person counts, and the command line wins over it', async () => {
+  it('of the user applies, and the command line takes precedence over it', async () => {
     const there = place({
       own: { limits: { timeoutMs: 5_000, maxToolCalls: 7 }, expose: { tools: ['readFile', 'exec'] } },
     });
@@ -53,7 +53,7 @@ describe('configuration', () => {
     });
   });
 
-  it('of a workspace counts only when the person has trusted it', async () => {
+  it('of a workspace applies only if the user has trusted it', async () => {
     const there = place({ workspace: { limits: { maxToolCalls: 3 } } });
     const before = await effective(there);
     expect(before.value?.calls).toBe(256);
@@ -71,7 +71,7 @@ describe('configuration', () => {
     expect(readdirSync(join(there.configFile, '..', 'trusted'))).toEqual([]);
   });
 
-  it('of a workspace loses no trust where many processes trust and stop trusting at once', async () => {
+  it('of a workspace loses no trust when many processes change trust at once', async () => {
     const { env } = place({});
     const folders = Array.from({ length: 8 }, () => temporaryFolder());
     const trusted = await Promise.all(folders.map((folder) => toolscript(['trust', folder], { env })));
@@ -177,7 +177,7 @@ describe('configuration', () => {
     });
   });
 
-  it('is shown with secrets masked at any depth, in any case, below any name of a secret', () => {
+  it('is shown with secrets masked at any depth, in any case, under any secret’s name', () => {
     const canary = 'canary-7f3a';
     const shown = maskSecrets({
       API_KEYS: [canary, { deep: [canary] }],

@@ -98,7 +98,7 @@ describe('the user’s own configuration', () => {
     await expectRefused(there, arrange(there), 'XDG_CONFIG_HOME to a folder outside');
   });
 
-  it('is refused by every command that reads or writes it for a workspace', async () => {
+  it('is rejected by every command that reads or writes it for a workspace', async () => {
     const there = place();
     const env = { XDG_CONFIG_HOME: plant(there) };
     for (const args of [['tools'], ['rules'], ['trust'], ['run', '/dev/null'], ['Say something']])
@@ -106,7 +106,7 @@ describe('the user’s own configuration', () => {
     expect(existsSync(join(there.workspace, 'config', 'toolscript', 'trusted'))).toBe(false);
   });
 
-  it('in the workspace is refused also where the workspace is named by a link', async () => {
+  it('in the workspace is rejected even if the workspace is named by a link', async () => {
     const there = place();
     const env = { XDG_CONFIG_HOME: plant(there) };
     const named = link(join(there.outside, 'named'), there.workspace);
@@ -127,14 +127,14 @@ describe('the user’s own configuration', () => {
     ['config.ts', WRITE],
     ['agents/mine.json', ['Say something', '--agent', 'mine']],
     ['agents/mine.ts', ['Say something', '--agent', 'mine']],
-  ])('counts for nothing where %s is a link into the workspace', async (name, args) => {
+  ])('is ignored if %s is a link into the workspace', async (name, args) => {
     const there = place();
     const target = write(join(there.workspace, 'theirs'), ALLOWS_ALL);
     link(join(there.outside, 'toolscript', name), target);
     await expectRefused(there, { XDG_CONFIG_HOME: there.outside }, there.workspace, args);
   });
 
-  it('counts where it lies outside, links outside included', async () => {
+  it('is used if it is outside, including through outside links', async () => {
     const there = place();
     write(join(there.outside, 'real', 'toolscript', 'config.json'), ALLOWS_ALL);
     const env = { XDG_CONFIG_HOME: link(join(there.outside, 'l'), 'real') };
@@ -143,7 +143,7 @@ describe('the user’s own configuration', () => {
     expect(existsSync(join(there.workspace, 'written'))).toBe(true);
   });
 
-  it('is never looked for in the current folder where HOME is empty', async () => {
+  it('is never searched in the current folder if HOME is empty', async () => {
     const there = place();
     plant(there, '.config');
     plant(there, '');
@@ -153,14 +153,14 @@ describe('the user’s own configuration', () => {
     expect(existsSync(join(there.workspace, 'written'))).toBe(false);
   });
 
-  it('is not looked for where HOME is a relative path: the command says so', async () => {
+  it('is not searched if HOME is a relative path, which the command reports', async () => {
     const there = place();
     plant(there, '.config');
     await expectRefused(there, { HOME: '.', XDG_CONFIG_HOME: '' }, 'HOME is "."');
     await expectRefused(there, { HOME: '.', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '' }, 'HOME is "."', ['approvals']);
   });
 
-  it('in the workspace is refused in another case, on a file system that knows none', async ({ skip }) => {
+  it('in the workspace is rejected in another letter case on a case-insensitive file system', async ({ skip }) => {
     const there = place();
     const other = join(
       dirname(there.workspace),
@@ -196,7 +196,7 @@ describe('the user’s own data', () => {
     expect(existsSync(join(there.workspace, 'audit'))).toBe(false);
   });
 
-  it('are found from any folder: what a pending script needs is read in its own workspace', async () => {
+  it('are found from any folder: the inputs of a pending script are read in its own workspace', async () => {
     const { workspace, outside } = place();
     const env = { HOME: dirname(workspace), XDG_DATA_HOME: join(outside, 'data') };
     const { stdout } = await toolscript(WRITE, { cwd: workspace, env });

@@ -11,7 +11,7 @@ function decode(...chunks: Uint8Array[]): string {
 }
 
 describe('input bytes', () => {
-  it('are the same text however they are cut', () => {
+  it('decode to the same text however they are split', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 40 }),
@@ -55,7 +55,7 @@ describe('input bytes', () => {
     );
   });
 
-  it('are judged as the platform judges them', () => {
+  it('are validated as the platform validates them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 12 }), (bytes) => {
         const { validBytes } = scanUtf8(bytes);

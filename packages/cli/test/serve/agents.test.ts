@@ -36,7 +36,7 @@ function write(slug: string, more: object = {}): void {
 }
 
 describe('agents of a server', () => {
-  it('come and go with their files, without a restart, and runs go on', async () => {
+  it('appear and disappear with their files without a restart, and runs continue', async () => {
     expect(await agentIds()).not.toContain('reader');
     const slow = await server.api('submit', { prompt: 'slow 2', agentId: 'demo' });
     write('reader', { name: 'Reads', description: 'Reads files' });
@@ -57,7 +57,7 @@ describe('agents of a server', () => {
     expect(await server.follow(slow.runId)).toContain('"status":"completed"');
   });
 
-  it('that are not valid are told at the terminal, and the others stay', async () => {
+  it('that are invalid are reported at the terminal, and the others stay', async () => {
     write('broken', { maxTurns: -1 });
     expect(await agentIds()).toContain('demo');
     expect(await agentIds()).not.toContain('broken');
@@ -65,7 +65,7 @@ describe('agents of a server', () => {
     rmSync(join(folder, 'broken.json'));
   });
 
-  it('that lack a key end their runs with what to set', async () => {
+  it('without a key end their runs with a message that names the variable to set', async () => {
     writeFileSync(
       join(folder, 'keyless.json'),
       JSON.stringify({ slug: 'keyless', provider: { api: 'openai-responses', model: 'any' } }),
@@ -78,7 +78,7 @@ describe('agents of a server', () => {
     });
   });
 
-  it('take no scenario of this machine as their model from a request', async () => {
+  it('do not accept a scenario of this machine as a model from a request', async () => {
     write('reader');
     const answer = await server.api('submit', { prompt: 'x', agentId: 'reader', model: 'scripted:/etc/passwd' });
     expect(answer).toMatchObject({ status: 400, detail: expect.stringContaining('cannot use the model') });

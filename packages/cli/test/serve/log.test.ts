@@ -35,7 +35,7 @@ it('logs runs and requests to stderr, as JSON and without the keys of the enviro
   expect(server.printed()).not.toContain('canary');
 });
 
-it('logs nothing of a run that goes well, where nothing is asked for', async () => {
+it('logs nothing about a successful run by default', async () => {
   const server = await started([]);
   const { runId } = await server.api('submit', { prompt: 'hello' });
   await server.follow(runId);
@@ -43,7 +43,7 @@ it('logs nothing of a run that goes well, where nothing is asked for', async () 
   expect(server.printed()).not.toContain('{');
 });
 
-it('refuses a level that there is not', async () => {
+it('rejects an unknown level', async () => {
   await expect(started(['--log-level', 'loud'])).rejects.toThrow(
     '--log-level is "loud". Use one of trace, debug, info, warn, error, fatal, silent.',
   );

@@ -49,7 +49,7 @@ describe('an MCP client at /mcp of a server', () => {
     expect((await run(client, SEND)).structuredContent).toMatchObject({ value: 'sent to Ada' });
   });
 
-  it('only finds tools with a key that may only read', async () => {
+  it('only finds tools with a read-only key', async () => {
     const client = await connect(await keyWith('read'));
     expect(await toolsOf(client)).toEqual(['search_tools', 'describe_tools']);
     expect(JSON.stringify(await client.callTool({ name: 'search_tools', arguments: { query: 'mail' } }))).toContain(
@@ -57,7 +57,7 @@ describe('an MCP client at /mcp of a server', () => {
     );
   });
 
-  it('decides only with a key that may approve', async () => {
+  it('decides only with a key that has the scope approve', async () => {
     const asked: string[] = [];
     const runs = await connect(await keyWith('read,run'), asked);
     const { structuredContent } = await run(runs, SEND);
@@ -72,7 +72,7 @@ describe('an MCP client at /mcp of a server', () => {
     expect((await run(decides, SEND)).structuredContent).toMatchObject({ value: 'sent to Ada' });
   });
 
-  it('reads the scripts of its own key alone', async () => {
+  it('reads only the scripts of its own key', async () => {
     const client = await connect(await keyWith('admin'));
     const read = async () => JSON.stringify(await client.readResource({ uri: 'toolscript://scripts' }));
     await run(client, 'return 1 + 1');
@@ -80,7 +80,7 @@ describe('an MCP client at /mcp of a server', () => {
     expect(await read()).not.toContain('Ada');
   });
 
-  it('has a session that serves no key with other rights', async () => {
+  it('has a session that rejects keys with other permissions', async () => {
     const tokens = [await keyWith('read,run,admin'), await keyWith('read,approve')];
     const post = (token: string, body: object, headers: Record<string, string> = {}) =>
       fetch(`${server.url}/mcp`, {
@@ -104,7 +104,7 @@ describe('an MCP client at /mcp of a server', () => {
     expect((await post(tokens[0]!, { method: 'tools/list' }, { 'mcp-session-id': 'another' })).status).toBe(404);
   });
 
-  it('without a token, or from a page of another origin, is refused as everywhere', async () => {
+  it('without a token, or from a page of another origin, is rejected as on every route', async () => {
     const post = (headers: Record<string, string>) =>
       fetch(`${server.url}/mcp`, {
         method: 'POST',

@@ -45,9 +45,9 @@ function pasted(): string {
 }
 
 describe('npm start', () => {
-  it('prints one URL with the token as its first line, and says whom one talks to', () => {
+  it('prints one URL with the token as its first line, and names the agent', () => {
     expect(firstLine).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+$/u);
-    expect(more.join('\n')).toContain('a scripted model, because no key of a model is set');
+    expect(more.join('\n')).toContain('a scripted model, because no API key for a model is set');
   });
 
   it.skipIf(!hasCurl && process.env.CI === undefined)(

@@ -5,7 +5,7 @@ import { obtainServerToken } from '#cli/serve/server-token.js';
 import { temporaryFolder } from '../support/program.js';
 
 describe("the token of the user's own server", () => {
-  it('is made once, for the user alone, and TOOLSCRIPT_TOKEN comes before it', () => {
+  it('is created once, readable only by the user, and TOOLSCRIPT_TOKEN takes precedence', () => {
     const path = join(temporaryFolder(), 'data', 'server.token');
     const named = 'a-token-of-the-environment';
     expect(obtainServerToken(path, { TOOLSCRIPT_TOKEN: named })).toBe(named);
@@ -17,7 +17,7 @@ describe("the token of the user's own server", () => {
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it.skipIf(process.platform === 'win32')('is not read from a file that others can read', () => {
+  it.skipIf(process.platform === 'win32')('is not read from a file that other users can read', () => {
     const path = join(temporaryFolder(), 'server.token');
     writeFileSync(path, 'a-token-that-others-know', { mode: 0o600 });
     chmodSync(path, 0o640);

@@ -54,7 +54,7 @@ After.
 `;
 
 describe('Markdown at a terminal', () => {
-  it('is set in lines of the screen’s width', () => {
+  it('is wrapped to the screen’s width', () => {
     expect(shown([TEXT])).toBe(`Head
 
 Para one
@@ -89,47 +89,47 @@ link (http://a.b)
 `);
   });
 
-  it('keeps names, powers and indexes as they were written', () => {
+  it('keeps names, powers and indexes unchanged', () => {
     const line = 'a_b_c my_file_name __init__ 2**3 x*y*z list[0] [1, 2] $5 *args **kwargs <b>x</b> &amp; `open';
     expect(shown([line], { columns: 200 })).toBe(`${line}\n`);
   });
 
-  it('shows marks of meaning where there is colour', () => {
+  it('shows styles where colour is available', () => {
     expect(shown(['**bold** and `code`'], { colour: true })).toContain('\x1b[1mbold\x1b[22m');
     expect(shown(['**bold** and `code`'], { colour: true })).toContain('\x1b[36mcode\x1b[39m');
   });
 
-  it('obeys nothing that a model writes', () => {
+  it('interprets no control character of a model', () => {
     const hostile = 'a\x1b[31mred\x07 \u202eevil\u202c `x\x1b]0;title\x07` [a](\x1b[2J)';
     const out = shown([...hostile]);
     expect(out).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]/u);
     expect(out).toContain('\\u{1b}[31mred');
   });
 
-  it('knows a fence at any depth, and keeps what is in it', () => {
+  it('recognises a fence at any depth, and keeps its content', () => {
     const text = '- step\n\n      ```c\n      a *= *b* * c;\n        `d`\n      ```\n\n  after *it*\n';
     expect(shown([text])).toBe('• step\n\n  c\n  a *= *b* * c;\n    `d`\n\n  after it\n');
     expect(shown(['1. a\n\t```\n\t**x**\n\t```\n   b\n'])).toBe('1. a\n  **x**\n   b\n');
   });
 
-  it('takes a line that begins with code for no fence', () => {
+  it('does not read a line that begins with code as a fence', () => {
     expect(shown(['```x``` and *more*\n*next*\n'])).toBe('x and more\nnext\n');
   });
 
-  it('takes the second row of a table alone for the separator', () => {
+  it('reads only the second row of a table as the separator', () => {
     expect(shown(['| a | b |\n|:--|---|\n| - | - |\n| | |\n|---|---|\n| 1 | 2 |\n'])).toBe(
       '  a    b\n  -    -\n\n  ---  ---\n  1    2\n',
     );
     expect(shown(['| - | - |\n| - | - |\n'])).toBe('  -  -\n');
   });
 
-  it('shows bars that are no table as they are', () => {
+  it('shows bars outside a table unchanged', () => {
     expect(shown(['|| both\n'])).toBe('|| both\n');
     expect(shown(['a\n  | x | *y* |\n| | |\nb'])).toBe('a\n  | x | *y* |\n| | |\nb\n');
     expect(shown(['| not |\n| a | b |\n|---|---|\n| 1 | 2 |'])).toBe('| not |\n  a  b\n  1  2\n');
   });
 
-  it('keeps indented code as it is, but not what is set in under a list', () => {
+  it('keeps indented code unchanged, but not text that is indented under a list', () => {
     expect(shown(['so:\n\n    a *b* `c`\n      d\n\n\te **f**\n\nso *g*\n    *h*\n'])).toBe(
       'so:\n\n  a *b* `c`\n    d\n\n  e **f**\n\nso g\n    h\n',
     );
@@ -143,7 +143,7 @@ link (http://a.b)
     ...['a', ' ', '> ', '-', '`', '[', '| ', '*a', '`a', '    a\n'].map((sign) => ['', sign] as const),
     ['a', ' '] as const,
     ['```', '`'] as const,
-  ])('takes a megabyte that begins with %j and goes on with %j', (before, sign) => {
+  ])('renders a megabyte that begins with %j and continues with %j', (before, sign) => {
     const size = 1_000_000;
     const text = before + sign.repeat(size / sign.length);
     const out = shown(inPieces(text, 16));
@@ -151,7 +151,7 @@ link (http://a.b)
     expect(out.length).toBeLessThan(30 * size);
   });
 
-  it('puts no deep lead, number or column before every line', () => {
+  it('limits the indentation, number and column before every line', () => {
     const words = 'a '.repeat(100_000);
     for (const text of [
       ' '.repeat(100_000) + words,
@@ -211,7 +211,7 @@ link (http://a.b)
     ...[' ', 'y', '[', '*', '`', '-', '>', '|'].map((sign) => sign.repeat(410)),
   );
 
-  it('loses no word, whatever the signs around it', () => {
+  it('loses no word, whatever the markers around it', () => {
     const words = (text: string) => text.match(/word|Wort|文字/gu) ?? [];
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
@@ -223,7 +223,7 @@ link (http://a.b)
     );
   });
 
-  it('is the same however it was split', () => {
+  it('is the same however the text was split', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 1, max: 9 }), (pieces, size) => {
         const text = pieces.join('');

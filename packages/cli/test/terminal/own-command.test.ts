@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { commandOf } from '#cli/terminal/own-command.js';
 
-it('the program names itself as its person called it', () => {
+it('the program names itself as its user called it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-own-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const program = join(folder, 'program.js');

@@ -18,7 +18,7 @@ describe('the screen', () => {
     expect(written).toEqual(['done\n']);
   });
 
-  it('takes the live line away before anything is written, and puts it back below', () => {
+  it('removes the live line before anything is written, and shows it again below', () => {
     const { written, stream } = streams(true);
     const screen = new Screen(stream, stream, { NO_COLOR: '1' });
     screen.setLive('working');
@@ -26,7 +26,7 @@ describe('the screen', () => {
     expect(written).toEqual(['working', '\r\x1b[2K', 'done\n', 'working']);
   });
 
-  it('holds back what is written while a question is open, and keeps its order', () => {
+  it('holds output back while a question is open, and keeps its order', () => {
     const { written, stream } = streams(true);
     const screen = new Screen(stream, stream, { NO_COLOR: '1' });
     screen.hold();

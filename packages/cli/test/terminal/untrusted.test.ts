@@ -10,7 +10,7 @@ const INVISIBLE = [
   0x3164, 0xfe00, 0xfe0e, 0xfe0f, 0xfeff, 0xffa0, 0xe0001, 0xe0041, 0xe0100, 0xe01ef,
 ];
 
-describe('text of strangers', () => {
+describe('untrusted text', () => {
   it.each([
     ['an escape sequence', '\x1b[31mred\x1b]0;title\x07', '\\u{1b}[31mred\\u{1b}]0;title\\u{7}'],
     ['a one-character control sequence introducer', 'a\x9b2Jb', 'a\\u{9b}2Jb'],
@@ -24,13 +24,13 @@ describe('text of strangers', () => {
   });
 
   it.each(['plain\n\ttext', 'two\r\nlines', 'Café 日本語', '✔️ 👩‍👩‍👧 👍🏽 1️⃣', 'می‌خواهم'])(
-    'keeps what is plainly visible: %j',
+    'keeps visible text unchanged: %j',
     (text) => {
       expect(visible(text)).toBe(text);
     },
   );
 
-  it('never lets a control, bidi or zero-width character through, however the text is cut into pieces', () => {
+  it('never lets a control, bidi or zero-width character through, however the text is split', () => {
     const characters = fc.constantFrom(
       'a',
       '\x1b',
@@ -56,7 +56,7 @@ describe('text of strangers', () => {
     );
   });
 
-  it('is the same in pieces as in one', () => {
+  it('is the same in chunks as in one piece', () => {
     const text = 'a\r\nb ✔️ 👩‍👩‍👧 c\x1b[1m 1️⃣ 日本\u202e end';
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
@@ -83,11 +83,11 @@ describe('text of strangers', () => {
     },
   );
 
-  it('stays on one line where it must', () => {
+  it('stays on one line where required', () => {
     expect(visibleLine('one\n  two\tthree\x1b')).toBe('one two three\\u{1b}');
   });
 
-  it('is the same value in JSON that a terminal cannot obey', () => {
+  it('is the same value in JSON without terminal control characters', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const text = jsonText(value);

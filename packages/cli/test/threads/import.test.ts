@@ -66,7 +66,7 @@ describe('conversations of earlier versions', () => {
     expect(place.warnings).toEqual([]);
   });
 
-  it('do not come back once they are deleted; their files go with them', async () => {
+  it('do not come back after they are deleted; their files are deleted with them', async () => {
     const place = new OldPlace();
     const path = place.keep('thr_a', ONE);
     const database = await place.open();
@@ -76,7 +76,7 @@ describe('conversations of earlier versions', () => {
     expect(await (await place.open()).list()).toEqual([]);
   });
 
-  it('are complete where the import was ended at any step', async () => {
+  it('are imported completely after an interruption at any step', async () => {
     for (let step = 0; ; step += 1) {
       const place = new OldPlace();
       place.keep('thr_a', ONE, TWO);
@@ -93,7 +93,7 @@ describe('conversations of earlier versions', () => {
     }
   });
 
-  it('are imported once by processes that begin at once', async () => {
+  it('are imported once by concurrent processes', async () => {
     const place = new OldPlace();
     for (const id of ['thr_a', 'thr_b', 'thr_c']) place.keep(id, ONE, TWO);
     const [database] = await Promise.all([place.open(), place.open(), place.open()]);
@@ -102,7 +102,7 @@ describe('conversations of earlier versions', () => {
     expect(place.warnings).toEqual([]);
   });
 
-  it('are reported once where one is damaged, and the others are imported', async () => {
+  it('are reported once if damaged, and the others are imported', async () => {
     const place = new OldPlace();
     const path = place.keep('thr_a', ONE);
     place.keep('thr_b', ONE);
@@ -119,7 +119,7 @@ describe('conversations of earlier versions', () => {
     expect(await (await place.open()).list()).toHaveLength(2);
   });
 
-  it('are imported where the last line is truncated, and interrupted runs are closed', async () => {
+  it('are imported even if the last line is truncated, and interrupted runs are closed', async () => {
     const place = new OldPlace();
     const path = place.keep('thr_a', [asked('One'), ...message('Half').slice(0, 1)]);
     place.write('thr_a', `${readFileSync(path, 'utf8')}{"event_id":"evt_`);
@@ -140,7 +140,9 @@ describe('conversations of earlier versions', () => {
   });
 });
 
-/** Imports until the step that is not taken any more, as a process that is killed. False: the import has ended before. */
+/**
+ * Imports until the step that is not taken any more, as a process that is killed. False: the import has ended before.
+ */
 async function importEndingAt(step: number, place: OldPlace): Promise<boolean> {
   const files = new ThreadFiles(place.folder, join(place.data, 'toolscript', 'imported-threads'));
   const { openStores } = await import('@toolscript/server/stores');

@@ -22,7 +22,7 @@ function held(owner: Partial<ProcessIdentity>, leftMs = 20_000) {
   return holderOf({ owner: text, leaseExpiresAt: nowPlus(leftMs) }, own);
 }
 
-it('a run was claimed since the machine started only where its owner says so', () => {
+it('a run counts as claimed since the machine started only if its owner shows it', () => {
   const here = { ...own, bootId: 'this boot' };
   const owner = (bootId: string | undefined) => ({ owner: JSON.stringify({ ...own, instance: 'other', bootId }) });
   expect(isOfThisBoot(owner('this boot'), here)).toBe(true);
@@ -31,19 +31,19 @@ it('a run was claimed since the machine started only where its owner says so', (
   expect(isOfThisBoot({ owner: 'worker 1' }, here)).toBe(false);
 });
 
-describe('the holder of a run, where the system tells only numbers', () => {
-  it('is nobody once no process has its number', () => {
+describe('the holder of a run, if the system reports only PIDs', () => {
+  it('is gone when no process has its PID', () => {
     const { pid } = spawnSync(process.execPath, ['--version']);
     expect(held({ pid })).toBeUndefined();
   });
 
-  it('counts for as long as its lease where a process has its number, or it was on another machine', () => {
+  it('counts until its lease expires if a process has its PID, or it was on another machine', () => {
     expect(held({ pid: process.pid })).toEqual({ pid: process.pid });
     expect(held({ pid: process.pid }, -1)).toBeUndefined();
     expect(held({ pid: 999_999_999, hostname: 'elsewhere' })).toEqual({ pid: 999_999_999 });
   });
 
-  it('counts for as long as its lease where its text says nothing', () => {
+  it('counts until its lease expires if its identity is unreadable', () => {
     expect(holderOf({ owner: 'worker 1', leaseExpiresAt: nowPlus(20_000) }, own)).toEqual({ pid: undefined });
     expect(holderOf({ owner: 'worker 1', leaseExpiresAt: nowPlus(-1) }, own)).toBeUndefined();
   });

@@ -8,7 +8,7 @@ const isLinux = process.platform === 'linux';
 const LEASE_MS = 30_000;
 
 describe('a conversation', () => {
-  it('is stored with its first prompt, and continues with all that was said', async () => {
+  it('is stored with its first prompt, and continues with all earlier messages', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const thread = place.begin(database);
@@ -25,7 +25,7 @@ describe('a conversation', () => {
     expect(states).toEqual(['completed', 'completed']);
   });
 
-  it('sees what another terminal said in it meanwhile', async () => {
+  it('includes the messages of another terminal since then', async () => {
     const place = new ThreadPlace();
     const [one, two] = [await place.open(), await place.open()];
     const here = place.begin(one);
@@ -50,7 +50,7 @@ describe('a conversation', () => {
     expect(await allEvents(database.stores, names.runId!)).toEqual(played);
   });
 
-  it('tells the model what it told it at the beginning, and announces once what has changed', async () => {
+  it('keeps its first instructions for the model, and announces later changes once', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const first = place.begin(database);
@@ -66,7 +66,7 @@ describe('a conversation', () => {
     await third.endRun();
   });
 
-  it('ends as failed where its run told no end', async () => {
+  it('ends as failed if its run emitted no end', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const thread = place.begin(database);
@@ -103,7 +103,7 @@ async function heldByOther(place: ThreadPlace, database: ThreadDatabase, owner: 
 }
 
 describe('a conversation that another process works on', () => {
-  it.skipIf(!isLinux)('is refused in one sentence, when it is opened and when something is said', async () => {
+  it.skipIf(!isLinux)('is rejected in one sentence, when it is opened and at a prompt', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread } = await heldByOther(place, database, OTHERS.living);
@@ -112,7 +112,7 @@ describe('a conversation that another process works on', () => {
     await expect(thread.beginTurn('Three')).rejects.toThrow(sentence);
   });
 
-  it.skipIf(!isLinux)('continues at once where that process died: what was open is interrupted', async () => {
+  it.skipIf(!isLinux)('continues at once if that process died: open items are interrupted', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread, run } = await heldByOther(place, database, OTHERS.dead);
@@ -123,44 +123,41 @@ describe('a conversation that another process works on', () => {
     expect(next.history.find(({ cancelled }) => cancelled === true)).toMatchObject({ content: 'Ha' });
   });
 
-  it.skipIf(!isLinux)(
-    'continues with the whole run where its script is recovered, and with another one closes it',
-    async () => {
-      const place = new ThreadPlace();
-      const database = await place.open();
-      const { run, thread } = await heldByOther(place, database, OTHERS.dead);
-      const item = { type: 'script_execution', id: 'item_s', call_id: 'call_s', script_id: 'scr_s' } as const;
-      const source = {
-        language: 'ts',
-        format: 'tool',
-        source_code: '1',
-        source_sha256: 'x',
-        status: 'executing',
-      } as const;
-      const { length } = await allEvents(database.stores, run.runId);
-      const envelopes = new EventEnvelopes(run, length);
-      const announced = { type: 'item_done', item_id: item.id, final_item: { ...item, ...source } } as const;
-      await database.stores.threads.append([envelopes.next(announced)], { epoch: run.epoch });
-      const next = await place.reopen(database, thread.id);
-      const continuation = await next.beginResume('scr_s', {});
-      expect(continuation).toMatchObject({ type: 'run', storeIsWhole: true });
-      expect(continuation.type === 'run' && continuation.events).toHaveLength(length + 1);
-      expect(continuation.type === 'run' && continuation.history).toHaveLength(2);
-      play(next, { ...run, nextSeq: length + 1 }, [
-        { type: 'response_start' },
-        { type: 'response_done', status: 'completed' },
-      ]);
-      await next.endRun();
-      expect(await database.stores.runs.get(run.runId)).toMatchObject({ state: 'completed' });
-      expect(texts(next)).toEqual(texts(await place.reopen(database, thread.id)));
-      const other = await heldByOther(place, database, OTHERS.dead);
-      expect(await other.thread.beginResume('scr_other', {})).toMatchObject({ type: 'script' });
-      expect(await database.stores.runs.get(other.run.runId)).toMatchObject({ state: 'incomplete' });
-      await other.thread.endRun();
-    },
-  );
+  it.skipIf(!isLinux)('continues with the whole run if its script is recovered; another prompt closes it', async () => {
+    const place = new ThreadPlace();
+    const database = await place.open();
+    const { run, thread } = await heldByOther(place, database, OTHERS.dead);
+    const item = { type: 'script_execution', id: 'item_s', call_id: 'call_s', script_id: 'scr_s' } as const;
+    const source = {
+      language: 'ts',
+      format: 'tool',
+      source_code: '1',
+      source_sha256: 'x',
+      status: 'executing',
+    } as const;
+    const { length } = await allEvents(database.stores, run.runId);
+    const envelopes = new EventEnvelopes(run, length);
+    const announced = { type: 'item_done', item_id: item.id, final_item: { ...item, ...source } } as const;
+    await database.stores.threads.append([envelopes.next(announced)], { epoch: run.epoch });
+    const next = await place.reopen(database, thread.id);
+    const continuation = await next.beginResume('scr_s', {});
+    expect(continuation).toMatchObject({ type: 'run', storeIsWhole: true });
+    expect(continuation.type === 'run' && continuation.events).toHaveLength(length + 1);
+    expect(continuation.type === 'run' && continuation.history).toHaveLength(2);
+    play(next, { ...run, nextSeq: length + 1 }, [
+      { type: 'response_start' },
+      { type: 'response_done', status: 'completed' },
+    ]);
+    await next.endRun();
+    expect(await database.stores.runs.get(run.runId)).toMatchObject({ state: 'completed' });
+    expect(texts(next)).toEqual(texts(await place.reopen(database, thread.id)));
+    const other = await heldByOther(place, database, OTHERS.dead);
+    expect(await other.thread.beginResume('scr_other', {})).toMatchObject({ type: 'script' });
+    expect(await database.stores.runs.get(other.run.runId)).toMatchObject({ state: 'incomplete' });
+    await other.thread.endRun();
+  });
 
-  it('continues after the end of the lease where nothing is known of that process', async () => {
+  it('continues after the lease has expired if nothing is known about that process', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const held = await heldByOther(place, database, OTHERS.unknown);
@@ -171,7 +168,7 @@ describe('a conversation that another process works on', () => {
     expect(texts(thread)).toContain('Two');
   });
 
-  it('stops here where that process has taken the run over, and says so once', async () => {
+  it('stops here if that process has claimed the run, and reports it once', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const thread = place.begin(database);
@@ -222,7 +219,7 @@ describe('a conversation that waits for approvals', () => {
     expect(texts(await place.reopen(database, thread.id))).toEqual(['Make it', 'I ask.', 'Made.']);
   });
 
-  it('reads in the order in which it happened where another prompt came first', async () => {
+  it('is read in chronological order if another prompt came first', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread, names } = await waiting(place, database);
@@ -243,7 +240,7 @@ describe('a conversation that waits for approvals', () => {
     expect(texts(await place.reopen(database, thread.id))).toEqual(order);
   });
 
-  it('keeps what it still waits for where one of two is decided', async () => {
+  it('keeps the other approval pending if one of two is decided', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread } = await waiting(place, database);
@@ -254,7 +251,7 @@ describe('a conversation that waits for approvals', () => {
     expect(await database.stores.threads.approval('apr_1')).toMatchObject({ state: 'pending' });
   });
 
-  it('takes the outcome of a script whose run has ended, without a prompt', async () => {
+  it('accepts the outcome of a script whose run has ended, without a prompt', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const thread = place.begin(database);

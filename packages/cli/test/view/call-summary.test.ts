@@ -3,9 +3,9 @@ import { callSummary } from '#cli/view/call-summary.js';
 import { shortDuration } from '#cli/view/durations.js';
 import { shownValue } from '#cli/view/value.js';
 
-describe('a name with blank edges', () => {
+describe('a name with blanks at its edges', () => {
   it.each(['a.txt ', ' a.txt', '\u00a0a.txt', 'a.txt\u3000'])(
-    'is quoted, so that it looks like no other: %j',
+    'is quoted, so that it is distinguishable from others: %j',
     (name) => {
       expect(callSummary({ path: name })).toBe(JSON.stringify(name));
     },
@@ -50,12 +50,12 @@ describe('a value', () => {
     expect(shownValue({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}');
   });
 
-  it('that is long is cut, and says so', () => {
+  it('that is too long is truncated and marked', () => {
     expect(shownValue('x'.repeat(10_000))).toMatch(/x\n\[… 6002 more characters; --json prints them all\]$/u);
     expect(shownValue(Array.from({ length: 500 }, () => 1)).split('\n')).toHaveLength(61);
   });
 
-  it('that is not there takes no line', () => {
+  it('that is absent takes no line', () => {
     expect(shownValue(null)).toBe('');
     expect(shownValue(undefined)).toBe('');
   });

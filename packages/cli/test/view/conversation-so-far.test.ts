@@ -12,7 +12,7 @@ const said = (role: 'user' | 'assistant' | 'system', content: string): OutputIte
 
 const settings = { rows: 20, columns: 30, style: styleFor(false), exportCommand: 'toolscript threads export thr_a' };
 
-it('the end of a conversation is shown: prompts, answers as Markdown, nothing of the instructions', () => {
+it('the end of a conversation is shown with prompts and rendered answers, without instructions', () => {
   const items = [said('system', 'Be brief.'), said('user', 'First\nquestion'), said('assistant', 'It is **42**.')];
   expect(conversationSoFar(items, settings)).toEqual(['', '› First', '  question', 'It is 42.']);
 });
@@ -25,7 +25,7 @@ it('no line is wider than the screen, and no character of a prompt reaches the t
   }
 });
 
-it('what does not fit is left out at the beginning, and a line says how much', () => {
+it('the beginning is omitted if it does not fit, and a line counts the omitted part', () => {
   const items = Array.from({ length: 10 }, (_, index) => [
     said('user', `q${index}`),
     said('assistant', `a${index}`),

@@ -14,7 +14,7 @@ const thread = {
 const document = (...items: OutputItem[]) =>
   threadMarkdown(thread, [{ turnId: 't', runId: 'r', state: 'completed', createdAt: 0, items }]);
 
-it('a conversation is a document with its title, its date and who said what', () => {
+it('a conversation is a document with its title, its date and the author of each message', () => {
   const text = document(
     { type: 'message', id: '1', role: 'user', content: 'Question' },
     { type: 'reasoning', id: '2', content: 'hm' },

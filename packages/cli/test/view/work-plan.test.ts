@@ -23,7 +23,7 @@ const plan = [
   { step: 'test\u202e', status: 'pending' },
 ];
 
-it('a plan is shown a line a step, safe for a terminal', () => {
+it('a plan is shown with one line per step, safe for a terminal', () => {
   expect(workPlanLines(operation({ plan, explanation: 'why' }), plain)).toEqual([
     '    [x] look',
     '    [>] change it',
@@ -32,7 +32,7 @@ it('a plan is shown a line a step, safe for a terminal', () => {
   expect(workPlanLines(operation({ plan }), styleFor(true))[1]).toBe('    \x1b[1m[>] change it\x1b[22m');
 });
 
-it('a long plan and a long step are cut and say so', () => {
+it('a long plan and a long step are truncated and marked', () => {
   const long = Array.from({ length: 45 }, () => ({ step: 's'.repeat(500), status: 'pending' }));
   const lines = workPlanLines(operation({ plan: long }), plain);
   expect(lines).toHaveLength(41);

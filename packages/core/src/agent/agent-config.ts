@@ -91,7 +91,7 @@ const KEY_VARIABLES: Readonly<Record<string, string>> = {
   'anthropic-messages': 'ANTHROPIC_API_KEY',
 };
 
-/** The environment variable with the agent's API key; undefined where it needs none. */
+/** The environment variable with the agent's API key; undefined if it needs none. */
 export function keyVariable({ provider }: AgentConfig): string | undefined {
   if (provider === undefined) return undefined;
   return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);

@@ -31,7 +31,7 @@ const CUT_OFF =
 const UNKNOWN =
   'There is no result: the process ended while this call ran. It may have taken effect: check before you repeat it.';
 const WAITING =
-  'This call is suspended: it waits for a decision of the user. Its result follows after the decision; do not repeat it.';
+  "This call is suspended: it waits for the user's decision. Its result follows after the decision; do not repeat it.";
 const SUSPENDED =
   'Script suspended: an approval is pending. It resumes by itself after the user decides, and returns its result then; do not repeat its calls.';
 

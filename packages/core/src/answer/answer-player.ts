@@ -7,7 +7,7 @@ import { readAhead, SourceFailure } from './read-ahead.js';
 import { TextPieces } from './text-pieces.js';
 
 /*
- * Plays one answer: emits its events as they arrive, and runs each script and call as soon as it is whole. The model
+ * Plays one answer: emits its events as they arrive, and runs each script and call as soon as it is complete. The model
  * never waits for a script; what it writes meanwhile is emitted after the script's output.
  *
  *   listening ──a script's end, stopsAfterScript──▶ stopped ──┐
@@ -200,7 +200,7 @@ export class AnswerPlayer {
     }
   }
 
-  /** After a suspended script no script starts: its source is emitted when it is whole. */
+  /** After a suspended script no script starts: its source is emitted when it is complete. */
   #startScript(pieces: TextPieces, { language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
     if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
   }
@@ -210,7 +210,7 @@ export class AnswerPlayer {
     return type !== 'text' && type !== 'reasoning' && scriptsInText === 'run' && stopsAfterScript && !atEnd;
   }
 
-  /** Gives up calls that are not whole. */
+  /** Drops incomplete calls. */
   #stop(saysMore: boolean): void {
     this.#stopped = true;
     for (const [id, type] of this.#open) if (type === 'function_call') this.#cancel(id);
@@ -230,7 +230,7 @@ export class AnswerPlayer {
   }
 }
 
-/** Keeps the text that the detector held back for a beginning that may have become a script. */
+/** Keeps the text that the detector held back because it might have become a script. */
 function interrupt({ pieces, detector }: OpenMessage, reason: string | undefined): void {
   for (const event of detector.end()) {
     if (event.type === 'text_delta') pieces.delta('message', event.text);

@@ -175,14 +175,14 @@ export class AnswerWork {
   }
 }
 
-/** Undefined where the call has none. */
+/** Undefined if the call has none. */
 function sourceOf(call: FunctionCallItem): string | undefined {
   if (call.native_type === 'custom_tool_call') return call.arguments;
   const code = argumentsOf(call)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Undefined for text that is no JSON object. */
+/** Undefined for text that is not a JSON object. */
 function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(call.arguments);
@@ -220,7 +220,7 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
 
 /**
  * The script that saves a structured call: made from the call's names, so that a process that recovers the run finds it
- * before an event names it. Undefined where the call's answer has no name.
+ * before an event names it. Undefined if the call's answer has no name.
  */
 export function savedScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
   if (typeof answer_id !== 'string') return undefined;

@@ -75,7 +75,7 @@ export class TextPieces {
     return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...stage };
   }
 
-  /** The provider's message is whole: the next piece that ends is the last one. */
+  /** The provider's message is complete: the next piece that ends is the last one. */
   finishing(final: MessageItem): void {
     this.#final = final;
   }

@@ -19,7 +19,7 @@ export interface GateOptions {
   /** How long the gate waits for a user, in ms. */
   readonly approvalTimeoutMs: number;
   /**
-   * How long a request can be decided, also while its script is suspended, in ms. Default: as long as the script is
+   * How long a request accepts a decision, also while its script is suspended, in ms. Default: as long as the script is
    * stored.
    */
   readonly expiresAfterMs?: number | undefined;
@@ -59,7 +59,7 @@ class PolicyGate implements ApprovalGate {
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** A user's decisions for all further calls of a tool, or of the plan. */
+  /** A user's decisions for all further calls to a tool, or for those of the plan. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were granted and not yet redeemed. */
@@ -199,7 +199,7 @@ class PolicyGate implements ApprovalGate {
     if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
     if (answer.type === 'aborted') return cancelled(approvalId);
     if (answer.type === 'timeout') {
-      const reason = `No user decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
+      const reason = `No user decided about the call to ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
@@ -358,7 +358,7 @@ export function isRemember(value: unknown): value is Remember {
   return value === 'script' || value === 'plan' || value === 'workspace';
 }
 
-/** The user who decided about the plan saw these arguments. Computed arguments are in no plan. */
+/** The user who decided about the plan saw these arguments. A plan contains no computed arguments. */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
   return plan.some((planned) => {
     if (planned.tool !== tool.name || planned.line !== line) return false;
@@ -379,7 +379,7 @@ const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
 };
 
 function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<DecisionCommon> = {}): GateDecision {
-  const reason = `${DENIERS[by]} the call of ${call.tool.name}: ${why}`;
+  const reason = `${DENIERS[by]} the call to ${call.tool.name}: ${why}`;
   return {
     decision: 'deny',
     by,
@@ -395,7 +395,7 @@ function isPast(timeMs: number): boolean {
 }
 
 function expired(call: GateCall, approvalId: string): GateDecision {
-  const reason = `The request to approve the call of ${call.tool.name} has expired.`;
+  const reason = `The request to approve the call to ${call.tool.name} has expired.`;
   return { decision: 'timeout', approvalId, by: 'clock', reason };
 }
 

@@ -219,11 +219,15 @@ export interface Harness {
   readonly hostLimits: Partial<LimitsInput>;
   /** Finds scripts in one answer, as `processText` does. */
   detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
-  /** The tools that scripts and structured calls may use: `harness.tools()`. They may change: `harness.tools.add(…)`. */
+  /**
+   * The tools that scripts and structured calls may use: `harness.tools()`. They may change: `harness.tools.add(…)`.
+   */
   readonly tools: HarnessTools;
-  /** Finds tools, as scripts do with `catalog`. `principal`: whose results the shapes may show that were seen. */
+  /**
+   * Finds tools, as scripts do with `catalog`. `principal`: shapes of results come only from this principal's calls.
+   */
   catalog(options?: { principal?: string }): ToolCatalog;
-  /** The harness as one tool for any agent library. Its description shows the tools of the moment it is made. */
+  /** The harness as one tool for any agent library. Its description shows the tools that exist when it is created. */
   asTool(options?: AsToolOptions): RunScriptTool;
   /** The system text for a model. */
   instructions(options?: InstructionsOptions): string;

@@ -7,10 +7,10 @@ import { oneLine } from './operations-table.js';
  * Images of a conversation.
  *
  * The result of a tool, or the value of a script, contains an image as a part
- * `{ type: 'image', mediaType, sha256, path?, data? }` at any depth. Items hold a reference to it and texts a line;
- * neither holds base64. The bytes are resolved when the input of a model is built: from `data`, otherwise by the host.
- * A script can forge a part, so only bytes with the right hash pass, and a host's `loadImage` must not read more than
- * its tools may.
+ * `{ type: 'image', mediaType, sha256, path?, data? }` at any depth. Items contain a reference to it, and texts contain
+ * one line about it; neither contains base64. The bytes are resolved when the input of a model is built: from `data`,
+ * otherwise by the host. A script can forge a part, so only bytes with the right hash pass, and a host's `loadImage`
+ * must not read more than its tools may.
  */
 
 export interface CollectedImages {

@@ -1,10 +1,10 @@
 /**
  * Estimates the tokens of a prompt without a tokenizer. The estimate is deliberately high, for text that must not
  * exceed its budget. It splits text where current tokenizers do (o200k_base: words at capitals, numbers in threes, runs
- * of signs) and weighs the pieces: a few hundred frequent words are one token, another word of common letter pairs is
- * about one, every rare pair costs more, and other scripts cost by character. Measured against o200k_base: 1.05 to 1.2
- * times the tokens of English and TypeScript, 1.0 to 1.7 times those of other languages, 1.05 times those of random
- * letters.
+ * of punctuation) and weighs the pieces: a few hundred frequent words are one token, another word of common letter
+ * pairs is about one, every rare pair costs more, and text in other scripts costs by character. Measured against
+ * o200k_base: 1.05 to 1.2 times the tokens of English and TypeScript, 1.0 to 1.7 times those of other languages, 1.05
+ * times those of random letters.
  *
  * Lines are weighed separately, so the estimate of a text is the sum of the estimates of its lines.
  */
@@ -19,7 +19,7 @@ const PIECES = /[\r\n]+|[^\S\r\n]+|\p{N}{1,3}|[\p{L}\p{M}]+|[^\s\p{L}\p{N}\p{M}]
 const LATIN = 'A-Za-z\\u00c0-\\u024f\\u1e00-\\u1eff';
 const WORDS = new RegExp(`[A-Z]+(?![a-z])|[A-Z]?[${LATIN.slice(3)}]+|[^${LATIN}]+`, 'gu');
 
-/** Sign sequences that form one token; other sequences cost more. */
+/** Punctuation sequences that form one token; other sequences cost more. */
 const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{[]|"?:|\);|\}\);|##+|```|\|\|)$/u;
 
 /** Letter pairs that are common in English words and identifiers: first letter, then its followers. */
@@ -106,7 +106,7 @@ const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
 ];
 const RARE_CHARACTER = 3.5;
 
-/** A single space belongs to the following word or signs, but not to a number. */
+/** A single space belongs to the following word or punctuation, but not to a number. */
 function spaceTokens(next: number): number {
   return next >= 0x30 && next <= 0x39 ? 1 : 0;
 }
@@ -115,7 +115,7 @@ function pieceTokens(piece: string): number {
   const first = piece.charCodeAt(0);
   if (/^[\s\p{N}]/u.test(piece)) return first < 0x80 ? 1 : Math.max(1, charactersTokens(piece));
   if (/^[\p{L}\p{M}]/u.test(piece)) return lettersTokens(piece);
-  // Line ends belong to the signs before them.
+  // Line ends belong to the punctuation before them.
   return signsTokens(piece.trimEnd());
 }
 

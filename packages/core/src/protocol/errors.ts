@@ -86,7 +86,13 @@ export const ERROR_TABLE = {
     false,
     true,
   ),
-  ToolNotFoundError: row('executing', 'There is no tool of that name.', 'Use one of the names that exist.', true, true),
+  ToolNotFoundError: row(
+    'executing',
+    'There is no tool with that name.',
+    'Use one of the names that exist.',
+    true,
+    true,
+  ),
   ToolValidationError: row('executing', 'The arguments do not fit the tool.', 'Repair the arguments.', true, true),
   ToolExecutionError: row(
     'executing',
@@ -97,7 +103,7 @@ export const ERROR_TABLE = {
   ),
   ToolBudgetExceededError: row(
     'executing',
-    'The script made more tool calls than it may.',
+    'The script made more tool calls than its limit allows.',
     'Make the remaining calls in the next script, or make fewer calls.',
     true,
     true,
@@ -110,7 +116,7 @@ export const ERROR_TABLE = {
   ),
   SerializationError: row(
     'finalizing',
-    'The value cannot be carried as JSON, or is too large.',
+    'The value cannot be represented as JSON, or is too large.',
     'Return plain and smaller data.',
     true,
     true,

@@ -133,7 +133,7 @@ export interface EventLog {
   /** Reports that the events could not be handled: they are delivered again at once. False as in `acknowledge`. */
   reject(delivery: Delivery, reason: string): Promise<boolean>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
-  /** Delivers the run's events to the group again. False if the run is no dead letter. */
+  /** Delivers the run's events to the group again. False if the run is not a dead letter. */
   revive(group: string, runId: string): Promise<boolean>;
   /**
    * The runs in the log, in the order in which they were opened. A run that is opened meanwhile appears on a later

@@ -33,7 +33,7 @@ export const LimitsSchema = z.strictObject({
   maxConcurrentToolCalls: positive().default(4),
   /** Maximum number of detached tasks of one script that run concurrently. They do not count as concurrent calls. */
   maxConcurrentDetachedTasks: positive().default(4),
-  /** Calls of `sleep`, `catalog` and `tools.spawn` except `exec`, which are not tool calls. */
+  /** Calls to `sleep`, `catalog` and `tools.spawn` except `exec`, which are not tool calls. */
   maxBuiltinCalls: whole(100_000).default(500),
   /** Bytes of each output stream that a process tool keeps. */
   maxToolOutputBytes: positive().default(262_144),

@@ -15,7 +15,9 @@ export type OperationStatus =
   | 'awaiting_approval'
   | 'detached';
 
-/** One tool call of a script, or one structured call. In call order they let a model continue after a failure. */
+/**
+ * One tool call of a script, or one structured call. Listed in call order, they let a model continue after a failure.
+ */
 export interface Operation {
   callId: string;
   tool: string;

@@ -44,11 +44,11 @@ export type Outcome = OutcomeCommon &
     | { status: 'suspended'; suspension: string; pendingApprovals: ApprovalRequest[] }
   );
 
-/** From the one that allows least to the one that allows most. */
+/** Ordered from the most restrictive to the least restrictive. */
 export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;
 export type HarnessMode = (typeof HARNESS_MODES)[number];
 
-/** The mode that allows less. */
+/** The more restrictive mode. */
 export function narrowerMode(left: HarnessMode, right: HarnessMode | undefined): HarnessMode {
   return HARNESS_MODES.find((mode) => mode === left || mode === right) ?? left;
 }

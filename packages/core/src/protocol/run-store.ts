@@ -33,7 +33,10 @@ export const RunSchema = z.strictObject({
   reason: RunReasonSchema,
   /** How often the run was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
-  /** The submitter's choices: agent, model, overrides; and `trace`, the request's place in a trace. The store does not read them. */
+  /**
+   * The submitter's choices: agent, model, overrides; and `trace`, the request's place in a trace. The store does not
+   * read them.
+   */
   options: OptionsSchema,
   /** The holder and the expiry of its lease. Present only in the state `running`. */
   owner: z.string().optional(),
@@ -174,7 +177,7 @@ export interface RunStore {
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
   /** Renews the lease. Does not reject if the lease is lost. */
   renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
-  /** Returns the run to the queue, as for an orderly end of the process. Does nothing if the epoch is stale. */
+  /** Returns the run to the queue, as in an orderly shutdown. Does nothing if the epoch is stale. */
   release(fence: RunFence): Promise<void>;
   /**
    * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending

@@ -36,7 +36,7 @@ export interface ProviderOptions {
   maxAnswerBytes?: number;
   /** Allows sending the key unencrypted to a host other than this machine. Default false. */
   allowInsecureHttp?: boolean;
-  /** Added to the request body unchanged, over our members: for options that only one server has. */
+  /** Added unchanged to the request body, where it overrides our members: for options that only one server has. */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
   chat?: ChatSettings;

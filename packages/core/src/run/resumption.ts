@@ -67,7 +67,7 @@ export interface ResumeHost extends RunHost {
   item?: { readonly id: string; readonly call_id: string } | undefined;
 }
 
-/** A suspended script: its suspension and the text of it. `force`: even if another process may hold it. */
+/** A suspended script: its suspension and its sealed text. `force`: even if another process may hold it. */
 export interface WaitingScript {
   suspension: Suspension;
   text: string;
@@ -196,7 +196,7 @@ export async function recoverScript(
   return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
-/** Reports the outcome of a script that has ended, as its tape has it. Calls no tool and writes nothing. */
+/** Reports the outcome of a script that has ended, as its tape records it. Calls no tool and writes nothing. */
 export async function reportEnd(
   services: HarnessServices,
   scriptId: string,

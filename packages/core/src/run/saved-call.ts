@@ -22,7 +22,7 @@ import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structu
  * whose only work is the call. Its events and operations have the call's own id, and no line.
  */
 
-/** The structured call, where a decision about it is pending. */
+/** The structured call, if a decision about it is pending. */
 export interface PendingCall {
   /** Resumes the call: `harness.resume(scriptId, decisions)`. */
   scriptId: string;

@@ -98,7 +98,7 @@ const dryRunGate: ApprovalGate = {
 };
 
 function notInDryRun({ callId, tool }: GateCall): GateDecision {
-  const reason = `The call of ${tool.name} was checked but not made: nothing runs in mode "dry-run".`;
+  const reason = `The call to ${tool.name} was checked but not made: nothing runs in mode "dry-run".`;
   return { decision: 'cancelled', approvalId: `apr_${callId}`, by: 'host', reason };
 }
 

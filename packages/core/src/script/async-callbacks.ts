@@ -7,7 +7,7 @@ import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import { outermost, walk, type Visit } from './walk.js';
 
-/** Methods that treat the promise of an async function as its answer. */
+/** Methods that treat the promise of an async function as its result. */
 const TESTING = new Set([
   'every',
   'filter',
@@ -78,7 +78,7 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
     };
   }
   if (TESTING.has(method)) {
-    const message = `\`${method}\` does not wait for the promise of its function, which counts as true. Await the answers first, with ${GATHER}.`;
+    const message = `\`${method}\` does not wait for the promise of its function, which counts as true. Await the results first, with ${GATHER}.`;
     return { severity: 'error', code: 'async-predicate', message };
   }
   if (lost === undefined || !leavesWork) return undefined;

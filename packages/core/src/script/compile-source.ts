@@ -26,7 +26,7 @@ import { findUnknownTools } from './tool-names.js';
 import { wrap } from './wrapper.js';
 
 const MAX_DIAGNOSTICS = 50;
-/** Maximum numbers in a report, because a reader needs only a few. */
+/** Maximum numbers of findings in a report, because a reader needs only a few. */
 const MAX_REFUSALS = 20;
 
 /** Maximum characters that enums and namespaces may grow to: far more than scripts need, and little for the machine. */
@@ -61,7 +61,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findMissingImplementations(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
-  // A construct that cannot be meant rejects a script that is type-checked, and gives a warning otherwise.
+  // A construct that no author can intend rejects a script that is type-checked, and otherwise adds a warning.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');
   const findings = misuse
     .filter((finding) => !refusals.includes(finding))
@@ -112,7 +112,7 @@ function syntaxFailure(problems: Extract<RepairedScript, { ok: false }>['problem
 
 function growthFailure({ length, offset }: Growth, report: Report): CompileAnswer {
   const message = `The script could become ${length} characters of JavaScript here; at most ${MAX_GROWTH} are allowed`;
-  const hint = 'Build long texts in variables instead of enum members, and give enums and namespaces short names.';
+  const hint = 'Build long strings in variables instead of enum members, and give enums and namespaces short names.';
   return report.failed('ScriptTooLargeError', { message, offset, hint }, { length, maxLength: MAX_GROWTH });
 }
 

@@ -51,8 +51,7 @@ export class AnswerScanner {
   }
 
   push(delta: string): readonly DetectorEvent[] {
-    if (typeof delta !== 'string')
-      throw new ToolscriptUsageError('A detector takes text: push() was given something else.');
+    if (typeof delta !== 'string') throw new ToolscriptUsageError('push() of a detector needs a string.');
     if (this.state === 'ended')
       throw new ToolscriptUsageError('This detector has ended; make one detector for each answer.');
     if (delta === '') return NOTHING;

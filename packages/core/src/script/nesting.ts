@@ -26,7 +26,7 @@ import {
  */
 const MAX_NESTING = 256;
 
-/** Maximum in one regular expression, because the time to check it grows quadratically. */
+/** Maximum number of groups per regular expression, because the time to check it grows quadratically. */
 const MAX_GROUPS = 4096;
 
 /**
@@ -35,7 +35,10 @@ const MAX_GROUPS = 4096;
  */
 const MAX_HOISTED = 262_144;
 
-/** Maximum in all regular expressions of a text, because the engine expands each set of characters. */
+/**
+ * Maximum cost of the character properties in all regular expressions of a text, because the engine expands each of
+ * them.
+ */
 const MAX_PROPERTY_COST = 2_000;
 /** `\p{RGI_Emoji}` is thousands of texts, a megabyte and 5 ms each time. */
 const TEXT_PROPERTY_COST = 100;

@@ -54,7 +54,7 @@ function excessProblem({ kind, offset }: Excess): ParseProblem {
       code: 'ScriptSyntaxError',
       message: 'There is too much code on one line.',
       offset,
-      hint: 'Write one statement a line, and let tools read large data instead of writing it out.',
+      hint: 'Write one statement per line, and let tools read large data instead of writing it out.',
     };
   }
   if (kind === 'properties') {
@@ -69,7 +69,7 @@ function excessProblem({ kind, offset }: Excess): ParseProblem {
     code: 'ScriptSyntaxError',
     message: 'The script is nested too deeply here.',
     offset,
-    hint: 'Put parts of it into variables or functions of their own; build large data in a loop.',
+    hint: 'Put parts of it into separate variables or functions; build large data in a loop.',
   };
 }
 
@@ -124,7 +124,7 @@ function explain(error: OxcError, text: string, offset: number): { message: stri
     return { message: 'JSX is not available in scripts.', hint: 'Build the text with a template literal.' };
   }
   if (message.startsWith('Unterminated string')) {
-    return { message, hint: 'A string of several lines is written between backticks, or with \\n.' };
+    return { message, hint: 'Write a string of several lines between backticks, or with \\n.' };
   }
   return error.helpMessage === null ? { message } : { message, hint: sentence(error.helpMessage) };
 }

@@ -23,7 +23,7 @@ export interface PromiseCall {
 }
 
 /**
- * Finds the calls whose promises represent work: calls of tools, `Promise.all(…)`, and calls of the script's own
+ * Finds the calls whose promises represent work: calls to tools, `Promise.all(…)`, and calls to the script's own
  * functions that return such a promise, or are async and make such a call.
  */
 export class PromiseCalls {

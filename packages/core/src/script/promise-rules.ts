@@ -115,19 +115,19 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
     case 'ExpressionStatement':
       return ['floating-promise', 'not awaited: unfinished work is aborted when the script ends'];
     case 'SpreadElement':
-      return ['floating-promise', 'spread without its value'];
+      return ['floating-promise', 'spread without being awaited'];
     case 'MemberExpression':
       if (child.key !== 'object' || CHAINING.has(memberName(node) ?? '')) return undefined;
       return ['floating-promise', `read for \`.${memberName(node) ?? '…'}\`, which only its value has`];
     case 'ForOfStatement':
-      return child.key === 'right' && !node.await ? ['floating-promise', 'iterated without its value'] : undefined;
+      return child.key === 'right' && !node.await ? ['floating-promise', 'iterated without being awaited'] : undefined;
     case 'TemplateLiteral':
       return holder?.parent?.node.type === 'TaggedTemplateExpression'
         ? undefined
-        : ['promise-in-text', 'converted to a text as "[object Promise]"'];
+        : ['promise-in-text', 'converted to the string "[object Promise]"'];
     case 'BinaryExpression':
-      if (node.operator === '+') return ['promise-in-text', 'concatenated with a text as "[object Promise]"'];
-      return ['promise-in-condition', 'compared without its value'];
+      if (node.operator === '+') return ['promise-in-text', 'concatenated with a string as "[object Promise]"'];
+      return ['promise-in-condition', 'compared without being awaited'];
     case 'CallExpression':
       return child.key === 'arguments' ? judgeArgument(node) : undefined;
     case 'Property':
@@ -151,10 +151,10 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
 function judgeArgument(call: NodeOf<'CallExpression'>): Judgement | undefined {
   const callee = unwrapped(call.callee);
   if (callee.type === 'Identifier' && TEXT_FUNCTIONS.has(callee.name)) {
-    return ['promise-in-text', `passed to ${callee.name}() without its value`];
+    return ['promise-in-text', `passed to ${callee.name}() without being awaited`];
   }
   if (callee.type !== 'MemberExpression') return undefined;
   const object = unwrapped(callee.object);
   if (object.type !== 'Identifier' || (object.name !== 'JSON' && object.name !== 'console')) return undefined;
-  return ['promise-in-text', `passed to ${object.name}.${memberName(callee) ?? ''}() without its value`];
+  return ['promise-in-text', `passed to ${object.name}.${memberName(callee) ?? ''}() without being awaited`];
 }

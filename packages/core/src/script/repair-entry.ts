@@ -151,7 +151,7 @@ function callOf(
 
 function uncalledNote(name: string, offset: number): RepairNote {
   const what = name === '' ? 'the function' : `${name}()`;
-  const message = `Nothing calls ${what}, which needs arguments that a script does not receive, so none of it runs. End the script with \`return await\` and a call of it.`;
+  const message = `Nothing calls ${what}, which needs arguments that a script does not receive, so none of it runs. End the script with \`return await\` and a call to it.`;
   return { code: 'uncalled-function', message, severity: 'warning', offset };
 }
 

@@ -63,9 +63,8 @@ function repairImport(statement: NodeOf<'ImportDeclaration'>, { index, text, fit
   const bound = toolBindings(statement, index, fit());
   if (bound === undefined) return undefined;
   const written = bound.map(({ local, path }) => `const ${local} = ${path};`).join(' ');
-  if (written === '')
-    return left('repair-import', 'The import was left out: tools are there without one.', statement, text);
-  const message = `The import was read as \`${written}\`: tools are there without one.`;
+  if (written === '') return left('repair-import', 'The import was left out: tools need no import.', statement, text);
+  const message = `The import was read as \`${written}\`: tools need no import.`;
   return { code: 'repair-import', message, edit: { start: statement.start, end: statement.end, text: written } };
 }
 

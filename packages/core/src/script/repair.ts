@@ -60,7 +60,9 @@ function repairSurface(source: string): Draft {
   const halves = text.search(/\p{Surrogate}/u);
   if (halves >= 0) {
     text = text.replace(/\p{Surrogate}/gu, '\ufffd');
-    notes.push(note('repair-surrogate', 'Half of a surrogate pair is no character; it became U+FFFD.', halves));
+    notes.push(
+      note('repair-surrogate', 'Half of a surrogate pair is not a character; it was replaced with U+FFFD.', halves),
+    );
   }
   const fence = OPENING_FENCE.exec(text);
   if (fence !== null) {

@@ -352,7 +352,7 @@ class FactCollector {
     }
   }
 
-  /** A value from `reduce`, or ofAssigned a proxy, has members that are never named. */
+  /** A value from `reduce`, or of a proxy, has members that are never named. */
   #declare({ id, init }: NodeOf<'VariableDeclarator'>): void {
     if (id.type !== 'Identifier' || init === null) return;
     const made = unwrapped(init);

@@ -17,7 +17,7 @@ export interface ToolCall {
   readonly optional: boolean;
 }
 
-/** Calls of `tools.NAME(…)`, `tools['NAME'](…)`, and of names from `const { NAME } = tools`. */
+/** Calls to `tools.NAME(…)`, `tools['NAME'](…)`, and of names from `const { NAME } = tools`. */
 export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   if (isShadowed(index)) return [];
   const aliases = findAliases(index);

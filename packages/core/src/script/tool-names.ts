@@ -7,7 +7,7 @@ import type { ToolCall } from './tool-calls.js';
 const RESERVED = new Set(['mcp', 'spawn', 'http', 'then']);
 const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 
-/** A warning for each call of a tool that is not in `toolNames`. `tools.x?.()` states itself that x may be missing. */
+/** A warning for each call to a tool that is not in `toolNames`. `tools.x?.()` already handles a missing x. */
 export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
   const known = new Set(toolNames.flatMap((name) => [name, identifierName(name)]));
   return calls

@@ -26,11 +26,11 @@ export interface MappingInput {
 
 /**
  * The origins of the pieces of the compiled code, as JSON text: for each line of `javascript` (as the engine counts
- * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number
- * is the difference to the one before it; the first column of a line counts from 0, and so do the first line and
- * column of the source. For consecutive pieces with equal distances in source and code, only the first and the last
- * are listed: positions between them are interpolated. `PositionTable` reads the text, and so does the sandbox's
- * guest for the stacks of errors.
+ * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number is
+ * the difference from the one before it; the first column of a line counts from 0, and so do the first line and column
+ * of the source. For consecutive pieces with equal distances in source and code, only the first and the last are
+ * listed: positions between them are interpolated. `PositionTable` reads the text, and so does the sandbox's guest for
+ * the stacks of errors.
  */
 export function encodePositions(input: MappingInput): string {
   const lines: number[][] = codeOf(input)

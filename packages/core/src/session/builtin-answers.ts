@@ -11,7 +11,7 @@ const MAX_PENDING_UNITS = 4_194_304;
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
- * Answers a script's calls of the catalog and of tasks. An answer can be large and slow to create, and a script
+ * Answers a script's calls to the catalog and to tasks. An answer can be large and slow to create, and a script
  * chooses how many it requests. So answers are created over several turns of the event loop, at most as many at once
  * as the guest has room for, and only up to a total.
  */

@@ -1,7 +1,7 @@
 import { parseJson } from '../tools/index.js';
 
 /**
- * Parses the guest's arguments of a call of `sleep`, `catalog` or `tools.spawn`. Throws a `TypeError` unless they are
+ * Parses the guest's arguments of a call to `sleep`, `catalog` or `tools.spawn`. Throws a `TypeError` unless they are
  * a record.
  */
 export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {

@@ -12,7 +12,7 @@ interface EarlierCallsOptions {
   tasks: ScriptTasks | undefined;
 }
 
-/** Called with the end of a task. `result` undefined: the end is unknown. */
+/** Called with the end of a task. `result` undefined: the outcome is unknown. */
 type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
 
 /**
@@ -107,7 +107,7 @@ function operationOf(operation: Operation, { status, result, error, durationMs }
   };
 }
 
-/** Undefined if the end is unknown. */
+/** Undefined if the outcome is unknown. */
 function resultOf({ status, result, error }: TaskReport): CallResult | undefined {
   if (status === 'unknown') return undefined;
   if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };

@@ -28,7 +28,7 @@ export interface FailureSources {
   rejectedCall(callIndex: number): RejectedCall | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
-  /** The number of calls of `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
+  /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** Why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
@@ -233,7 +233,7 @@ export function valueFault(
   { maxReturnBytes }: Limits,
 ): string {
   if (end.type === 'unserializable')
-    return `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`;
+    return `The script's value cannot be represented as JSON: ${end.path} is ${end.reason}.`;
   const largest = end.largestKeys.length === 0 ? '' : ` Largest: ${end.largestKeys.join(', ')}.`;
   return `The script's value is ${end.bytes} bytes of JSON; at most ${maxReturnBytes} can be returned.${largest}`;
 }

@@ -28,7 +28,7 @@ export interface ResumeState {
   readonly made: number;
   readonly ended: readonly EndedCall[];
   readonly waiting: readonly WaitingCall[];
-  /** Calls that had started and whose end is unknown. */
+  /** Calls that had started and whose outcome is unknown. */
   readonly unknown: ReadonlySet<number>;
   /** The subset of them whose tools allow a repetition. */
   readonly repeatable: ReadonlySet<number>;

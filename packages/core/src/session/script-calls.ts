@@ -64,7 +64,7 @@ export class ScriptCalls {
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, PendingTimer>();
-  /** Calls of `sleep` that run a callback, until their ends are delivered to the guest. */
+  /** Calls to `sleep` that run a callback, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
   /** Calls that the facade has not answered, except detached ones. */
   #open = 0;
@@ -304,13 +304,13 @@ export class ScriptCalls {
     this.#callTool(call, { tool, argsJson: inputJson, task: this.#openTask(call.callIndex, tool, inputJson), ...how });
   }
 
-  /** Accepts only a call of this script whose end is unknown; it is made again with the same arguments. */
+  /** Accepts only a call of this script whose outcome is unknown; it is repeated with the same arguments. */
   #retry(call: SandboxCall): void {
     const { call: callIndex } = readArguments(call.argsJson);
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
     // defence: only-unknown-calls-are-retried
     if (first?.status !== 'unknown')
-      return this.#refuse(call, 'ToolValidationError', 'Only a call whose end is unknown can be retried.');
+      return this.#refuse(call, 'ToolValidationError', 'Only a call whose outcome is unknown can be retried.');
     const inputJson = JSON.stringify(first.input);
     const callId = first.retryOf ?? first.callId;
     const retries = { callId, idempotencyKey: this.#keyOf(callId), inputJson };

@@ -272,7 +272,7 @@ export class ScriptSession {
     this.#deliver();
   }
 
-  /** A call whose end is unknown: it is repeated if its tool allowed that when it started, and still does. */
+  /** A call whose outcome is unknown: it is repeated if its tool allowed that when it started, and still does. */
   #repeat(call: SandboxCall, { repeatable }: ResumeState): void {
     const operation = this.#earlierCalls?.operation(call.callIndex);
     // defence: only-idempotent-calls-are-repeated
@@ -369,7 +369,7 @@ export class ScriptSession {
     const detail = `the journal could not be written: ${String(error)}`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
-      // A task that ended after its script. If another process has resumed the script, the end is unknown there.
+      // A task that ended after its script. If another process has resumed the script, the outcome is unknown there.
       if (!(error instanceof StaleEpochError)) this.#options.onEvent({ type: 'internal', detail });
       return;
     }

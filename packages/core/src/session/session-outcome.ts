@@ -33,7 +33,7 @@ export interface OutcomeParts {
   readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
-  /** The number of calls of `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
+  /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
   /** Why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;

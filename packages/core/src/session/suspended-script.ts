@@ -49,7 +49,7 @@ export interface SpentSoFar {
 export interface InterruptedScript {
   readonly start: ScriptStart;
   readonly tape: StoredTape;
-  /** Calls with a known end, and calls that had started and whose end is unknown. */
+  /** Calls with a known outcome, and calls that had started and whose outcome is unknown. */
   readonly ended: readonly EndedCall[];
   readonly unknown: readonly CallIntent[];
   /** Results that were too late to be delivered. */

@@ -71,7 +71,7 @@ export function abortedDiagnostics(
     const { tool, line, column } = first!;
     if (diagnostics.some((note) => note.code === 'floating-promise' && note.line === line)) return [];
     const calls = others.length === 0 ? 'was' : `(${others.length + 1} calls) was`;
-    const message = `tools.${tool} ${calls} aborted, because nothing in the script waited for it. Write \`await\` before the call, before calls of functions that make it, or \`await Promise.all(…)\` around the list.`;
+    const message = `tools.${tool} ${calls} aborted, because nothing in the script waited for it. Write \`await\` before the call, before calls to functions that make it, or \`await Promise.all(…)\` around the list.`;
     const place = line === undefined ? {} : { line, ...(column !== undefined && { column }) };
     return [{ severity: 'warning', code: 'aborted-call', message, ...place } as const];
   });

@@ -13,7 +13,7 @@ import {
 
 /** Laws for approvals across threads: part of what a `ThreadStore` must satisfy. */
 export const approvalLaws: readonly StoresLaw[] = [
-  storesLaw('an approval comes back as it was asked for', async (_, makeStores) => {
+  storesLaw('an approval is read back as it was requested', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { run, fence } = await heldRun(stores);
@@ -60,7 +60,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     strictEqual(all.length, 6);
   }),
   storesLaw(
-    'one of many concurrent decisions wins, over two openings, and the others get it',
+    'one of many concurrent decisions wins, across two handles, and the others get it',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const { fence } = await heldRun(stores);
@@ -101,7 +101,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     strictEqual(await stores.threads.decide('apr_none', 'approve', 'ada'), undefined);
     strictEqual((await stores.threads.approval('apr_1'))?.state, 'pending');
   }),
-  storesLaw('an approval whose time is over cannot be approved, and its run is queued', async (_, makeStores) => {
+  storesLaw('an expired approval cannot be approved, and its run is queued', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence, run } = await heldRun(stores);
@@ -117,7 +117,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     deepStrictEqual(await stores.threads.expireApprovals(), []);
   }),
   storesLaw(
-    'expiry decides what is over, each once, and queues a run that waits for nothing else',
+    'expiry decides each expired approval once, and queues a run that waits for nothing else',
     async (_, makeStores) => {
       const clock = new TestClock();
       const stores = await makeStores({ now: clock.now });

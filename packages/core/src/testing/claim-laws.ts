@@ -7,14 +7,14 @@ export const claimLaws: readonly StoreLaw[] = [
   law('a script that was never claimed has no claim', async ({ claim }) => {
     strictEqual(await claim.current('scr_none'), undefined);
   }),
-  law('each take raises the epoch by one, and is held', async ({ claim }) => {
+  law('each claim raises the epoch by one, and is held', async ({ claim }) => {
     for (const epoch of [1, 2, 3]) {
       strictEqual(await claim.take('scr_a', epoch - 1), true);
       deepStrictEqual(await claim.current('scr_a'), { epoch, isHeld: true });
     }
     strictEqual(await claim.current('scr_b'), undefined);
   }),
-  law('a take from another epoch than the current one fails and changes nothing', async ({ claim }) => {
+  law('a claim from an epoch other than the current one fails and changes nothing', async ({ claim }) => {
     for (const epoch of [1, -1, 0.5, Number.NaN, 2 ** 53])
       strictEqual(await claim.take('scr_a', epoch), false, String(epoch));
     strictEqual(await claim.current('scr_a'), undefined);
@@ -23,13 +23,13 @@ export const claimLaws: readonly StoreLaw[] = [
     for (const epoch of [0, 1, 3]) strictEqual(await claim.take('scr_a', epoch), false, String(epoch));
     deepStrictEqual(await claim.current('scr_a'), { epoch: 2, isHeld: true });
   }),
-  law('exactly one of many concurrent takers wins', async ({ claim }) => {
+  law('exactly one of many concurrent claims wins', async ({ claim }) => {
     for (let epoch = 0; epoch < 10; epoch++) {
       const wins = await Promise.all(Array.from({ length: 20 }, () => claim.take('scr_a', epoch)));
       strictEqual(wins.filter(Boolean).length, 1);
     }
   }),
-  law('a released claim is not held, and can be taken again', async ({ claim }) => {
+  law('a released script is not held, and can be claimed again', async ({ claim }) => {
     await claim.take('scr_a', 0);
     await claim.release('scr_a', 1);
     await claim.release('scr_a', 1);
@@ -50,7 +50,7 @@ export const claimLaws: readonly StoreLaw[] = [
 ];
 
 export const takeLaws: readonly StoreLaw[] = [
-  portLaw('a held claim is taken by force only', async ({ claim }) => {
+  portLaw('a held script is claimed only by force', async ({ claim }) => {
     await claim.take('scr_a', 0, HOLDER);
     strictEqual(await claim.take('scr_a', 1, HOLDER), undefined);
     strictEqual((await claim.current('scr_a'))?.epoch, 1);
@@ -65,7 +65,7 @@ export const takeLaws: readonly StoreLaw[] = [
     strictEqual(found?.owner, 'host 7');
     ok(found.expiresAtMs > before + 50_000 && found.expiresAtMs < Date.now() + 70_000, `${found.expiresAtMs}`);
   }),
-  portLaw('a lease that is not renewed ends, and the script can be taken', async (_, makeStore) => {
+  portLaw('a lease that is not renewed expires, and the script can be claimed', async (_, makeStore) => {
     const { claim } = await makeStore({ leasesOnly: true });
     await claim.take('scr_a', 0, { ...HOLDER, leaseMs: 30 });
     await delay(120);
@@ -86,7 +86,7 @@ export const takeLaws: readonly StoreLaw[] = [
     strictEqual(await claim.renew('scr_a', 1), false);
     strictEqual(await claim.renew('scr_a', 2), true);
   }),
-  portLaw('a take returns the journal as of the take, and appends its lines in the same step', async (store) => {
+  portLaw('a claim returns the journal at that moment, and appends its lines in the same step', async (store) => {
     const { claim, journal } = store;
     deepStrictEqual(await claim.take('scr_a', 0, { ...HOLDER, lines: ['zero'] }), {
       epoch: 1,
@@ -102,7 +102,7 @@ export const takeLaws: readonly StoreLaw[] = [
     strictEqual(await claim.take('scr_a', 1, { ...HOLDER, force: true, lines: ['lost'] }), undefined);
     deepStrictEqual((await journal.read('scr_a'))?.lines, ['zero', 'one', 'two', 'mine']);
   }),
-  portLaw('a take returns every earlier append, and later appends of the old epoch do not count', async (store) => {
+  portLaw('a claim returns every earlier append, and later appends of the old epoch do not count', async (store) => {
     const { claim, journal } = store;
     for (let round = 0; round < 30; round++) {
       const scriptId = `scr_${round}`;

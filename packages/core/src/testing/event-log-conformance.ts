@@ -43,13 +43,13 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.read('run_a', { from: 3, limit: 1 }), { events: [events[3]], next: 4 });
     for (const runId of ['run_b', ...HOSTILE_TEXTS]) deepStrictEqual(await log.read(runId), { events: [] });
   }),
-  logLaw('events that are published again are skipped, in whole and in part', async (log) => {
+  logLaw('events that are published again are skipped, as a whole batch or in part', async (log) => {
     const events = eventsOf(RUN, 6);
     await log.publish(1, events.slice(0, 4));
     for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await log.publish(1, part);
     deepStrictEqual(await readAll(log, 'run_a'), events);
   }),
-  logLaw('a gap, and another event at the same seq, are refused with the whole batch', async (log) => {
+  logLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (log) => {
     const events = eventsOf(RUN, 6);
     await refuses(() => log.publish(1, events.slice(1)), EventOrderError);
     deepStrictEqual(await log.open('run_a', 1), { nextSeq: 0, isEnded: false });
@@ -58,7 +58,7 @@ const publishLaws: readonly EventLogLaw[] = [
     await refuses(() => log.publish(1, [eventOf(RUN, 1, DONE), events[2]!]), EventOrderError);
     deepStrictEqual(await readAll(log, 'run_a'), events.slice(0, 2));
   }),
-  logLaw('a later epoch shuts out the earlier ones, from its opening on', async (log) => {
+  logLaw('a later epoch fences the earlier ones as soon as it is opened', async (log) => {
     await log.publish(1, eventsOf(RUN, 2));
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 2, isEnded: false });
     await refuses(() => log.publish(1, eventsOf(RUN, 1, 2)), StaleEpochError);
@@ -70,7 +70,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
     await log.publish(1, eventsOf(OTHER, 1));
   }),
-  logLaw('nothing follows a run’s last event, and its repetition is no error', async (log) => {
+  logLaw('no event follows a run’s last one, and repeating that one is not an error', async (log) => {
     await refuses(() => log.publish(1, [eventOf(RUN, 0, DONE), eventOf(RUN, 1)]), EventOrderError);
     const suspended = eventOf(RUN, 0, { type: 'response_done', status: 'suspended' });
     const error = eventOf(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
@@ -95,7 +95,7 @@ const publishLaws: readonly EventLogLaw[] = [
     for (const range of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }])
       await refuses(() => log.read('run_a', range), ToolscriptUsageError);
   }),
-  logLaw('many concurrent writers, over two openings, store each event once', async (log, makeLog) => {
+  logLaw('many concurrent writers, across two handles, store each event once', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const events = eventsOf(RUN, 50);
     const write = async (writer: EventLog) => {
@@ -104,25 +104,22 @@ const publishLaws: readonly EventLogLaw[] = [
     await Promise.all([write(log), write(beside), write(beside)]);
     deepStrictEqual(await readAll(beside, 'run_a'), events);
   }),
-  logLaw(
-    'the runs of the log are listed in the order of their opening, in pages, without those that were deleted',
-    async (log) => {
-      deepStrictEqual(await log.list(), { runs: [] });
-      await log.open('run_b', 1);
-      await log.publish(1, eventsOf(RUN, 2));
-      await log.publish(1, [eventOf(RUN, 2, DONE)]);
-      const first = { runId: 'run_b', nextSeq: 0, isEnded: false };
-      const second = { runId: 'run_a', nextSeq: 3, isEnded: true };
-      deepStrictEqual(await log.list(), { runs: [first, second] });
-      const page = await log.list({ limit: 1 });
-      deepStrictEqual(page.runs, [first]);
-      deepStrictEqual(await log.list({ limit: 1, after: page.next! }), { runs: [second] });
-      for (const after of GARBAGE_CURSORS) await refuses(() => log.list({ after }), InvalidCursorError);
-      await log.delete('run_b');
-      deepStrictEqual(await log.list(), { runs: [second] });
-    },
-  ),
-  logLaw('a deleted run is gone, and can begin again', async (log) => {
+  logLaw('the runs of the log are listed in opening order, page by page, without deleted ones', async (log) => {
+    deepStrictEqual(await log.list(), { runs: [] });
+    await log.open('run_b', 1);
+    await log.publish(1, eventsOf(RUN, 2));
+    await log.publish(1, [eventOf(RUN, 2, DONE)]);
+    const first = { runId: 'run_b', nextSeq: 0, isEnded: false };
+    const second = { runId: 'run_a', nextSeq: 3, isEnded: true };
+    deepStrictEqual(await log.list(), { runs: [first, second] });
+    const page = await log.list({ limit: 1 });
+    deepStrictEqual(page.runs, [first]);
+    deepStrictEqual(await log.list({ limit: 1, after: page.next! }), { runs: [second] });
+    for (const after of GARBAGE_CURSORS) await refuses(() => log.list({ after }), InvalidCursorError);
+    await log.delete('run_b');
+    deepStrictEqual(await log.list(), { runs: [second] });
+  }),
+  logLaw('a deleted run is gone, and can start again', async (log) => {
     await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
     await log.publish(1, eventsOf(OTHER, 1));
     await log.delete('run_a');
@@ -151,7 +148,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     for (const event of events.slice(10)) await log.publish(1, [event]);
     deepStrictEqual(await all, events);
   }),
-  logLaw('subscriptions that begin at any moment of a publication miss and double nothing', async (log, makeLog) => {
+  logLaw('subscriptions that start at any moment of a publication miss and duplicate nothing', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const events = [...eventsOf(RUN, 120), eventOf(RUN, 120, DONE)];
     const collected: { from: number; all: Promise<StreamEvent[]> }[] = [];
@@ -168,7 +165,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     }
     for (const { from, all } of collected) deepStrictEqual(await all, events.slice(from));
   }),
-  logLaw('a run is waited for before its first event, of another opening too', async (log, makeLog) => {
+  logLaw('a subscription waits for the first event of a run, through another handle too', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const all = collect(beside.subscribe('run_a'));
     await nextTurn();
@@ -201,7 +198,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     await log.publish(2, events.slice(1));
     deepStrictEqual(await all, events);
   }),
-  logLaw('an abort ends a subscription: one that waits, one that reads, and one that has not begun', async (log) => {
+  logLaw('an abort ends a subscription that waits, that reads, or that has not started', async (log) => {
     await log.publish(1, eventsOf(RUN, 3));
     const controller = new AbortController();
     const seen: number[] = [];
@@ -293,7 +290,7 @@ const groupLaws: readonly EventLogLaw[] = [
     deepStrictEqual(other.events, eventsOf(RUN, 2));
     strictEqual(await log.receive(GROUP), undefined);
   }),
-  logLaw('runs are served in turn, each by one consumer at a time, over two openings', async (log, makeLog) => {
+  logLaw('runs are served in turn, each by one consumer at a time, across two handles', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 4));
     const received = await Promise.all([log, beside, log, beside].map((each) => each.receive({ ...GROUP, limit: 1 })));
@@ -309,7 +306,7 @@ const groupLaws: readonly EventLogLaw[] = [
     }
     strictEqual(order.filter((runId, index) => runId === order[index + 1]).length, 0, order.join());
   }),
-  logLaw('a delivery that stalls is made again, and its first consumer has lost it', async (_, makeLog) => {
+  logLaw('a stalled delivery is repeated, and its first consumer loses it', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
     await log.publish(1, eventsOf(RUN, 2));
@@ -324,7 +321,7 @@ const groupLaws: readonly EventLogLaw[] = [
     strictEqual(await log.acknowledge(second), true);
     strictEqual(await log.receive(GROUP), undefined);
   }),
-  logLaw('a stalled delivery that was not made again is acknowledged', async (_, makeLog) => {
+  logLaw('a stalled delivery that was not repeated can be acknowledged', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
     await log.publish(1, eventsOf(RUN, 1));
@@ -382,14 +379,14 @@ const groupLaws: readonly EventLogLaw[] = [
     for (const after of GARBAGE_CURSORS)
       await refuses(() => log.deadLetters({ ...GROUP_QUERY, after }), InvalidCursorError);
   }),
-  logLaw('a deleted run is delivered no more', async (log) => {
+  logLaw('a deleted run is no longer delivered', async (log) => {
     await log.publish(1, eventsOf(RUN, 2));
     const delivery = (await log.receive(GROUP))!;
     await log.delete('run_a');
     strictEqual(await log.acknowledge(delivery), false);
     strictEqual(await log.receive(GROUP), undefined);
   }),
-  logLaw('a watcher is woken by a publication in another opening', async (log, makeLog) => {
+  logLaw('a watcher is woken by a publication through another handle', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const controller = new AbortController();
     const wakes = log.watch({ signal: controller.signal })[Symbol.asyncIterator]();

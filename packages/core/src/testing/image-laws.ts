@@ -3,7 +3,7 @@ import { ToolscriptUsageError } from '../protocol/index.js';
 import { law, sha256, type StoreLaw } from './store-laws.js';
 
 export const imageLaws: readonly StoreLaw[] = [
-  law('an image comes back, byte for byte', async ({ images }) => {
+  law('an image is read back byte for byte', async ({ images }) => {
     for (const bytes of [new Uint8Array(0), new Uint8Array([0, 255, 10]), new Uint8Array(3_000_000).fill(7, 9, 99)]) {
       const name = sha256(bytes);
       strictEqual(await images.has(name), false);
@@ -14,14 +14,14 @@ export const imageLaws: readonly StoreLaw[] = [
     }
     strictEqual((await images.list()).length, 3);
   }),
-  law('images refuse bytes of another hash', async ({ images }) => {
+  law('an image with a wrong hash is rejected', async ({ images }) => {
     const name = sha256(new Uint8Array([1]));
     await rejects(images.put(name, new Uint8Array([2])));
     strictEqual(await images.has(name), false);
     strictEqual(await images.get(name), undefined);
     deepStrictEqual(await images.list(), []);
   }),
-  law('an image is not changed by changing what was put or got', async ({ images }) => {
+  law('an image does not change when the bytes that were put or read change', async ({ images }) => {
     const bytes = new Uint8Array([1, 2, 3]);
     const name = sha256(bytes);
     await images.put(name, bytes);
@@ -43,13 +43,13 @@ export const imageLaws: readonly StoreLaw[] = [
     await images.put(name, bytes);
     strictEqual(await images.has(name), true);
   }),
-  law('an image put by many at once is kept once', async ({ images }) => {
+  law('an image that many writers put at once is stored once', async ({ images }) => {
     const bytes = new Uint8Array(100_000).fill(3);
     await Promise.all(Array.from({ length: 8 }, () => images.put(sha256(bytes), bytes)));
     deepStrictEqual(await images.list(), [sha256(bytes)]);
     ok(Buffer.from(bytes).equals((await images.get(sha256(bytes))) ?? Buffer.from('none')));
   }),
-  law('an odd hash is refused everywhere', async ({ images }) => {
+  law('a malformed hash is rejected by every function', async ({ images }) => {
     const upper = sha256(new Uint8Array([1])).toUpperCase();
     for (const name of ['', '..', '../journal', 'abc', upper, `${'a'.repeat(64)}/x`]) {
       await rejects(images.has(name), ToolscriptUsageError);

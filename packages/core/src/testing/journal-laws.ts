@@ -10,7 +10,7 @@ export const journalLaws: readonly StoreLaw[] = [
     await journal.append('scr_a', 1, []);
     strictEqual(await journal.read('scr_a'), undefined);
   }),
-  law('order is kept without awaiting', async ({ claim, journal }) => {
+  law('appends that are not awaited keep their order', async ({ claim, journal }) => {
     await claim.take('scr_a', 0);
     const appends = Array.from({ length: 200 }, (_, index) =>
       append(journal, 'scr_a', 1, [`${index}a`, `${index}b`], { flush: index % 50 === 7 }),
@@ -49,30 +49,27 @@ export const journalLaws: readonly StoreLaw[] = [
     await journal.append('scr_a', 1, ['line']);
     deepStrictEqual(await journal.read('scr_a'), ['line']);
   }),
-  law(
-    'lines come back as they were: empty, unicode, control characters, what looks like the store’s own',
-    async (store) => {
-      const lines = [
-        '',
-        ' ',
-        '+',
-        '3 x',
-        '3*2 x',
-        '{"a":1}',
-        '\r',
-        '\u2028\u0085',
-        '\0\u001b[1m',
-        '😀é\ufeff',
-        '\ufeffx',
-        '0',
-      ];
-      await store.claim.take('scr_a', 0);
-      for (const line of lines) await store.journal.append('scr_a', 1, [line]);
-      await store.journal.append('scr_a', 1, lines);
-      deepStrictEqual(await store.journal.read('scr_a'), [...lines, ...lines]);
-    },
-  ),
-  law('a huge line comes back', async ({ claim, journal }) => {
+  law('lines are read back unchanged: empty, Unicode, control characters, text like the store’s own', async (store) => {
+    const lines = [
+      '',
+      ' ',
+      '+',
+      '3 x',
+      '3*2 x',
+      '{"a":1}',
+      '\r',
+      '\u2028\u0085',
+      '\0\u001b[1m',
+      '😀é\ufeff',
+      '\ufeffx',
+      '0',
+    ];
+    await store.claim.take('scr_a', 0);
+    for (const line of lines) await store.journal.append('scr_a', 1, [line]);
+    await store.journal.append('scr_a', 1, lines);
+    deepStrictEqual(await store.journal.read('scr_a'), [...lines, ...lines]);
+  }),
+  law('a huge line is read back', async ({ claim, journal }) => {
     const lines = ['é'.repeat(2_000_000), 'x'.repeat(5_000_000), 'end'];
     await claim.take('scr_a', 0);
     await journal.append('scr_a', 1, lines);
@@ -126,7 +123,7 @@ export const journalLaws: readonly StoreLaw[] = [
     await rejects(append(journal, 'scr_a', 1, ['after']), StaleEpochError);
     deepStrictEqual(await journal.list(), []);
   }),
-  law('an odd script id is refused everywhere', async ({ claim, journal }) => {
+  law('a malformed script id is rejected by every function', async ({ claim, journal }) => {
     for (const scriptId of ['', '.', '..', '../x', 'a/b', 'a\\b', 'a.b', 'a\0', 'é', 'a b', 'a\n', 'x'.repeat(129)]) {
       await rejects(claim.current(scriptId), ToolscriptUsageError);
       await rejects(claim.take(scriptId, 0), ToolscriptUsageError);
@@ -173,7 +170,7 @@ export const slotLaws: readonly StoreLaw[] = [
 ];
 
 export const handleLaws: readonly StoreLaw[] = [
-  portLaw('exactly one of many takers wins, over two handles', async (store, makeStore) => {
+  portLaw('exactly one of many claims wins, across two handles', async (store, makeStore) => {
     const other = await makeStore({ beside: store });
     for (let epoch = 0; epoch < 10; epoch++) {
       const takers = Array.from({ length: 20 }, (_, index) =>
@@ -186,7 +183,7 @@ export const handleLaws: readonly StoreLaw[] = [
       Array.from({ length: 10 }, (_, epoch) => `${epoch}`),
     );
   }),
-  portLaw('a second handle reads and continues a script, and shuts out the first', async (store, makeStore) => {
+  portLaw('a second handle reads and continues a script, and fences the first', async (store, makeStore) => {
     const other = await makeStore({ beside: store });
     await store.claim.take('scr_a', 0, HOLDER);
     await store.journal.append('scr_a', 1, ['one'], { slot: 'slot', status: { state: 'suspended' } });
@@ -203,7 +200,7 @@ export const handleLaws: readonly StoreLaw[] = [
     strictEqual(await store.journal.read('scr_a'), undefined);
     await rejects(append(store.journal, 'scr_a', 2, ['gone']), StaleEpochError);
   }),
-  portLaw('two handles of one epoch lose nothing of each other', async (store, makeStore) => {
+  portLaw('two handles of one epoch lose no lines of each other', async (store, makeStore) => {
     const other = await makeStore({ beside: store });
     await store.claim.take('scr_a', 0, HOLDER);
     for (let count = 0; count < 50; count++)
@@ -281,7 +278,7 @@ export const listLaws: readonly StoreLaw[] = [
       strictEqual(seen.length, 12, `pages of ${limit}`);
     }
   }),
-  law('list has the oldest change first', async ({ claim, journal }) => {
+  law('list starts with the oldest change', async ({ claim, journal }) => {
     for (const scriptId of ['scr_a', 'scr_b', 'scr_c']) {
       await claim.take(scriptId, 0);
       await journal.append(scriptId, 1, ['line']);

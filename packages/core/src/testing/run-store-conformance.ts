@@ -40,7 +40,7 @@ export function runStoreConformance(): readonly StoresLaw[] {
 }
 
 const creationLaws: readonly StoresLaw[] = [
-  storesLaw('a run is made with its thread, its turn and its input, and is queued', async ({ threads, runs }) => {
+  storesLaw('a run is created with its thread, its turn and its input, and is queued', async ({ threads, runs }) => {
     const options = { agentId: 'coder', overrides: { limits: { timeoutMs: 5 } } };
     const thread = { create: { title: 'T', workspace: '/w', agentId: 'coder' } };
     const { run, turn, isNew } = await runs.create(runDraft({ thread, options }));
@@ -53,7 +53,7 @@ const creationLaws: readonly StoresLaw[] = [
     const found = await threads.get(run.threadId);
     deepStrictEqual([found?.title, found?.workspace, found?.agentId, found?.principal], ['T', '/w', 'coder', 'ada']);
   }),
-  storesLaw('ids are given, or made: all different', async ({ runs }) => {
+  storesLaw('ids are given or generated, and all differ', async ({ runs }) => {
     const given = { runId: 'run_mine', turnId: 'turn_mine', thread: { create: { threadId: 'thr_mine' } } };
     const { run } = await runs.create(runDraft(given));
     deepStrictEqual([run.runId, run.turnId, run.threadId], ['run_mine', 'turn_mine', 'thr_mine']);
@@ -62,14 +62,14 @@ const creationLaws: readonly StoresLaw[] = [
     strictEqual(new Set(ids).size, 60);
     for (const id of ids) ok(/^(?:run|turn|thr)_[A-Za-z0-9_-]{10,}$/u.test(id), id);
   }),
-  storesLaw('an id that is taken is refused, and nothing is made', async ({ threads, runs }) => {
+  storesLaw('an id that is in use is rejected, and nothing is created', async ({ threads, runs }) => {
     await runs.create(runDraft({ runId: 'run_1', turnId: 'turn_1', thread: { create: { threadId: 'thr_1' } } }));
     for (const change of [{ runId: 'run_1' }, { turnId: 'turn_1' }, { thread: { create: { threadId: 'thr_1' } } }])
       await refuses(() => runs.create(runDraft(change)), ToolscriptUsageError);
     strictEqual((await threads.list()).threads.length, 1);
     strictEqual((await runs.list()).runs.length, 1);
   }),
-  storesLaw('a run goes into a thread of its principal alone', async ({ runs }) => {
+  storesLaw('a run can use only a thread of its own principal', async ({ runs }) => {
     const { run } = await runs.create(runDraft());
     const again = await runs.create(runDraft({ thread: { threadId: run.threadId } }));
     strictEqual(again.run.threadId, run.threadId);
@@ -80,13 +80,13 @@ const creationLaws: readonly StoresLaw[] = [
       await refuses(() => runs.create(runDraft(change)), NotFoundError);
     strictEqual((await runs.list()).runs.length, 2);
   }),
-  storesLaw('an invalid draft is refused', async ({ runs }) => {
+  storesLaw('an invalid draft is rejected', async ({ runs }) => {
     const wrong = [{ principal: '' }, { input: [] }, { runId: '../x' }, { runId: 'a b' }, { thread: {} }, { more: 1 }];
     for (const change of wrong)
       await refuses(() => runs.create({ ...runDraft(), ...change } as never), ToolscriptUsageError);
     deepStrictEqual((await runs.list()).runs, []);
   }),
-  storesLaw('input, options and names come back as they were, whatever they hold', async ({ runs }) => {
+  storesLaw('input, options and names are read back unchanged, whatever they contain', async ({ runs }) => {
     for (const text of [...HOSTILE_TEXTS, 'é'.repeat(500_000)]) {
       const principal = `p${text}`;
       const options = { [`k${text}`]: text };
@@ -129,7 +129,7 @@ const idempotencyLaws: readonly StoresLaw[] = [
     const again = await runs.create(traced('00-0af7651916cd43dd8448eb211c80319c-c7ad6b7169203331-01'));
     deepStrictEqual([again.isNew, again.run], [false, first.run]);
   }),
-  storesLaw('the same key with another thread, input or options is refused', async ({ runs }) => {
+  storesLaw('the same key with another thread, input or options is rejected', async ({ runs }) => {
     const draft = runDraft({ idempotencyKey: 'k', options: { a: 1 } });
     const { run } = await runs.create(draft);
     const others = [
@@ -142,7 +142,7 @@ const idempotencyLaws: readonly StoresLaw[] = [
     strictEqual((await runs.list()).runs.length, 1);
   }),
   storesLaw(
-    'one of many concurrent requests with one key makes the run, over two openings',
+    'one of many concurrent requests with one key creates the run, across two handles',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const draft = runDraft({ idempotencyKey: 'k' });
@@ -154,7 +154,7 @@ const idempotencyLaws: readonly StoresLaw[] = [
       strictEqual((await stores.runs.list()).runs.length, 1);
     },
   ),
-  storesLaw('a key is free again when its thread was deleted', async ({ threads, runs }) => {
+  storesLaw('a key is free again after its thread was deleted', async ({ threads, runs }) => {
     const { run } = await runs.create(runDraft({ idempotencyKey: 'k' }));
     await threads.delete(run.threadId);
     strictEqual((await runs.create(runDraft({ idempotencyKey: 'k', input: userInput('other') }))).isNew, true);
@@ -169,7 +169,7 @@ const claimLaws: readonly StoresLaw[] = [
     for (let count = 0; count < 6; count++) claimed.push((await runs.claim(LEASE))?.run.runId);
     deepStrictEqual(claimed, [...made, undefined]);
   }),
-  storesLaw('a claim says who holds the run, until when, under which epoch, and why', async (_, makeStores) => {
+  storesLaw('a claim contains the holder of the run, its expiry, its epoch and its reason', async (_, makeStores) => {
     const clock = new TestClock();
     const { runs } = await makeStores({ now: clock.now });
     const { run, turn } = await runs.create(runDraft());
@@ -180,7 +180,7 @@ const claimLaws: readonly StoresLaw[] = [
     deepStrictEqual([state, reason, epoch, owner, leaseExpiresAt], ['running', 'new', 1, 'host 7', clock.nowMs + 500]);
     deepStrictEqual(await runs.get(run.runId), claimed.run);
   }),
-  storesLaw('each run goes to one of many concurrent claims, over two openings', async (stores, makeStores) => {
+  storesLaw('each run goes to one of many concurrent claims, across two handles', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     for (let count = 0; count < 12; count++) await stores.runs.create(runDraft());
     const claims = await Promise.all(
@@ -211,13 +211,13 @@ const claimLaws: readonly StoresLaw[] = [
     strictEqual(await runs.claim({ ...LEASE, runId: three }), undefined);
     strictEqual((await runs.claim(LEASE))?.run.runId, one);
   }),
-  storesLaw('a run that is made with a claim runs at once, and nobody else gets it', async (stores) => {
+  storesLaw('a run that is created with a claim runs at once, and no other worker gets it', async (stores) => {
     const { run, fence } = await heldRun(stores);
     deepStrictEqual([run.state, run.epoch, run.owner], ['running', 1, LEASE.owner]);
     strictEqual(await stores.runs.claim(LEASE), undefined);
     strictEqual((await stores.runs.finish(fence, { state: 'completed' })).state, 'completed');
   }),
-  storesLaw('a run with a claim is refused in a thread that is busy, and nothing is made', async (stores) => {
+  storesLaw('a run with a claim is rejected in a busy thread, and nothing is created', async (stores) => {
     const { run, fence } = await heldRun(stores);
     const change = { thread: { threadId: run.threadId }, claim: LEASE };
     await refuses(() => stores.runs.create(runDraft(change)), ThreadBusyError);
@@ -289,7 +289,7 @@ const leaseLaws: readonly StoresLaw[] = [
     strictEqual((await stores.runs.finish(fence, { state: 'completed' })).state, 'completed');
   }),
   storesLaw(
-    'a clock that is set back keeps no dead holder’s run for longer than twice its lease',
+    'a dead holder keeps its run for at most twice its lease after the clock was set back',
     async (_, makeStores) => {
       const clock = new TestClock();
       const stores = await makeStores({ now: clock.now });
@@ -347,7 +347,7 @@ async function refusesAll(runs: RunStore, fence: RunFence): Promise<void> {
 }
 
 const endLaws: readonly StoresLaw[] = [
-  storesLaw('a run that has ended is held by nobody and claimed by nobody', async (stores) => {
+  storesLaw('a run that has ended has no holder and cannot be claimed', async (stores) => {
     for (const state of ['completed', 'failed', 'cancelled', 'incomplete'] as const) {
       const { fence } = await heldRun(stores);
       const run = await stores.runs.finish(fence, { state });
@@ -358,7 +358,7 @@ const endLaws: readonly StoresLaw[] = [
     }
     strictEqual(await stores.runs.claim(LEASE), undefined);
   }),
-  storesLaw('a run ends once: another end is refused', async (stores) => {
+  storesLaw('a run ends once: another end is rejected', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.finish(fence, { state: 'failed', error: { code: 'E', message: 'm' } });
     await refuses(() => stores.runs.finish(fence, { state: 'completed' }), StaleEpochError);
@@ -374,7 +374,7 @@ const endLaws: readonly StoresLaw[] = [
 ];
 
 const listLaws: readonly StoresLaw[] = [
-  storesLaw('a list has the runs that its query asks for, oldest first', async (stores) => {
+  storesLaw('a list contains the runs that match its query, oldest first', async (stores) => {
     const { fence, run } = await heldRun(stores);
     await stores.runs.finish(fence, { state: 'completed' });
     const other = await stores.runs.create(runDraft({ principal: 'bob' }));
@@ -386,7 +386,7 @@ const listLaws: readonly StoresLaw[] = [
     deepStrictEqual(await list({ principal: 'ada', state: 'queued' }), []);
     for (const principal of ['%', '_da', "' OR 1=1 --"]) deepStrictEqual(await list({ principal }), []);
   }),
-  storesLaw('pages hold each run once, also those that are made meanwhile', async ({ runs }) => {
+  storesLaw('pages contain each run once, including those that are created meanwhile', async ({ runs }) => {
     for (let count = 0; count < 7; count++) await runs.create(runDraft());
     for (const limit of [1, 3, 7, 500]) {
       const known = (await runs.list({ limit: 500 })).runs.length;
@@ -401,7 +401,7 @@ const listLaws: readonly StoresLaw[] = [
       ok(all.length >= known);
     }
   }),
-  storesLaw('an invalid cursor or limit is refused', async ({ runs }) => {
+  storesLaw('an invalid cursor or limit is rejected', async ({ runs }) => {
     for (const after of GARBAGE_CURSORS) await refuses(() => runs.list({ after }), InvalidCursorError);
     for (const limit of [0, -1, 1.5, Number.NaN, 501]) await refuses(() => runs.list({ limit }), ToolscriptUsageError);
     await refuses(() => runs.list({ state: 'asleep' as never }), ToolscriptUsageError);

@@ -59,7 +59,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     deepStrictEqual(await places('äöü🎉é'), await places('xxxxxx'));
   }),
-  law('a detached task has an id of its run at once, and is found by it', async (runtime) => {
+  law('a detached task has its id at once, and is found by it', async (runtime) => {
     const body = `const task = tools.spawn.exec('echo', { x: 1 });
       await tools.spawn.list();
       await tools.spawn.read(task.id);
@@ -95,7 +95,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'try { await tools.fail({}) } catch (e) { e.data.tried.push(2); return e.data }';
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), { tried: [1, 2] });
   }),
-  law('a stack that the script reads names the places that the job’s positions lead to', async (runtime) => {
+  law('a stack that the script reads contains the places that the job’s positions map to', async (runtime) => {
     const job = {
       javascript: '(async()=>{"use strict";\nconst made = new Error("no");\nreturn made.stack;\n})',
       positions: '[[1,40,5],[1,1,-2],[]]',
@@ -112,7 +112,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       'ToolExecutionError: no\n    at fail (script.ts:3:7)',
     );
   }),
-  law('a timer is a call of sleep, and ends with it or when it is cleared', async (runtime) => {
+  law('a timer is a call to sleep, and ends with it or when it is cleared', async (runtime) => {
     const body = `const seen = [];
       setTimeout((value) => seen.push(value), 20, 'fired');
       clearTimeout(setTimeout(() => seen.push('cleared'), 10));
@@ -165,7 +165,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'return (await Promise.all([9, 1, 5].map((ms) => tools.echo({ ms })))).map((r) => r.ms)';
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), [9, 1, 5]);
   }),
-  law('nothing of one script is seen by the next', async (runtime) => {
+  law('a script sees nothing of the one before it', async (runtime) => {
     await driveRun(
       runtime,
       'globalThis.left = 1; try { Object.prototype.left = 1 } catch {} try { Array.prototype.left = 1 } catch {} console.log("x".repeat(5000)); return 1',
@@ -173,7 +173,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'return [typeof left, ({}).left === undefined, [].left === undefined, Object.keys(globalThis).length]';
     deepStrictEqual(returned(await driveRun(runtime, body)), ['undefined', true, true, 0]);
   }),
-  law('the clock is the host’s and stands still within a segment', async (runtime) => {
+  law('the clock is the host’s and does not advance within a segment', async (runtime) => {
     const body =
       'const a = Date.now(); let n = 0; for (let i = 0; i < 200000; i++) n += i; return [a, Date.now() - a, new Date().toISOString()]';
     deepStrictEqual(returned(await driveRun(runtime, body, { job: { clockMs: 1_600_000_000_000 } })), [
@@ -223,7 +223,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     ok(end.type === 'limit' && end.limit === 'memory', JSON.stringify(end));
     await answersNext(runtime);
   }),
-  law('too deep a recursion can be caught, and uncaught it is the stack limit', async (runtime) => {
+  law('too deep a recursion can be caught; uncaught, it is the stack limit', async (runtime) => {
     strictEqual(
       returned(
         await driveRun(runtime, 'const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }'),
@@ -266,11 +266,11 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script that waits for nothing has stalled', async (runtime) => {
     deepStrictEqual((await driveRun(runtime, 'await new Promise(() => {})')).end, { type: 'stalled' });
   }),
-  law('a value that JSON cannot carry is named by its path', async (runtime) => {
+  law('a value that JSON cannot represent is named by its path', async (runtime) => {
     const { end } = await driveRun(runtime, 'return { a: [1, { b: new Map() }] }');
     ok(end.type === 'unserializable' && end.path === 'value.a[1].b', JSON.stringify(end));
   }),
-  law('a value that is too large is refused with its size', async (runtime) => {
+  law('a value that is too large is rejected with its size', async (runtime) => {
     const { end } = await driveRun(runtime, 'return { small: 1, big: "ü".repeat(1000) }', {
       limits: { maxReturnBytes: 1000 },
     });
@@ -279,7 +279,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       JSON.stringify(end),
     );
   }),
-  law('rejections that nobody handles are reported', async (runtime) => {
+  law('unhandled rejections are reported', async (runtime) => {
     const { end } = await driveRun(
       runtime,
       'Promise.reject(new Error("lost")); const handled = Promise.reject(1); handled.catch(() => {}); return 1',
@@ -376,7 +376,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       strictEqual(segments.flatMap(({ calls }) => calls)[0]?.line, 3, name);
     }
   }),
-  law('a rejection with a value that cannot be looked at is reported, and harms nothing', async (runtime) => {
+  law('a rejection with a value that cannot be inspected is reported without harm', async (runtime) => {
     const revoked = 'const { proxy, revoke } = Proxy.revocable({}, {}); revoke();';
     strictEqual(returned(await driveRun(runtime, `${revoked} Promise.reject(proxy); return 1`)), 1);
     strictEqual((await driveRun(runtime, `${revoked} throw proxy`)).end.type, 'threw');
@@ -406,11 +406,11 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     run?.cancel('cancelled');
     await answersNext(runtime);
   }),
-  law('source that the engine refuses is a syntax end', async (runtime) => {
+  law('source that the engine rejects is a syntax end', async (runtime) => {
     const { end } = await driveRun(runtime, 'return 1 +');
     strictEqual(end.type, 'syntax');
   }),
-  law('a script that waits for its calls does not hold up others', async (runtime) => {
+  law('a script that waits for its calls does not delay others', async (runtime) => {
     let release: (value: unknown) => void = () => {};
     const gate = new Promise((resolve) => (release = resolve));
     const waiting = Array.from({ length: 20 }, () =>

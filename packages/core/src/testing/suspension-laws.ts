@@ -4,7 +4,7 @@ import { approvalDraft, heldRun, LEASE, refuses, runDraft, storesLaw, type Store
 
 /** Laws for runs that wait for approvals: part of what a `RunStore` must satisfy. */
 export const suspensionLaws: readonly StoresLaw[] = [
-  storesLaw('a suspended run is held by nobody, and waits with its approvals', async (stores) => {
+  storesLaw('a suspended run has no holder, and waits with its approvals', async (stores) => {
     const { fence, run } = await heldRun(stores);
     const suspended = await stores.runs.suspend(fence, [approvalDraft('apr_1'), approvalDraft('apr_2')]);
     deepStrictEqual([suspended.state, suspended.owner], ['suspended', undefined]);
@@ -58,37 +58,34 @@ export const suspensionLaws: readonly StoresLaw[] = [
       );
     },
   ),
-  storesLaw(
-    'a suspended run is claimed by its id where that is asked for, and keeps what is pending',
-    async (stores) => {
-      const { fence, run } = await heldRun(stores);
-      const { runId } = run;
-      await stores.runs.suspend(fence, [approvalDraft('apr_1'), approvalDraft('apr_2')]);
-      strictEqual(await stores.runs.claim({ ...LEASE, runId }), undefined);
-      strictEqual(await stores.runs.claim({ ...LEASE, evenSuspended: true }), undefined);
-      const elsewhere = { ...LEASE, runId, evenSuspended: true, workspaces: ['/elsewhere'] };
-      strictEqual(await stores.runs.claim(elsewhere), undefined);
-      const claimed = await stores.runs.claim({ ...LEASE, runId, evenSuspended: true });
-      deepStrictEqual([claimed?.run.state, claimed?.run.reason, claimed?.run.epoch], ['running', 'resumed', 2]);
-      strictEqual(await stores.runs.claim({ ...LEASE, runId, evenSuspended: true }), undefined);
-      strictEqual((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued, false);
-      const again = await stores.runs.suspend({ runId, epoch: 2 }, [approvalDraft('apr_2')]);
-      strictEqual(again.state, 'suspended');
-      const { approvals } = await stores.threads.listApprovals({ runId });
-      deepStrictEqual(
-        approvals.map(({ state }) => state),
-        ['approved', 'pending'],
-      );
-    },
-  ),
-  storesLaw('an approval that is decided when it is made is not waited for', async (stores) => {
+  storesLaw('a suspended run can be claimed by its id on request, and keeps its pending approvals', async (stores) => {
+    const { fence, run } = await heldRun(stores);
+    const { runId } = run;
+    await stores.runs.suspend(fence, [approvalDraft('apr_1'), approvalDraft('apr_2')]);
+    strictEqual(await stores.runs.claim({ ...LEASE, runId }), undefined);
+    strictEqual(await stores.runs.claim({ ...LEASE, evenSuspended: true }), undefined);
+    const elsewhere = { ...LEASE, runId, evenSuspended: true, workspaces: ['/elsewhere'] };
+    strictEqual(await stores.runs.claim(elsewhere), undefined);
+    const claimed = await stores.runs.claim({ ...LEASE, runId, evenSuspended: true });
+    deepStrictEqual([claimed?.run.state, claimed?.run.reason, claimed?.run.epoch], ['running', 'resumed', 2]);
+    strictEqual(await stores.runs.claim({ ...LEASE, runId, evenSuspended: true }), undefined);
+    strictEqual((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued, false);
+    const again = await stores.runs.suspend({ runId, epoch: 2 }, [approvalDraft('apr_2')]);
+    strictEqual(again.state, 'suspended');
+    const { approvals } = await stores.threads.listApprovals({ runId });
+    deepStrictEqual(
+      approvals.map(({ state }) => state),
+      ['approved', 'pending'],
+    );
+  }),
+  storesLaw('an approval that is already decided when it is created does not suspend its run', async (stores) => {
     const { fence } = await heldRun(stores);
     const draft = { ...approvalDraft('apr_1'), decided: { decision: 'approve' as const, by: 'rule' } };
     strictEqual((await stores.runs.suspend(fence, [draft])).state, 'queued');
     strictEqual((await stores.threads.approval('apr_1'))?.decidedBy, 'rule');
   }),
   storesLaw(
-    'a suspension without approvals, or with one of another run, is refused, and changes nothing',
+    'a suspension without approvals, or with one of another run, is rejected, and changes nothing',
     async (stores) => {
       const { fence } = await heldRun(stores);
       const other = await heldRun(stores);
@@ -115,7 +112,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
 
 /** Laws for runs with a requested cancellation: part of what a `RunStore` must satisfy. */
 export const cancelLaws: readonly StoresLaw[] = [
-  storesLaw('the holder learns of a cancellation when it renews', async (stores) => {
+  storesLaw('the holder learns of a cancellation at its next renewal', async (stores) => {
     const { fence, run } = await heldRun(stores);
     const asked = await stores.runs.requestCancel(run.runId);
     deepStrictEqual([asked?.state, typeof asked?.cancelRequestedAt], ['running', 'number']);
@@ -123,7 +120,7 @@ export const cancelLaws: readonly StoresLaw[] = [
     deepStrictEqual(await stores.runs.renew(fence, 1_000), { isHeld: true, isCancelRequested: true });
   }),
   storesLaw(
-    'a queued or suspended run whose cancellation is asked for is claimed, so that its holder ends it',
+    'a queued or suspended run whose cancellation was requested is claimed, so that its holder ends it',
     async (stores) => {
       const queued = await stores.runs.create(runDraft());
       await stores.runs.requestCancel(queued.run.runId);
@@ -137,14 +134,14 @@ export const cancelLaws: readonly StoresLaw[] = [
       }
     },
   ),
-  storesLaw('a run that has ended, or is not there, is not cancelled', async (stores) => {
+  storesLaw('a run that has ended, or does not exist, is not cancelled', async (stores) => {
     const { fence, run } = await heldRun(stores);
     const ended = await stores.runs.finish(fence, { state: 'completed' });
     deepStrictEqual(await stores.runs.requestCancel(run.runId), ended);
     for (const runId of ['run_none', '', "'"]) strictEqual(await stores.runs.requestCancel(runId), undefined);
   }),
   storesLaw(
-    'a watcher is woken by a new run, a decision and a cancellation, of another opening too',
+    'a watcher is woken by a new run, a decision and a cancellation, through another handle too',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const controller = new AbortController();

@@ -35,7 +35,7 @@ export function threadStoreConformance(): readonly StoresLaw[] {
 }
 
 const threadLaws: readonly StoresLaw[] = [
-  storesLaw('a thread comes back as it was made', async (_, makeStores) => {
+  storesLaw('a thread is read back as it was created', async (_, makeStores) => {
     const clock = new TestClock();
     const { threads } = await makeStores({ now: clock.now });
     const thread = await threads.create({ principal: 'ada', title: 'T', workspace: '/w', agentId: 'coder' });
@@ -59,14 +59,14 @@ const threadLaws: readonly StoresLaw[] = [
       deepStrictEqual(await threads.readItems(id), { turns: [] });
     }
   }),
-  storesLaw('a taken or invalid id is refused', async ({ threads }) => {
+  storesLaw('a used or invalid id is rejected', async ({ threads }) => {
     await threads.create({ principal: 'ada', threadId: 'thr_1' });
     for (const threadId of ['thr_1', '', 'a b', '../x', 'a\0', 'é', 'x'.repeat(129)])
       await refuses(() => threads.create({ principal: 'eve', threadId }), ToolscriptUsageError);
     strictEqual((await threads.get('thr_1'))?.principal, 'ada');
     strictEqual((await threads.list()).threads.length, 1);
   }),
-  storesLaw('titles, workspaces and owners come back as they were, whatever they hold', async ({ threads }) => {
+  storesLaw('titles, workspaces and owners are read back unchanged, whatever they contain', async ({ threads }) => {
     for (const text of [...HOSTILE_TEXTS, 'é'.repeat(500_000)]) {
       const { threadId } = await threads.create({ principal: `p${text}`, title: text, workspace: text });
       const found = await threads.get(threadId);
@@ -80,7 +80,7 @@ const threadLaws: readonly StoresLaw[] = [
       );
     }
   }),
-  storesLaw('instructions are kept as they were, and replaced whole', async ({ threads }) => {
+  storesLaw('instructions are stored unchanged, and replaced as a whole', async ({ threads }) => {
     const { threadId } = await threads.create({ principal: 'ada' });
     strictEqual(await threads.instructions(threadId), undefined);
     for (const system of [...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
@@ -132,7 +132,7 @@ const threadLaws: readonly StoresLaw[] = [
     await Promise.all(begun);
     strictEqual((await (await makeStores({ beside })).threads.list()).threads.length, 2);
   }),
-  storesLaw('one opening reads the writes of the other', async (stores, makeStores) => {
+  storesLaw('one handle reads the writes of the other', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const { run, fence } = await heldRun(stores);
     strictEqual((await beside.threads.list()).threads[0]?.threadId, run.threadId);
@@ -171,7 +171,7 @@ const listLaws: readonly StoresLaw[] = [
     deepStrictEqual(await titles(threads), ['b', 'c', 'A', 'd']);
     strictEqual((await threads.get(ids[1]!))?.updatedAt, clock.nowMs);
   }),
-  storesLaw('a list has the threads of an owner and of a workspace', async ({ threads }) => {
+  storesLaw('a list contains the threads of an owner and of a workspace', async ({ threads }) => {
     await threads.create({ principal: 'ada', title: '1', workspace: '/w' });
     await threads.create({ principal: 'bob', title: '2', workspace: '/w' });
     await threads.create({ principal: 'ada', title: '3' });
@@ -180,7 +180,7 @@ const listLaws: readonly StoresLaw[] = [
     deepStrictEqual(await titles(threads, { principal: 'ada', workspace: '' }), ['3']);
     for (const principal of ['', 'ADA', '%', 'a_a', 'ada\0']) deepStrictEqual(await titles(threads, { principal }), []);
   }),
-  storesLaw('pages hold each thread once, while others are made', async ({ threads }) => {
+  storesLaw('pages contain each thread once, while others are created', async ({ threads }) => {
     for (let count = 0; count < 9; count++) await threads.create({ principal: 'ada', title: `${count}` });
     for (const limit of [1, 2, 9, 500]) {
       const before = await titles(threads, { limit: 500 });
@@ -203,7 +203,7 @@ const listLaws: readonly StoresLaw[] = [
     });
     deepStrictEqual([all.length, new Set(all).size], [9, 9]);
   }),
-  storesLaw('an invalid cursor, limit or query is refused', async ({ threads }) => {
+  storesLaw('an invalid cursor, limit or query is rejected', async ({ threads }) => {
     for (const after of GARBAGE_CURSORS) {
       await refuses(() => threads.list({ after }), InvalidCursorError);
       await refuses(() => threads.readItems('thr_1', { after }), InvalidCursorError);
@@ -226,7 +226,7 @@ const searchLaws: readonly StoresLaw[] = [
     deepStrictEqual(await titles(threads, { text: 'bug', principal: 'bob' }), []);
     strictEqual((await titles(threads, { text: '' })).length, 2);
   }),
-  storesLaw('a search takes every character as itself', async ({ threads }) => {
+  storesLaw('a search matches every character literally', async ({ threads }) => {
     const hostile = HOSTILE_TEXTS.filter((text) => text.trim() !== '' && !/^[\da-z]+$/u.test(text));
     for (const text of hostile) await threads.create({ principal: 'ada', title: `<${text}>` });
     for (const text of hostile) deepStrictEqual(await titles(threads, { text: `<${text}>` }), [`<${text}>`], text);
@@ -237,7 +237,7 @@ const searchLaws: readonly StoresLaw[] = [
 ];
 
 const appendLaws: readonly StoresLaw[] = [
-  storesLaw('events come back in order, as they were', async (stores) => {
+  storesLaw('events are read back unchanged and in order', async (stores) => {
     const { run } = await heldRun(stores);
     const odd = { ...eventOf(run, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))), trace: { id: '\0', deep: [null] } };
     const events = [odd, eventOf(run, 1, messagePayload('j', 'é'.repeat(500_000))), ...eventsOf(run, 40, 2)];
@@ -260,7 +260,7 @@ const appendLaws: readonly StoresLaw[] = [
     for (const range of [{ from: -1 }, { from: 0.5 }, { limit: 0 }, { limit: 1_001 }])
       await refuses(() => stores.threads.readEvents(run.runId, range), ToolscriptUsageError);
   }),
-  storesLaw('a page of large events ends early, and holds at least one', async (stores) => {
+  storesLaw('a page of large events ends early, and contains at least one', async (stores) => {
     const { run } = await heldRun(stores);
     for (let seq = 0; seq < 6; seq++)
       await stores.threads.append([eventOf(run, seq, messagePayload('i', 'x'.repeat(700_000)))]);
@@ -268,7 +268,7 @@ const appendLaws: readonly StoresLaw[] = [
     ok(page.events.length >= 1 && page.events.length < 6, `${page.events.length} events`);
     strictEqual((await readAll(stores.threads, run.runId)).length, 6);
   }),
-  storesLaw('events that are there already are skipped, in whole and in part', async (stores) => {
+  storesLaw('events that are already stored are skipped, as a whole batch or in part', async (stores) => {
     const { run } = await heldRun(stores);
     const events = eventsOf(run, 8);
     await stores.threads.append(events.slice(0, 4));
@@ -278,7 +278,7 @@ const appendLaws: readonly StoresLaw[] = [
     strictEqual(await stores.threads.append(events), 8);
     deepStrictEqual(await readAll(stores.threads, run.runId), events);
   }),
-  storesLaw('a gap, and another event at the same seq, are refused with the whole batch', async (stores) => {
+  storesLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (stores) => {
     const { run } = await heldRun(stores);
     const events = eventsOf(run, 6);
     await refuses(() => stores.threads.append(events.slice(1)), EventOrderError);
@@ -305,7 +305,7 @@ const appendLaws: readonly StoresLaw[] = [
     await refuses(() => stores.threads.append(eventsOf({ ...run, runId: 'run_none' }, 1)), NotFoundError);
     deepStrictEqual((await stores.threads.readEvents(run.runId)).events, []);
   }),
-  storesLaw('with an epoch, the holder alone appends: from its claim to its end', async (_, makeStores) => {
+  storesLaw('with an epoch, only the holder appends, from its claim to its end', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { run, fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 10 } });
@@ -326,7 +326,7 @@ const appendLaws: readonly StoresLaw[] = [
     await stores.runs.finish(fence, { state: 'completed' });
     strictEqual(await stores.threads.append(eventsOf(run, 2)), 2);
   }),
-  storesLaw('two concurrent writers, over two openings, lose and duplicate nothing', async (stores, makeStores) => {
+  storesLaw('two concurrent writers, across two handles, lose and duplicate nothing', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const { run } = await heldRun(stores);
     const events = eventsOf(run, 60);

@@ -15,10 +15,10 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
 
 /** The error of a call that was aborted. `reason`: part of a sentence. */
 export function abortedCall(tool: string, reason: string): GuestError {
-  return guestError('ToolExecutionError', `The call of ${tool} was aborted: ${reason}.`);
+  return guestError('ToolExecutionError', `The call to ${tool} was aborted: ${reason}.`);
 }
 
-/** The error of a structured call that was aborted, whose end may be unknown. */
+/** The error of a structured call that was aborted, whose outcome may be unknown. */
 export function endOfAborted(status: Operation['status'], message: string): NonNullable<Operation['error']> {
   const end = status === 'unknown' ? `${message} Whether it took effect is not known.` : message;
   return { code: 'ToolExecutionError', message: end };
@@ -26,14 +26,17 @@ export function endOfAborted(status: Operation['status'], message: string): NonN
 
 /** Says of a call that it had started when its process ended. */
 export function unknownEndOf(tool: string): string {
-  return `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
+  return `The call to ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
 }
 
-/** The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its retry. */
+/**
+ * The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its
+ * retry.
+ */
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
     'ToolExecutionError',
-    `${unknownEndOf(tool)} \`await error.retry()\` makes it again, under the same idempotency key.`,
+    `${unknownEndOf(tool)} \`await error.retry()\` repeats it under the same idempotency key.`,
     { status: 'unknown', callId, idempotencyKey },
   );
 }

@@ -141,7 +141,7 @@ export class CallRecord {
     return this.statusOfUnfinished();
   }
 
-  /** It has started and its end is unknown: a read changed nothing, every other call may have. */
+  /** It has started and its outcome is unknown: a read changed nothing, every other call may have. */
   statusOfUnfinished(): OperationStatus {
     return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
   }

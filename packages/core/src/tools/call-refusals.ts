@@ -24,7 +24,7 @@ export function overBudget(maxToolCalls: number, operations: readonly Operation[
   const made = [...counts].map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ');
   return guestError(
     'ToolBudgetExceededError',
-    `A script may make ${maxToolCalls} tool calls, and this one has${made === '' ? '' : ` (${made})`}. Make the remaining calls in the next script, or make fewer calls.`,
+    `A script may make ${maxToolCalls} tool calls, and this one has made them${made === '' ? '' : ` (${made})`}. Make the remaining calls in the next script, or make fewer calls.`,
   );
 }
 
@@ -34,7 +34,7 @@ export function otherArguments(tool: Tool): GuestError {
 }
 
 export function notRecorded(tool: Tool): GuestError {
-  return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
+  return guestError('ToolExecutionError', `The call to ${tool.name} could not be recorded, so it was not made.`);
 }
 
 export function refusal(code: ErrorCode, message: string): CallResult {

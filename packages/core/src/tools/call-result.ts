@@ -117,7 +117,7 @@ function oddObject(value: object): string | undefined {
   return isBareIterator(value) ? 'an iterator' : undefined;
 }
 
-/** A generator, a `map.values()` or a similar object, which JSON cannot carry. */
+/** A generator, a `map.values()` or a similar object, which JSON cannot represent. */
 function isBareIterator(value: object): boolean {
   return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
 }

@@ -74,7 +74,7 @@ export interface DefineToolOptions {
 
 /**
  * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid name, an
- * unknown member, and a schema that JSON cannot carry.
+ * unknown member, and a schema that JSON cannot represent.
  */
 export function defineTool<
   Input extends ZodSchema | undefined = undefined,

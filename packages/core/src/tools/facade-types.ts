@@ -67,7 +67,7 @@ export interface FacadeCall {
   readonly detached?: boolean;
   /** The call was counted and approved in an earlier process, see `Facade.mayRepeat`. */
   readonly isRepeated?: boolean;
-  /** The call with an unknown end that the script makes again. */
+  /** The call with an unknown outcome that the script repeats. */
   readonly retries?: Retried;
 }
 

@@ -137,7 +137,7 @@ class SchemaReader {
     if (type !== undefined) {
       const types = Array.isArray(type) ? type : [type];
       if (types.length === 0 || !types.every((name) => TYPES.includes(name)))
-        this.#refuse([...path, 'type'], 'is no type of JSON');
+        this.#refuse([...path, 'type'], 'is not a JSON type');
       read['type'] = type;
     }
     if ('const' in node) read['const'] = node['const'];

@@ -182,7 +182,7 @@ class PatternReader {
     if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
       return { repetitions: 1, choices: atom.choices, counted, decided: false };
     // defence: no-nested-repetition
-    if (isAmbiguous) throw new UnsafePattern('it repeats what can repeat or choose by itself');
+    if (isAmbiguous) throw new UnsafePattern('it repeats a part that itself repeats or has alternatives');
     if (min === max) return { ...atom, counted };
     if (max === 1) return { ...atom, choices: atom.choices * 2, decided: false };
     return { repetitions: atom.repetitions + 1, choices: atom.choices, counted, decided: atom.decided };
@@ -197,7 +197,7 @@ class PatternReader {
   #skipEscape(): void {
     const next = this.#source[this.#position + 1] as string;
     // defence: no-back-references
-    if (/[1-9k]/.test(next)) throw new UnsafePattern('it refers back to what it matched');
+    if (/[1-9k]/.test(next)) throw new UnsafePattern('it has a backreference');
     this.#position += 2;
     if (!this.#flags.includes('u')) return;
     const braced = /^\{[^}]*\}/.exec(this.#source.slice(this.#position));

@@ -177,7 +177,7 @@ function withIssue(payload: Payload, message: string): Payload {
   return payload;
 }
 
-/** Objects, arrays and what they hold. */
+/** Objects, arrays and their contents. */
 function countValues(data: unknown): number {
   let count = 0;
   const waiting: unknown[] = [data];

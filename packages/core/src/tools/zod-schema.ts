@@ -17,8 +17,8 @@ export type { ZodSchema } from './zod-types.js';
  *
  * A copy of the user's schema validates the data. Objects without a rule for unknown keys reject them (`closed`), at
  * every level and inside unions, and loose objects and catchalls stay unchanged. Schemas whose values JSON cannot
- * carry, or that transform their values, are rejected when the copy is created, so the validated value is always the
- * sent one plus defaults.
+ * represent, or that transform their values, are rejected when the copy is created, so the validated value is always
+ * the sent one plus defaults.
  */
 
 export interface CompiledSchema {
@@ -288,24 +288,24 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   map: 'a Map has no JSON form; use z.record(z.string(), …)',
   set: 'a Set has no JSON form; use z.array(…)',
   symbol: 'a symbol has no JSON form; use z.string() or z.enum([…])',
-  undefined: 'undefined has no JSON form; use .optional() on the member, z.null(), or leave the schema out',
-  void: 'void has no JSON form; use z.null(), or leave the schema out',
+  undefined: 'undefined has no JSON form; use .optional() on the member, z.null(), or omit the schema',
+  void: 'void has no JSON form; use z.null(), or omit the schema',
   nan: 'NaN has no JSON form; use z.number().nullable()',
-  custom: 'z.custom() and z.instanceof() take any value; describe the data with z.object({…})',
+  custom: 'z.custom() and z.instanceof() accept any value; describe the data with z.object({…})',
   function: 'a function has no JSON form; describe the data instead',
   promise: 'a promise has no JSON form; describe the value that it resolves to',
   file: 'a file has no JSON form; use a path or z.base64()',
-  transform: 'a transform makes another value; validate here and convert inside execute',
-  success: 'z.success() makes another value; describe the data itself',
+  transform: 'a transform produces another value; validate here and convert inside execute',
+  success: 'z.success() produces another value; describe the data itself',
 };
 
 /** The replacement for an unusable schema; undefined for a usable one. */
 function replacementFor(definition: Definition): string | undefined {
   if (definition['coerce'] === true) {
-    return `z.coerce.${definition.type}() makes another value than it reads; use z.${definition.type}()`;
+    return `z.coerce.${definition.type}() may produce another value than it reads; use z.${definition.type}()`;
   }
   if (definition.type === 'pipe' && definition['transform'] !== undefined) {
-    return 'a codec (or z.stringbool()) makes another value; use the schema of the JSON side and convert inside execute';
+    return 'a codec (or z.stringbool()) produces another value; use the schema of the JSON side and convert inside execute';
   }
   if (definition.type === 'literal') {
     const odd = (definition['values'] as unknown[]).some((value) => typeof value === 'bigint' || value === undefined);

@@ -30,7 +30,7 @@ const CARRIERS: Partial<AgentInput>[] = [{ carrier: 'tool' }, { carrier: 'custom
 
 describe.each(APIS)('%s', (api) => {
   test.each(CARRIERS)(
-    'a call of a client function ends the run, and the next input has its output: %o',
+    'a call to a client function ends the run, and the next input has its output: %o',
     async (agent) => {
       const world = openWorld();
       const scene = await openScene(api, [
@@ -81,7 +81,7 @@ describe.each(APIS)('%s', (api) => {
     expectClean(scene);
   });
 
-  test('the first answer of a run is told what it must call, and no later one', async () => {
+  test('only the first answer of a run gets a required tool', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       { parts: [{ type: 'script', code: 'return 1;' }] },
@@ -125,7 +125,7 @@ test('a script that waits for a decision suspends the run; after it, the run end
   expect(scene.server.turnsLeft).toBe(0);
 });
 
-test('a run whose process ended behind a client’s call ends for it when it is recovered', async () => {
+test('a recovered run whose process ended after a client’s call ends for that call', async () => {
   const world = openWorld();
   const scene = await openScene('openai-responses', [{ parts: [ask('call_1')] }]);
   const whole = await play(world, scene, {}, { clientFunctions });
@@ -136,7 +136,7 @@ test('a run whose process ended behind a client’s call ends for it when it is 
   expect(recovered.response.output_items.filter(({ type }) => type === 'function_call_output')).toEqual([]);
 });
 
-test('a tool of the harness gives way to a client function of the same name, and run_script cannot be taken', async () => {
+test('a client function replaces a harness tool of the same name, and the name run_script is reserved', async () => {
   const world = openWorld();
   const scene = await openScene('openai-responses', [
     { parts: [{ type: 'call', name: 'add_2', arguments: { a: 1, b: 2 } }, ask('call_1')] },

@@ -11,8 +11,8 @@ const script = (code: string): Part => ({ type: 'script', code });
 
 const agent: Partial<AgentInput> = { contextWindow: 2_000 };
 
-describe.each(APIS)('a conversation that nears the window of the model (%s)', (api) => {
-  it('is summed up by the model, and goes on behind the summary, without another word of what was before', async () => {
+describe.each(APIS)('a conversation that nears the model’s context window (%s)', (api) => {
+  it('is summarised by the model, and continues after the summary, without the earlier messages', async () => {
     const scene = await openScene(api, [
       { parts: [script('return await tools.note({ text: "first" })')], usage: usage(1_900) },
       { parts: [{ type: 'text', text: 'Noted first; second is left.' }], expect: ['has grown too long'] },
@@ -51,7 +51,7 @@ describe.each(APIS)('a conversation that nears the window of the model (%s)', (a
     expect(essences(second.history).slice(-2)).toEqual(['user: And now?', 'assistant: Yes.']);
   });
 
-  it('is not summed up twice for one answer, and never without a window', async () => {
+  it('is not summarised twice for one answer, and never without a known window', async () => {
     const scene = await openScene(api, [
       { parts: [script('return 1')], usage: usage(1_900) },
       { parts: [{ type: 'text', text: 'x'.repeat(9_000) }] },
@@ -67,7 +67,7 @@ describe.each(APIS)('a conversation that nears the window of the model (%s)', (a
     expect(other.server.violations).toEqual([]);
   });
 
-  it('counts what every request begins with, where no answer has told its size', async () => {
+  it('includes the tokens with which every request begins until an answer reports them', async () => {
     const text = 'x'.repeat(2_000);
     const scene = await openScene(api, [
       { parts: [{ type: 'text', text: 'Summed up.' }], expect: ['has grown too long'] },
@@ -78,7 +78,7 @@ describe.each(APIS)('a conversation that nears the window of the model (%s)', (a
     expect(response.status).toBe('completed');
   });
 
-  it('ends the run, with its items kept, where the model does not sum up', async () => {
+  it('ends the run and keeps its items if the model returns no summary', async () => {
     const scene = await openScene(api, [
       { parts: [script('return 1')], usage: usage(1_900) },
       { type: 'failure', status: 400, message: 'no' },

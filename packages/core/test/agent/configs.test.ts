@@ -10,7 +10,7 @@ test('an agent is data: defaults are filled in, and it survives JSON', () => {
   expect(Object.isFrozen(agent)).toBe(true);
 });
 
-test('limits of an agent are those it names: the host’s others stay as they are', () => {
+test('an agent overrides only the limits that it names', () => {
   expect(defineAgent({ slug: 'mine', limits: { timeoutMs: 5 } }).limits).toEqual({ timeoutMs: 5 });
 });
 
@@ -24,7 +24,7 @@ test.each([
   expect(() => defineAgent(agent as never)).toThrow(named);
 });
 
-test('the agents that come along are found by slug, and their models are the host’s choice', () => {
+test('the built-in agents are found by slug, and the host chooses their models', () => {
   expect(
     createAgentRegistry()
       .list()

@@ -37,7 +37,7 @@ function askedOf({ events }: Played) {
   return events.flatMap(({ payload }) => (payload.type === 'approval_requested' ? [payload.approval] : []));
 }
 
-describe('I5 · a person is shown the call and where it stands, and the script goes on with the decision', () => {
+describe('I5 · the user sees the call and its place, and the script continues after the decision', () => {
   const store = memoryStore();
   const turns = [{ parts: [text('I ask.\n'), script(GUARDED)] }, says('Decided.', ['Script'])];
 
@@ -96,7 +96,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
       }
     });
 
-    test('approved in another process, it ends as if it had never waited', async () => {
+    test('a call that is approved in another process ends as if it had never waited', async () => {
       const resumed = await resumeEach(await suspend(), agent, 'approve');
       expectSame(resumed);
       for (const { calls, played } of resumed) {
@@ -108,7 +108,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
       expect(comparable(resumed[0]!.played.history)).toEqual(comparable(atOnce!.played.history));
     });
 
-    test('denied, the model reads that, and the call was never made', async () => {
+    test('the model reads a denial, and the call is never made', async () => {
       const resumed = await resumeEach(await suspend(), agent, 'deny');
       expectSame(resumed);
       for (const { calls, played } of resumed) {
@@ -126,7 +126,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
     });
   });
 
-  describe('a structured call that nobody decides about', () => {
+  describe('a structured call without a decision', () => {
     const agent = { functions: 'all' } as const;
     const turns = [
       { parts: [call('guarded', { text: 'x' }), call('note', { text: 'after' }), script("return 'last';")] },
@@ -143,11 +143,11 @@ describe('I5 · a person is shown the call and where it stands, and the script g
       }
     });
 
-    test('has its result at the end of the conversation, when a prompt came first', async () => {
+    test('has its result at the end of the conversation if a prompt came first', async () => {
       const [first] = turns;
       for (const { api, harness, played, scene } of await playOnEach({
         agent,
-        turns: [first!, says('Something else.', ['it waits for a decision']), says('Decided.', ['"done":"x"'])],
+        turns: [first!, says('Something else.', ['it waits for the user']), says('Decided.', ['"done":"x"'])],
         world: { suspensionKey: KEY, store },
         leaves: 2,
       })) {
@@ -179,7 +179,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
     );
   });
 
-  test('a structured call and a script show a person the same call', async () => {
+  test('a structured call and a script show the user the same call', async () => {
     const requests: ApprovalRequest[] = [];
     const approvals = (request: ApprovalRequest) => {
       requests.push(request);
@@ -201,7 +201,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
   });
 });
 
-describe('I6 · a timeout is in the history, with what was done before it', () => {
+describe('I6 · a timeout is in the history, with the work completed before it', () => {
   test.each(WAYS)('$way', async ({ agent }) => {
     const code =
       "await tools.note({ text: 'done' });\nawait tools.slow({ ms: 600_000 });\nawait tools.note({ text: 'never' });";
@@ -231,7 +231,7 @@ describe('I6 · a timeout is in the history, with what was done before it', () =
   });
 });
 
-describe('I7 · switched off, no script is offered, none runs, and structured calls go on', () => {
+describe('I7 · if scripts are disabled, none is offered or run, and structured calls work', () => {
   test.each(WAYS)('$way', async (way) => {
     const block: Part = { type: 'script', carrier: 'text', code: ADD };
     const takes = await playOnEach({
@@ -258,7 +258,7 @@ describe('I7 · switched off, no script is offered, none runs, and structured ca
     }
   });
 
-  test('a model that calls the script tool all the same is told that there is none', async () => {
+  test('a model that calls the script tool anyway reads that there is none', async () => {
     const [take] = await playOnEach({
       agent: { carrier: 'tool', mode: 'disabled' },
       turns: [{ parts: [call('run_script', { code: ADD })] }, says('I see.', ['ScriptDisabledError'])],
@@ -304,7 +304,7 @@ describe('I8 · a dry run checks, reports and measures, and calls nothing', () =
   });
 });
 
-describe('what a run is given is over the agent’s, which is over the harness’s', () => {
+describe('options of a run take precedence over the agent’s, and those over the harness’s', () => {
   const modes: [HarnessMode | undefined, HarnessMode | undefined, HarnessMode | undefined, HarnessMode][] = [
     [undefined, undefined, undefined, 'enabled'],
     ['disabled', undefined, undefined, 'disabled'],
@@ -347,7 +347,7 @@ describe('what a run is given is over the agent’s, which is over the harness�
     }
   });
 
-  test('an agent whose limits nobody has set may make 256 calls, 16 at once, and its model is told so', async () => {
+  test('an agent without limits may make 256 calls, 16 at once, and its model reads these numbers', async () => {
     const script40 =
       'return (await Promise.all(Array.from({ length: 40 }, (_, n) => tools.add({ a: n, b: 0 })))).length;';
     const takes = await playOnEach({
@@ -373,7 +373,7 @@ describe('what a run is given is over the agent’s, which is over the harness�
     }
   });
 
-  test('the limits of a structured call are those, too', async () => {
+  test('the same limits apply to structured calls', async () => {
     const takes = await playOnEach({
       agent: { functions: 'all', limits: { maxToolInputBytes: 60 } },
       world: { limits: { maxToolInputBytes: 20 } },

@@ -3,7 +3,7 @@ import { costOf, defineAgent } from '#core/agent/index.js';
 
 const prices = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 };
 
-describe('what tokens cost', () => {
+describe('the cost of tokens', () => {
   it('is the same for a format that counts the cache as input and for one that does not', () => {
     const inside = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100, cache_read_tokens: 400 };
     const beside = { input_tokens: 600, output_tokens: 100, total_tokens: 1_100, cache_read_tokens: 400 };
@@ -11,7 +11,7 @@ describe('what tokens cost', () => {
     expect(costOf(beside, prices)).toBeCloseTo(costOf(inside, prices), 12);
   });
 
-  it('counts what is written to the cache, and takes the price of input where none is named', () => {
+  it('counts cache writes, at the price of input unless another price is set', () => {
     const usage = {
       input_tokens: 0,
       output_tokens: 0,
@@ -23,7 +23,7 @@ describe('what tokens cost', () => {
     expect(costOf(usage, { input: 1, output: 10 })).toBeCloseTo(300 / 1e6, 12);
   });
 
-  it('counts reasoning that a server counts beside the output, and not that which is part of it', () => {
+  it('counts reasoning that a server reports separately, and not reasoning inside the output', () => {
     const beside = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_400, reasoning_tokens: 300 };
     expect(costOf(beside, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
     expect(costOf({ ...beside, cache_read_tokens: 200 }, prices)).toBeCloseTo((800 + 20 + 4_000) / 1e6, 12);
@@ -31,7 +31,7 @@ describe('what tokens cost', () => {
     expect(costOf(within, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
   });
 
-  it('is known without a total too', () => {
+  it('is computed without a total too', () => {
     expect(costOf({ input_tokens: 10, output_tokens: 1 }, prices)).toBeCloseTo(20 / 1e6, 12);
   });
 

@@ -25,7 +25,7 @@ describe.each(APIS)('%s', (api) => {
     expect(usage.estimated).toBeUndefined();
   });
 
-  test('an answer that is cut at its script is estimated, and marked', async () => {
+  test('an answer that is stopped at its script is estimated and marked', async () => {
     const scene = await openScene(api, [
       { parts: CUT, usage: USED },
       { parts: [], usage: USED },
@@ -43,14 +43,14 @@ describe.each(APIS)('%s', (api) => {
     expect(updates.at(-1)).toEqual(usageOf(played));
   });
 
-  test('an answer that comes to no end behind its script is stopped all the same', async () => {
+  test('an answer that does not end after its script is stopped', async () => {
     const parts = [SCRIPT, { type: 'wait' as const, ms: 60_000 }];
     const scene = await openScene(api, [{ parts, usage: USED }, { parts: [] }]);
     const played = await play(openWorld(), scene, TEXT);
     expect([played.response.status, usageOf(played).estimated]).toEqual(['completed', true]);
   });
 
-  test('a budget ends the run also where every answer is cut at its script', async () => {
+  test('a budget ends the run even if every answer is stopped at its script', async () => {
     const endless = Array.from({ length: 6 }, () => ({ parts: CUT, usage: USED }));
     for (const budget of [{ tokenBudget: 1500 }, { costBudget: 1.5, prices: PRICES }]) {
       const scene = await openScene(api, endless);
@@ -89,14 +89,14 @@ function saying(text: string, usages: readonly Usage[]): ModelProvider {
 const runWith = async (provider: ModelProvider) =>
   usageOf(await collectRun(runAgent({ provider, harness: openWorld().harness, agent: { slug: 'a' }, input: 'Go.' })));
 
-test('a provider that never says what it used is estimated', async () => {
+test('a provider that never reports usage is estimated', async () => {
   const text = 'const answer = [1, 2, 3].map((value) => value * 2);\n'.repeat(20);
   const usage = await runWith(saying(text, []));
   expect(usage.estimated).toBe(true);
   expect(usage.output_tokens).toBeGreaterThanOrEqual(encode(text).length);
 });
 
-test('figures that the provider gave to the end are exact', async () => {
+test('figures of a provider that reported to the end are exact', async () => {
   const usage = await runWith(saying('Said.', [{ input_tokens: 5, output_tokens: 1 }, USED]));
   expect(usage).toMatchObject(USED);
   expect(usage.estimated).toBeUndefined();

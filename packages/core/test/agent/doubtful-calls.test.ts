@@ -51,13 +51,13 @@ async function run(...calls: readonly Partial<FunctionCallItem>[]) {
   return { ...played, done, outputs, requests: provider.requests };
 }
 
-test('a call without arguments runs only where the tool takes none; otherwise the model is told', async () => {
+test('a call without arguments runs only if the tool takes none; otherwise the model reads the error', async () => {
   const { done, outputs } = await run({ arguments: '' }, { name: 'ping', arguments: '' });
   expect(done).toEqual(['ping {}']);
   expect(outputs[0]).toContain('Send the call again with all of its arguments');
 });
 
-test('a call whose arguments are no whole JSON object never runs, and the model is told', async () => {
+test('a call whose arguments are not a complete JSON object never runs, and the model reads why', async () => {
   for (const text of ['{"text":', '{"text":"a"}{"text":"a"}', '[]', '"a"', 'null']) {
     const { done, outputs } = await run({ arguments: text });
     expect(done).toEqual([]);
@@ -65,13 +65,13 @@ test('a call whose arguments are no whole JSON object never runs, and the model 
   }
 });
 
-test('a call that names no tool is none: nothing is asked again for it', async () => {
+test('a call that names no tool is ignored, without another request', async () => {
   const { done, requests, response, history } = await run({ name: '' });
   expect([done, requests.length, response.status]).toEqual([[], 1, 'completed']);
   expect(history.filter(({ type }) => type === 'function_call')).toEqual([]);
 });
 
-test('a call of the same id in an answer runs once', async () => {
+test('two calls with the same id in an answer run once', async () => {
   const { done } = await run({ call_id: 'a', arguments: '{"text":"a"}' }, { call_id: 'a', arguments: '{"text":"a"}' });
   expect(done).toEqual(['put {"text":"a"}']);
 });

@@ -29,7 +29,7 @@ const resultOf = ({ history }: Played) =>
 
 describe.each(APIS)('%s', (api) => {
   describe.each([{ carrier: 'tool' as const }, { carrier: 'text' as const }])('carrier $carrier', (agent) => {
-    test('a script that waits suspends the run; with the decision it goes on to the end', async () => {
+    test('a script that waits suspends the run, which continues to its end after the decision', async () => {
       const world = openWorld();
       const scene = await openScene(api, [
         {
@@ -56,7 +56,7 @@ describe.each(APIS)('%s', (api) => {
       expect(essences(second.history).at(-1)).toBe('assistant: Done.');
     });
 
-    test('a suspension is resumed once: the second time fails, and asks nobody', async () => {
+    test('a suspension is resumed once: the second attempt fails without a question', async () => {
       const world = openWorld();
       const scene = await openScene(api, [{ parts: [{ type: 'script', code: GUARDED }] }, say('Done.')]);
       const first = await play(world, scene, agent);
@@ -67,7 +67,7 @@ describe.each(APIS)('%s', (api) => {
       expect(world.calls).toEqual([]);
     });
 
-    test('a new prompt closes what waits; the outcome comes in later, at the end', async () => {
+    test('a new prompt closes the pending script, whose outcome is appended later', async () => {
       const world = openWorld();
       const scene = await openScene(api, [
         { parts: [{ type: 'script', code: GUARDED }] },
@@ -84,7 +84,7 @@ describe.each(APIS)('%s', (api) => {
       expect(essences(third.history).at(-1)).toBe('assistant: Now it is done.');
     });
 
-    test('an abort while a script runs ends both, and the conversation can go on', async () => {
+    test('an abort ends a running script and its run, and the conversation can continue', async () => {
       const world = openWorld();
       const scene = await openScene(api, [
         { parts: [{ type: 'script', code: 'return await tools.slow({ ms: 60_000 });' }] },
@@ -104,7 +104,7 @@ describe.each(APIS)('%s', (api) => {
     });
   });
 
-  test('what stands behind a script that waits is done when it has ended', async () => {
+  test('the rest of an answer after a waiting script runs when that script has ended', async () => {
     for (const [agent, parts] of [
       [
         { carrier: 'tool' as const, functions: 'all' as const },
@@ -133,7 +133,7 @@ describe.each(APIS)('%s', (api) => {
     }
   });
 
-  test('the provider fails before anything ran: the run fails, and keeps what was said', async () => {
+  test('a provider failure before any script fails the run, and keeps the text so far', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       {
@@ -148,7 +148,7 @@ describe.each(APIS)('%s', (api) => {
     expect(essences(history)).toContain('assistant: I begin');
   });
 
-  test('the provider refuses the request: the run fails with its code', async () => {
+  test('a rejected request fails the run with the provider’s code', async () => {
     const world = openWorld();
     const scene = await openScene(api, [{ type: 'failure', status: 500, code: 'broken' }]);
     const { response } = await play(world, scene, {});
@@ -156,7 +156,7 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test.each(['cut', 'error'] as const)(
-    'the provider fails (%s) behind a script: its result is given, nothing is asked twice',
+    'a provider failure (%s) after a script keeps the script’s result, without a second request',
     async (type) => {
       const world = openWorld();
       const failure = type === 'cut' ? { type } : { type, code: 'overloaded', message: 'Too much.' };
@@ -179,7 +179,7 @@ describe.each(APIS)('%s', (api) => {
     },
   );
 
-  test('an abort in the midst of the answer closes its items', async () => {
+  test('an abort in the middle of the answer closes its items', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       {
@@ -227,7 +227,7 @@ describe.each(APIS)('%s', (api) => {
     expect(doneOf(played).incomplete_reason).toBeTypeOf('string');
   });
 
-  test('a script that the end of the answer cut is told to the model, and never runs', async () => {
+  test('a script that the end of the answer truncated is reported to the model, and never runs', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       { parts: [{ type: 'text', text: '<tool-calls>\nreturn await tools.note({ te' }], stop: 'max_output_tokens' },
@@ -239,7 +239,7 @@ describe.each(APIS)('%s', (api) => {
     expect(world.calls).toEqual([]);
   });
 
-  test('behind a failed script nothing of the answer runs, unless the agent says so', async () => {
+  test('nothing after a failed script of an answer runs, unless the agent allows it', async () => {
     for (const continueOnError of [false, true]) {
       const world = openWorld();
       const parts = [
@@ -269,7 +269,7 @@ test('leaving the loop ends the script and the stream', async () => {
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test('a provider that throws is a provider that failed', async () => {
+test('an exception of a provider is a failed answer', async () => {
   const world = openWorld();
   const provider: ModelProvider = {
     api: 'mine',
@@ -284,7 +284,7 @@ test('a provider that throws is a provider that failed', async () => {
   expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerInterrupted', message: 'no such thing' } });
 });
 
-test('a provider that does not end when it is told to holds nobody up', async () => {
+test('a provider that ignores the abort does not delay the run', async () => {
   const world = openWorld();
   const provider: ModelProvider = {
     api: 'mine',

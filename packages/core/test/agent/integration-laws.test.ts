@@ -25,7 +25,7 @@ const NOTE = (said: string) => `return await tools.note({ text: '${said}' });`;
 const inTags = (code: string) => `<tool-calls>\n${code}\n</tool-calls>`;
 const containing = (said: string) => expect.stringContaining(said) as unknown;
 
-describe('F9 · thinking, script and text keep their order, and the model reads them so', () => {
+describe('F9 · thinking, script and text keep their order, also for the model', () => {
   test.each(SCRIPT_WAYS)('$way: thinking of the provider’s own', async ({ agent }) => {
     const goesOn = agent.afterScript === 'continue';
     const takes = await playOnEach({
@@ -66,7 +66,7 @@ describe('F9 · thinking, script and text keep their order, and the model reads 
     }
   });
 
-  test('thinking in the text is reasoning, goes back as text, and no script is looked for in it', async () => {
+  test('thinking in the text is reasoning, is sent back as text, and is not searched for scripts', async () => {
     const said = `<thinking>\nPerhaps ${inTags(NOTE('thought'))}?\n</thinking>\nI add.\n${inTags(ADD)}\nSoon.`;
     const takes = await playOnEach({
       agent: { carrier: 'text', afterScript: 'continue' },
@@ -88,7 +88,7 @@ describe('F9 · thinking, script and text keep their order, and the model reads 
   });
 });
 
-describe('I1 · Responses: thinking, text and a script go from end to end', () => {
+describe('I1 · Responses: thinking, text and a script pass end to end', () => {
   test.each(SCRIPT_WAYS)('$way', async (way) => {
     const { agent } = way;
     const world = openWorld();
@@ -123,7 +123,7 @@ describe('I1 · Responses: thinking, text and a script go from end to end', () =
   });
 });
 
-describe('I2 · Chat: a block in the text is found and run, however it is cut on the way', () => {
+describe('I2 · Chat: a block in the text is found and run, however it is split', () => {
   const blocks = { tags: inTags(ADD), fence: `\`\`\`ts tool-calls\n${ADD}\n\`\`\`` };
   const lengths = [1, 2, 7, 16, 1000];
   const cuts = Object.entries(blocks).flatMap(([name, block]) => lengths.map((length) => ({ name, block, length })));
@@ -235,7 +235,7 @@ describe('I4 · structured calls and scripts work side by side', () => {
     expect(take!.calls).toHaveLength(4);
   });
 
-  test('a failed call is told to the model, and does not keep a script behind it from running', async () => {
+  test('a failed call is reported to the model, and a script after it still runs', async () => {
     const [take] = await playOnEach({
       agent: { functions: 'all' },
       turns: [{ parts: [call('fail', {}), script(NOTE('behind'))] }, says('I see.', ['it broke', 'behind'])],
@@ -313,7 +313,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
     ]);
   });
 
-  test.each(APIS)('%s: what was shown at any event keeps its place to the end', async (api) => {
+  test.each(APIS)('%s: items keep their place from their first event to the end', async (api) => {
     const world = openWorld();
     const scene = await openScene(api, turns);
     const reducer = new ResponseReducer();
@@ -341,7 +341,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
   });
 });
 
-describe('a script starts while the model is still talking', () => {
+describe('a script starts while the model is still writing', () => {
   const cases = APIS.flatMap((api) => [
     { api, way: 'in the text', agent: { carrier: 'text' as const, afterScript: 'continue' as const } },
     // In Chat no call is whole before its answer is.

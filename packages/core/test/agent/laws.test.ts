@@ -49,7 +49,7 @@ const agents = fc.constantFrom<Partial<AgentInput>>(
 );
 
 test.each(APIS)(
-  '%s: whatever a model says, no rule of its format is broken, and requests only grow',
+  '%s: whatever a model writes, requests follow the rules of its format and only grow',
   async (api) => {
     const world = openWorld({ typecheck: 'off' });
     await world.harness.warm();

@@ -230,7 +230,7 @@ describe.each(APIS)('a damaged answer in %s', (api) => {
     expect(await checkAll(samples)).toBeGreaterThan(50);
   });
 
-  test('damaged twice, it does not either', { timeout: 60_000 }, async () => {
+  test('also obeys this law if it is damaged twice', { timeout: 60_000 }, async () => {
     const samples = await samplesOf(Object.entries(OWN_STREAMS[api]), PLACES.own);
     const picks = fc.tuple(fc.constantFrom(...samples), fc.nat(), fc.nat());
     await fc.assert(
@@ -245,7 +245,7 @@ describe.each(APIS)('a damaged answer in %s', (api) => {
     );
   });
 
-  test.skipIf(!haveRecordings)('as recorded, it makes no other call either', { timeout: 300_000 }, async () => {
+  test.skipIf(!haveRecordings)('makes no other call if it is undamaged', { timeout: 300_000 }, async () => {
     const bodies = recordings(api, 'stream').map(({ name, body }) => [name, body.toString()] as const);
     expect(await checkAll(await samplesOf(bodies, PLACES.recorded))).toBeGreaterThan(400);
   });

@@ -163,7 +163,7 @@ describe('a run whose process ended', () => {
     120_000,
   );
 
-  it('finds a structured call that its store knows more of than its events', async () => {
+  it('finds a structured call whose store has more than its events', async () => {
     const all = await cuts([call('item_3', 'mark', { text: 'c' })]);
     const asked = all.findIndex(({ events }) =>
       JSON.stringify(events.at(-1)).includes('"final_item":{"type":"function_call"'),
@@ -182,7 +182,7 @@ describe('a run whose process ended', () => {
   it.each([
     ['structured', call('item_3', 'mark', { text: 'c' })],
     ['of a script', script('item_3', "return tools.mark({ text: 'c' });")],
-  ])('says that a call which had started is unknown, also where its run was cancelled: %s', async (_, part) => {
+  ])('reports a started call as unknown, also if its run was cancelled: %s', async (_, part) => {
     const { store: recorded, writes } = recording(memoryStore());
     const events: StreamEvent[] = [];
     const isMade = () => events.some(({ payload }) => payload.type === 'tool_call_done');
@@ -212,7 +212,7 @@ describe('a run whose process ended', () => {
     expect(unknown).toBeGreaterThan(0);
   });
 
-  it('keeps the interrupted text for people, and asks the model for the answer anew', async () => {
+  it('keeps the interrupted text for users, and requests the answer again', async () => {
     const all = await cuts([message('item_1', 'I look.'), script('item_2', "return 'x';")]);
     const { events, store } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'item_delta')!;
     const asked: OutputItem[][] = [];
@@ -225,7 +225,7 @@ describe('a run whose process ended', () => {
     ]);
   });
 
-  it('says that a call is unknown whose end nobody wrote down', async () => {
+  it('reports a call without a recorded end as unknown', async () => {
     const all = await cuts(parts);
     const { events } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'tool_call_start')!;
     const effects: Effects = [];
@@ -238,7 +238,7 @@ describe('a run whose process ended', () => {
 });
 
 describe('a script whose run was closed after its process ended', () => {
-  it('is recovered in another run under its own item, and the model goes on with its result', async () => {
+  it('is recovered in another run under its own item, and the model continues with its result', async () => {
     const all = await cuts([script('item_1', TWO_MARKS)]);
     const { events, store, effects: before } = all.find(({ effects }) => effects.length === 1)!;
     const closed = extendHistory([], events);
@@ -279,7 +279,7 @@ describe('a script that has ended, whose events are lost', () => {
     return { items: extendHistory([], [...events, ...rest]), effects, last: rest.at(-1)!.payload };
   };
 
-  it('has its outcome reported with all calls, and nothing is done again', async () => {
+  it('has its outcome reported with all calls, and repeats nothing', async () => {
     const isEnd = ({ payload }: StreamEvent) =>
       payload.type === 'item_start' && payload.item_type === 'script_execution_output';
     const { items, effects, last } = await ended([script('item_2', TWO_MARKS)], isEnd);
@@ -321,7 +321,7 @@ describe('a script that has ended, whose events are lost', () => {
 describe('a script that had only read when its process ended', () => {
   const READS = 'await tools.read({}); return (await tools.read({ size: 2 })).length;';
 
-  it('runs again where the store has lost nothing', async () => {
+  it('runs again if the store has lost nothing', async () => {
     const all = await cuts([script('item_2', READS)]);
     const running = all.filter(({ events }) => {
       const items = extendHistory([], events);
@@ -341,7 +341,7 @@ describe('a script that had only read when its process ended', () => {
     }
   });
 
-  it('does not run again where one of its calls may have had an effect', async () => {
+  it('does not run again if one of its calls may have had an effect', async () => {
     const all = await cuts([script('item_2', TWO_MARKS)]);
     const { events } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'tool_call_start')!;
     const effects: Effects = [];
@@ -351,7 +351,7 @@ describe('a script that had only read when its process ended', () => {
     expect(JSON.stringify(rest)).toContain('check before you repeat any of them');
   });
 
-  it('makes no call with effects any more once it was abandoned, even if its process lives', async () => {
+  it('makes no more calls with effects after it was abandoned, even if its process is alive', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const first = open({ effects, store });
@@ -368,7 +368,7 @@ describe('a script that had only read when its process ended', () => {
     expect(effects).toEqual([]);
   });
 
-  it('is not abandoned once something of it is stored', async () => {
+  it('cannot be abandoned once it has stored data', async () => {
     const store = memoryStore();
     const outcome = await open({ store }).runScript("await tools.mark({ text: 'a' });");
     expect(await open({ store }).abandon(outcome.scriptId)).toBe(false);
@@ -377,7 +377,7 @@ describe('a script that had only read when its process ended', () => {
 });
 
 describe('an interruption', () => {
-  it('stops a run so that another process recovers its script: what was done is known, and what ran is unknown', async () => {
+  it('stops a run so that another process recovers its script: completed calls are known, and running ones unknown', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const parts = [script('item_2', "await tools.mark({ text: 'a' }); await sleep(60_000); return 'late';")];
@@ -410,9 +410,9 @@ describe('an interruption', () => {
   });
 });
 
-describe('a structured call whose decision was made', () => {
+describe('a structured call that was decided', () => {
   it.each(['approve', 'deny'] as const)(
-    'to %s is not made anew when its process dies before it tells of it',
+    'to %s is not repeated if its process dies before it reports the result',
     async (decision) => {
       const store = memoryStore();
       const effects: Effects = [];
@@ -459,7 +459,7 @@ describe('resumeRun', () => {
   it.each([
     ['a script', [script('item_2', "return await tools.note({ text: 'a' });")]],
     ['a structured call', [call('item_2', 'note', { text: 'a' })]],
-  ])('of an earlier process that has resumed %s goes on behind it, where that may be', async (_name, parts) => {
+  ])('continues after %s if an earlier process has resumed it', async (_name, parts) => {
     const store = memoryStore();
     const effects: Effects = [];
     const { events, scriptId, decisions } = await waiting(parts, store);
@@ -490,7 +490,7 @@ describe('resumeRun', () => {
     expect(effects).toEqual(['script: x']);
   });
 
-  it('and recoverRun refuse the events of another kind of run', async () => {
+  it('and recoverRun reject the events of another kind of run', async () => {
     const harness = open();
     const events = await collect(
       runAgent({ provider: provider([message('item_1', 'Hi')]), harness, agent, input: 'Go.' }),

@@ -183,7 +183,7 @@ function answersOf({ carrier }: Partial<AgentInput>): fc.Arbitrary<Part[]> {
     .filter((parts) => parts.some(({ type }) => type !== 'reasoning'));
 }
 
-describe('whatever a model says in the order that every format has, the histories are the same', () => {
+describe('whatever a model writes in an order that every format supports, the histories are the same', () => {
   const agents: Partial<AgentInput>[] = [
     ...SCRIPT_WAYS.map(({ agent }) => agent),
     { carrier: 'text', afterScript: 'continue', continueOnError: true },

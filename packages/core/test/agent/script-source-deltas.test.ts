@@ -20,7 +20,7 @@ const sourcesOf = (items: readonly OutputItem[]) =>
   items.flatMap((item) => (item.type === 'script_execution' ? [item.source_code] : []));
 
 describe.each(APIS)('%s', (api) => {
-  test('a script in text is told while it is typed, and ends under the same name', async () => {
+  test('the source of a script in text is emitted while it streams, and its item ends under the same id', async () => {
     const world = openWorld();
     const scene = await openScene(api, [{ parts: [say('I note.\n'), script(NOTE('a'))] }, { parts: [say('Done.')] }]);
     const { events, response } = await play(world, scene, { carrier: 'text' }, telling);
@@ -34,7 +34,7 @@ describe.each(APIS)('%s', (api) => {
     expect(started.payload).toMatchObject({ initial: { language: 'ts', format: 'xml', carrier: 'text' } });
   });
 
-  test('whatever a model says: only the beginnings of scripts are added, and the model is given the same', async () => {
+  test('whatever a model writes, streaming the source adds only the starts of scripts, and the model reads the same', async () => {
     const world = openWorld({ typecheck: 'off' });
     await world.harness.warm();
     let scripts = 0;
@@ -123,7 +123,7 @@ async function playOut(
   return { events, history, requests: provider.requests };
 }
 
-test('a script is shown before it is whole', async () => {
+test('a script is shown before it is complete', async () => {
   const world = openWorld();
   const scene = await openScene('anthropic-messages', [
     {
@@ -154,7 +154,7 @@ test('a script is shown before it is whole', async () => {
   expect([...shown].at(-1)).toBe("completed: return 'typed';\n");
 });
 
-test('of an answer that is cut off in a script, no half script is left to the conversation', async () => {
+test('an answer that is interrupted in a script leaves no half script in the conversation', async () => {
   const world = openWorld();
   const cut: Turn = { parts: [say('Now:\n<tool-calls>\nawait tools.no'), { type: 'cut' }] };
   const scene = await openScene('openai-chat', [cut, { parts: [say('Again.')] }]);
@@ -169,7 +169,7 @@ test('of an answer that is cut off in a script, no half script is left to the co
   expectClean(scene);
 });
 
-test('what stands behind a script that waits for people is only named, as a whole', async () => {
+test('scripts after one that waits for a user are emitted only as a whole', async () => {
   const world = openWorld();
   const scene = await openScene('openai-chat', [
     { parts: [script("return await tools.guarded({ text: 'x' });"), say('\nThen:\n'), script(NOTE('behind'))] },

@@ -21,7 +21,7 @@ const CARRIERS: { name: string; agent: Partial<AgentInput> }[] = [
 
 describe.each(APIS)('%s', (api) => {
   describe.each(CARRIERS)('carrier $name', ({ agent }) => {
-    test('a script runs, and its result is what the next answer is about', async () => {
+    test('a script runs, and the next answer reads its result', async () => {
       const world = openWorld();
       const scene = await openScene(api, [
         {
@@ -82,7 +82,7 @@ describe.each(APIS)('%s', (api) => {
       agent: { carrier: 'text' as const, functions: 'all' as const, afterScript: 'continue' as const },
     },
   ])(
-    '$carrier: calls and scripts of one answer are done in order, and their results come together',
+    '$carrier: calls and scripts of one answer run in order, and their results are sent together',
     async ({ agent }) => {
       const world = openWorld();
       const scene = await openScene(api, [
@@ -103,7 +103,7 @@ describe.each(APIS)('%s', (api) => {
     },
   );
 
-  test('several scripts of one text run in order; the tail behind them is kept', async () => {
+  test('several scripts of one text run in order; the text after them is kept', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       {
@@ -131,7 +131,7 @@ describe.each(APIS)('%s', (api) => {
     ]);
   });
 
-  test('afterScript stop: what the model would have said behind the script is not waited for', async () => {
+  test('afterScript stop: the answer ends at its script', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       {
@@ -161,7 +161,7 @@ describe.each(APIS)('%s', (api) => {
     expect(shown).toBe(2);
   });
 
-  test('disabled: a block in text gives way to a warning, and structured calls go on', async () => {
+  test('disabled: a warning replaces a block in text, and structured calls work', async () => {
     const world = openWorld({ mode: 'disabled' });
     const scene = await openScene(api, [
       { parts: [{ type: 'call', name: 'add', arguments: { a: 1, b: 1 } }] },
@@ -184,7 +184,7 @@ describe.each(APIS)('%s', (api) => {
     expect(world.calls).toEqual(['add {"a":1,"b":1}']);
   });
 
-  test('dry-run: nothing is called, and the model is told what would be', async () => {
+  test('dry-run: nothing is called, and the model reads which calls would be made', async () => {
     const world = openWorld();
     const scene = await openScene(api, [
       {

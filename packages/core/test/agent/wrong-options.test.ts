@@ -43,7 +43,7 @@ const EVENTS = [
 ] as unknown as StreamEvent[];
 
 describe('a harness that is closed', () => {
-  it('refuses every kind of run at once, and the model is not asked', async () => {
+  it('rejects every kind of run at once, without a request to the model', async () => {
     const { harness } = openWorld({ alone: true });
     await harness.close();
     const { provider, asked } = countingModel();
@@ -55,7 +55,7 @@ describe('a harness that is closed', () => {
     expect(asked.times).toBe(0);
   });
 
-  it('is not asked for another turn where it was closed after the run was made', async () => {
+  it('gets no further request if it is closed after the run was created', async () => {
     const { harness } = openWorld({ alone: true });
     const { provider, asked } = countingModel();
     const run = runAgent({ provider, harness, agent, input: 'Go.' });
@@ -72,7 +72,7 @@ describe('a host in JavaScript', () => {
     (options: unknown) => void
   >;
 
-  it.each(Object.keys(runs))('reads in one sentence what %s misses', (name) => {
+  it.each(Object.keys(runs))('gets one sentence about the option that %s lacks', (name) => {
     const { harness } = openWorld();
     const all = { provider, harness, agent, input: 'Go.', suspension: 'scr_1', events: EVENTS };
     const messageOf = (options: unknown): string => {
@@ -94,7 +94,7 @@ describe('a host in JavaScript', () => {
   });
 });
 
-test.each(APIS)('%s: a call whose arguments are empty text comes back to the scripted model as it may', async (api) => {
+test.each(APIS)('%s: a call with empty arguments is sent back to the scripted model in a valid form', async (api) => {
   const world = openWorld();
   const scene = await openScene(api, [
     { parts: [{ type: 'call', name: 'shot', arguments: '' }] },

@@ -124,7 +124,7 @@ describe.each(PLAYERS)('%s', (_name, play) => {
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'failed' });
   });
 
-  it('names the suspended script and its approvals in the last event, and carries no sealed memory', async () => {
+  it('names the suspended script and its approvals in the last event, without sealed memory', async () => {
     const events = await play(block('return await tools.write({ path: "a" });'));
     const asked = events.flatMap(({ payload }) =>
       payload.type === 'approval_requested' ? [payload.approval.approval_id] : [],

@@ -76,15 +76,15 @@ describe('a rule about arguments that are lists', () => {
     expect(await decide(deny(pattern), { input })).toBe('deny by rule');
   });
 
-  it('approves only what fits as a whole', async () => {
+  it('approves only if the whole value matches', async () => {
     const approve: ApprovalRule[] = [{ tool: 'exec', input: { command: 'ls' }, action: 'approve' }];
     expect(await decide(approve, { input: { command: ['ls', '; rm -rf ~'] } })).toBe('deny by policy');
     expect(await decide(approve, { input: { command: 'ls' } })).toBe('approve by rule');
   });
 });
 
-describe('a rule about an argument by the name that it had before', () => {
-  it('holds for the argument', async () => {
+describe('a rule about the former name of an argument', () => {
+  it('applies to the argument', async () => {
     const tool = toolWith({
       inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
       oldNames: { filePath: 'path' },
@@ -95,7 +95,7 @@ describe('a rule about an argument by the name that it had before', () => {
   });
 });
 
-describe('which calls need a decision', () => {
+describe('the need for a decision', () => {
   it.each([
     ['never', 'external', 'free'],
     ['never', 'read', 'free'],
@@ -107,7 +107,7 @@ describe('which calls need a decision', () => {
     expect(await decide('auto', { tool: toolWith({ approval, effect }) })).toBe(expected);
   });
 
-  it('is what a predicate says; a throw, a rejection and an odd answer mean yes', async () => {
+  it('is decided by a predicate; a throw, a rejection and an invalid answer mean yes', async () => {
     expect(await withPredicate(() => false)).toBe('free');
     expect(await withPredicate(() => true)).toBe('deny by policy');
     expect(await withPredicate(async () => false)).toBe('free');
@@ -123,7 +123,7 @@ describe('which calls need a decision', () => {
     expect(seen).toHaveBeenCalledWith({ n: 1 }, { tool: 'exec', principal: 'ann', app: { a: 1 } });
   });
 
-  it('is not waited for once the call is given up', async () => {
+  it('is dropped when the call is aborted', async () => {
     const controller = new AbortController();
     const pending = decide('auto', {
       tool: toolWith({ approval: () => new Promise(nothing) }),
@@ -135,13 +135,13 @@ describe('which calls need a decision', () => {
 });
 
 describe('a policy', () => {
-  it('auto approves, deny denies, none denies with a reason', async () => {
+  it('approves with auto, denies with deny, and denies with a reason if there is none', async () => {
     expect(await decide('auto')).toBe('approve by policy');
     expect(await decide('deny')).toBe('deny by policy');
     const decision = await createGate(undefined, { approvalTimeoutMs: 1 }).decide(callOf());
     expect(decision).toMatchObject({
       decision: 'deny',
-      reason: 'Not approved: the call of exec: no approvals are configured here.',
+      reason: 'Not approved: the call to exec: no approvals are configured here.',
     });
   });
 
@@ -158,7 +158,7 @@ describe('a policy', () => {
     [[{ action: 'deny', effect: 'all' }]],
     [[{ action: 'deny', tool: 5 }]],
     [[{ action: 'deny', input: [] }]],
-  ])('that is wrong is refused: %j', (policy) => {
+  ])('that is invalid is rejected: %j', (policy) => {
     expect(() => createGate(policy as never, { approvalTimeoutMs: 1 })).toThrow(ToolscriptUsageError);
   });
 });
@@ -170,7 +170,7 @@ const touching = (...permissions: string[]) => ({ tool: toolWith({ permissions: 
 describe('rules', () => {
   const command = { command: ['git', 'status'], cwd: '/srv/app', deep: { n: 1, list: [{ a: 'x' }] } };
 
-  it('decide by the first that matches, and deny where none does', async () => {
+  it('decide by the first match, and deny without a match', async () => {
     const rules: ApprovalRule[] = [
       { tool: 'exec', input: { cwd: '/tmp*' }, action: 'deny' },
       { tool: 'ex*', action: 'approve' },
@@ -208,14 +208,14 @@ describe('rules', () => {
     }
   });
 
-  it('approve by permission only when everything the call touches fits', async () => {
+  it('approve by permission only if everything that the call touches matches', async () => {
     expect(await one({ permission: 'net:*' }, touching('net:a', 'net:b'))).toBe('approve by rule');
     expect(await one({ permission: 'net:*' }, touching('net:a', 'fs:b'))).toBe('deny by policy');
     expect(await one({ permission: 'net:*' }, touching())).toBe('deny by policy');
     expect(await one({ permission: 'net:*' }, {})).toBe('deny by policy');
   });
 
-  it('deny by permission as soon as one thing fits, or the tool cannot say', async () => {
+  it('deny by permission if one thing matches, or the tool cannot report it', async () => {
     const rules: ApprovalRule[] = [{ permission: 'net:evil*', action: 'deny' }, { action: 'approve' }];
     const touching = (permissions: unknown) => decide(rules, { tool: toolWith({ permissions }) });
     expect(await touching(() => ['net:good', 'net:evil.example'])).toBe('deny by rule');
@@ -229,7 +229,7 @@ describe('rules', () => {
     expect(await decide(rules)).toBe('approve by rule');
   });
 
-  it('that forbid and name what they are about hold for free calls too; others do not', async () => {
+  it('that forbid and name their subject apply to calls that need no decision too; others do not', async () => {
     const reading = {
       tool: toolWith({ name: 'readFile', effect: 'read', approval: 'never' }),
       input: { path: '/app/.env' },
@@ -250,7 +250,7 @@ describe('rules', () => {
     expect(await decide([{ tool: 'readFile', action: 'ask' }], reading)).toBe('free');
   });
 
-  it('that ask reach the person, or deny where nobody can be asked', async () => {
+  it('that ask reach the user, or deny if no user can be asked', async () => {
     const ask = vi.fn(() => 'approve' as const);
     expect(await decide({ rules: [{ tool: 'exec', action: 'ask' }], ask })).toBe('approve by person');
     const decision = await createGate([{ action: 'ask' }], { approvalTimeoutMs: 1 }).decide(callOf());
@@ -272,7 +272,7 @@ const renderedWith = async (preview: unknown) => {
   return rendered.split('\n').slice(1).join('\n');
 };
 
-describe('a person', () => {
+describe('a user', () => {
   it('is shown a request with safe text', async () => {
     let seen: ApprovalRequest | undefined;
     const input = { command: ['rm', '-rf', 'x\u202e'], approvalContext: 'clean\u200b up' };
@@ -306,7 +306,7 @@ describe('a person', () => {
     ['a value with line ends of another kind', { note: 'fine\r\n  command: ls', command: 'rm' }],
     ['a name', { 'note\n  command: ls\n  rest': 1, command: 'rm' }],
     ['a value that is cut', { note: `${'x'.repeat(9_000)}\n  command: ls`, command: 'rm' }],
-  ])('sees by its layout that a line inside %s is no argument', async (_where, input) => {
+  ])('sees by its layout that a line inside %s is not an argument', async (_where, input) => {
     let rendered = '';
     await decide(
       (request) => {
@@ -320,7 +320,7 @@ describe('a person', () => {
     expect(lines.filter((line) => /^ {0,3}\S/u.test(line))).toHaveLength(Object.keys(input).length);
   });
 
-  it('is shown the preview of a tool, made safe, and the arguments where it fails or never comes', async () => {
+  it('is shown the safe preview of a tool, or the arguments if it fails or never arrives', async () => {
     expect(await renderedWith(() => 'weather of \u2066Oslo')).toBe('weather of \\u{2066}Oslo');
     expect(await renderedWith(async () => '+ line\n- line')).toBe('+ line⏎\n- line');
     expect(
@@ -358,16 +358,16 @@ describe('a person', () => {
     expect(await decide(() => Promise.reject(new Error('x')))).toBe('deny by host');
   });
 
-  it('who says nothing has not approved, and nothing stays behind', async () => {
+  it('who does not answer has not approved, and no resource stays allocated', async () => {
     const gate = createGate(() => new Promise(nothing), { approvalTimeoutMs: 5 });
     expect(await gate.decide(callOf())).toMatchObject({
       decision: 'timeout',
       by: 'clock',
-      reason: 'No user decided about the call of exec within 5 ms.',
+      reason: 'No user decided about the call to exec within 5 ms.',
     });
   });
 
-  it('is not asked, or not heard, once the call was given up', async () => {
+  it('is not asked, or is ignored, after the call was aborted', async () => {
     const controller = new AbortController();
     let answer: (decision: 'approve') => void = nothing;
     const gate = createGate(() => new Promise((resolve) => (answer = resolve)), { approvalTimeoutMs: 60_000 });
@@ -383,7 +383,7 @@ describe('a person', () => {
     expect(ask).not.toHaveBeenCalled();
   });
 
-  it('who was asked is not heard any more, once the call was given up', async () => {
+  it('who was asked is ignored after the call was aborted', async () => {
     const controller = new AbortController();
     let answer: (decision: 'approve') => void = nothing;
     const ask = vi.fn(() => new Promise<'approve'>((resolve) => (answer = resolve)));
@@ -396,7 +396,7 @@ describe('a person', () => {
     expect(summary(await pending)).toBe('cancelled by host');
   });
 
-  it('who says to remember is not asked again about that tool in this script, for approval and denial', async () => {
+  it('who remembers an approval or a denial is not asked again about that tool in this script', async () => {
     for (const decision of ['approve', 'deny'] as const) {
       const ask = vi.fn(() => ({
         decision,
@@ -417,7 +417,7 @@ describe('a person', () => {
     }
   });
 
-  it('remember: workspace is told to the host and answers no other call', async () => {
+  it('remember: workspace is reported to the host and answers no other call', async () => {
     const ask = vi.fn(() => ({ decision: 'approve' as const, remember: 'workspace' as const }));
     const gate = createGate(ask, { approvalTimeoutMs: 1_000 });
     expect(await gate.decide(callOf({ input: { n: 1 } }))).toMatchObject({
@@ -428,7 +428,7 @@ describe('a person', () => {
     expect(ask).toHaveBeenCalledTimes(2);
   });
 
-  it('who said to remember does not overrule a rule that forbids', async () => {
+  it('who remembered an approval does not override a rule that forbids', async () => {
     const rules: ApprovalRule[] = [{ input: { cwd: '/etc*' }, action: 'deny' }, { action: 'ask' }];
     const gate = createGate(
       { rules, ask: () => ({ decision: 'approve', remember: 'script' }) },
@@ -471,7 +471,7 @@ describe('a pattern', () => {
     expect(Math.min(counts.yes, counts.no)).toBeGreaterThan(100);
   });
 
-  it('ends on what makes backtracking explode', () => {
+  it('terminates on texts that make backtracking explode', () => {
     expect(matchesPattern('*a'.repeat(5_000) + 'b', 'a'.repeat(200_000))).toBe(false);
   });
 });

@@ -66,7 +66,7 @@ const anyText = fc.oneof(
   fc.string({ maxLength: 60 }),
 );
 
-describe('text rendered for a person', () => {
+describe('text rendered for a user', () => {
   it('escapes every code point that hides, reorders or imitates', () => {
     const missed: string[] = [];
     let seen = 0;
@@ -80,7 +80,7 @@ describe('text rendered for a person', () => {
     expect(seen).toBeGreaterThan(100_000);
   });
 
-  it('leaves ordinary text of every script as it is', () => {
+  it('leaves ordinary text of every writing system unchanged', () => {
     for (const text of [
       'git commit -m "x"',
       'é ü ß',
@@ -111,7 +111,7 @@ describe('text rendered for a person', () => {
     expect(renderForPerson(text)).toBe(rendered);
   });
 
-  it('says how much was cut, and shows the end', () => {
+  it('reports how much was omitted, and shows the end', () => {
     const rendered = renderForPerson(`${'x'.repeat(10_000)} && rm -rf /`, { maxLength: 100 });
     expect(rendered).toMatch(/^x+\n\[… 9912 characters left out …\]\nx+ && rm -rf \/$/);
   });
@@ -138,12 +138,12 @@ describe('text rendered for a person', () => {
     );
   });
 
-  it('takes a megabyte', () => {
+  it('renders a megabyte', () => {
     expect(renderForPerson('\u202e'.repeat(1_000_000)).length).toBeLessThan(4_100);
   });
 });
 
-describe('names that differ in blanks alone', () => {
+describe('names that differ only in blanks', () => {
   it.each([
     ['a.txt', 'a.txt '],
     ['a.txt', ' a.txt'],
@@ -158,7 +158,7 @@ describe('names that differ in blanks alone', () => {
     expect(renderForPerson(other)).toBe(renderForPerson(other).trim());
   });
 
-  it('show their blanks also where they are cut, within the room that there is', () => {
+  it('show their blanks even if they are truncated, within the available room', () => {
     for (const text of [`${'x'.repeat(500)} `, ` ${'x'.repeat(500)}`]) {
       const shown = renderForPerson(text, { maxLength: 100 });
       expect(shown).toContain('\\u{20}');

@@ -66,7 +66,7 @@ const WRITE = 'await tools.notes.write({ text: id })';
 const ROWS = 'const { rows } = await tools.list();';
 const READ = 'const item = await tools.read({ id: "1" });';
 
-describe('async functions given to methods of lists', () => {
+describe('async functions passed to list methods', () => {
   it.each([
     [`["1"].map(async (id) => { ${WRITE} })`, 'refused async-map'],
     [`await ["1"].map(async (id) => { ${WRITE} })`, 'refused async-map'],
@@ -135,7 +135,7 @@ describe('promises and tools that are used as values', () => {
   });
 });
 
-describe('objects where a text is wanted', () => {
+describe('objects in places for strings', () => {
   it.each([
     [`${READ} await tools.notes.write({ text: \`item: \${item}\` })`, 'refused object-in-text'],
     [`${READ} return 'by ' + item.user`, 'refused object-in-text'],
@@ -180,7 +180,7 @@ describe('callbacks of lists that return nothing', () => {
   });
 });
 
-describe('a promise of several calls that is used as their values', () => {
+describe('a promise of several calls used as their values', () => {
   const ALL = 'Promise.all(["1", "2"].map((id) => tools.read({ id })))';
   it.each([
     [`const items: any = ${ALL}; return items[0].title`, 'refused promise-as-value'],
@@ -206,7 +206,7 @@ describe('values that a function loses', () => {
   });
 });
 
-describe('an object that is taken for a list', () => {
+describe('an object used as a list', () => {
   it.each([
     [`${READ} return item[0].title`, 'refused ts7053'],
     ['const byId: Record<string, number> = {}; return byId["a"] ?? 0', 'runs'],
@@ -247,7 +247,7 @@ describe('comparisons that can never hold', () => {
   });
 });
 
-describe('what is only declared', () => {
+describe('functions that are only declared', () => {
   it.each([
     ['declare function helper(n: number): number; return helper(1)', 'refused missing-implementation'],
     [
@@ -267,7 +267,7 @@ describe('what is only declared', () => {
   });
 });
 
-describe('what repairs add', () => {
+describe('additions by repairs', () => {
   it.each([
     'export default async function run({ tools, context }) { return tools.read({ id: context.scriptId }) }',
     'export default async (ctx: { tools: typeof tools }) => ctx.tools.read({ id: "1" })',
@@ -278,6 +278,6 @@ describe('what repairs add', () => {
   });
 });
 
-it('where nothing is checked, what is certain without types is told', async () => {
+it('without type checks, faults that need no types are reported', async () => {
   expect(await decisionOn(`["1"].map(async (id) => { ${WRITE} })`, unchecked)).toBe('told async-map');
 });

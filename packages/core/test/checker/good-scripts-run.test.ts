@@ -17,7 +17,7 @@ function answerOf(outcome: Outcome): unknown {
   return { value: outcome.value, output: outcome.output };
 }
 
-it('a script that fails, or gives nothing, is not taken for a good one', async () => {
+it('a script that fails, or returns nothing, does not count as good', async () => {
   expect(() => answerOf({ status: 'completed', value: undefined } as Outcome)).toThrow();
   const outcome = await run('return (await tools.getWeather({ city: "Atlantis" })).celsius');
   expect(() => answerOf(outcome)).toThrow(/unknown city/u);
@@ -36,11 +36,11 @@ it('all of at least 130 good scripts ran', () => {
   expect(ran).toBe(good.length);
 });
 
-it('every good script says in whose manner it is written', () => {
+it('every good script names the author whose style it has', () => {
   for (const { name, source } of good) expect(source, name).toMatch(/^\/\/ manner: .+\n/u);
 });
 
-it('each of at least 90 bad scripts names lines that it has', () => {
+it('each of at least 90 bad scripts names existing lines', () => {
   expect(bad.length).toBeGreaterThanOrEqual(90);
   for (const { name, source, lines } of bad) {
     expect(lines.length, name).toBeGreaterThan(0);

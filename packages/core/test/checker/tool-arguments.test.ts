@@ -93,7 +93,7 @@ function toldOf({ diagnostics }: Outcome) {
   return diagnostics.filter(({ severity }) => severity !== 'info');
 }
 
-describe('a call whose arguments are written out', () => {
+describe('a call with literal arguments', () => {
   it.each([
     [
       'a number beyond its range',
@@ -134,12 +134,12 @@ describe('a call whose arguments are written out', () => {
     expect(found).toHaveLength(1);
   });
 
-  it('is told of everything that is wrong with it, each at its place', async () => {
+  it('gets a report of every mistake at its place', async () => {
     const found = await refused('await tools.find({\n  query: "",\n  limit: 0,\n  state: "shut",\n})');
     expect(found.map((line) => line.slice(0, 3))).toEqual(['2:3', '3:3', '4:3']);
   });
 
-  it('runs where the tool takes them', async () => {
+  it('runs if the tool accepts them', async () => {
     const before = calls;
     await refused(
       'await tools.find({ query: "ab", limit: 100, rows: [{ id: "1" }] }); await tools.save({ path: "/a" })',
@@ -186,7 +186,7 @@ describe('a variable that always holds the same literal', () => {
   });
 });
 
-describe('a variable that holds one literal after the other', () => {
+describe('a variable that holds different literals in turn', () => {
   it.each([
     ['for (const limit of [5, 500]) await tools.find({ query: "ab", limit })', /^1:63 args\.limit .*500/u],
     ['await Promise.all([5, 500].map((limit) => tools.find({ query: "ab", limit })))', /args\.limit .*500/u],
@@ -213,7 +213,7 @@ describe('a variable that holds one literal after the other', () => {
   });
 });
 
-describe('a call of which a part is written out', () => {
+describe('a call with partly literal arguments', () => {
   const start = 'const some = JSON.parse("500");';
 
   it.each([
@@ -243,22 +243,22 @@ describe('a call of which a part is written out', () => {
   });
 });
 
-describe('arguments that are written out', () => {
-  it('are told as a warning where types are', async () => {
+describe('literal arguments', () => {
+  it('are reported as a warning if types are', async () => {
     const under = open({ typecheck: 'warn', mode: 'dry-run' });
     const outcome = await under.runScript('await tools.find({ query: "" })');
     expect(outcome.status).toBe('completed');
     expect(toldOf(outcome)).toMatchObject([{ severity: 'warning', code: 'tool-arguments', line: 1, column: 20 }]);
   });
 
-  it('are left to the tool where the script says that they may be anything', async () => {
+  it('are left to the tool if the script declares them as any', async () => {
     for (const said of ['any', 'never', 'unknown as any']) {
       const outcome = await harness.runScript(`await tools.find({ query: "" } as ${said})`);
       expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolValidationError' } });
     }
   });
 
-  it('are left to the tool where nothing is checked', async () => {
+  it('are left to the tool without type checks', async () => {
     const outcome = await open({ typecheck: 'off' }).runScript('await tools.find({ query: "" })');
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolValidationError' } });
   });
@@ -275,7 +275,7 @@ describe('arguments that are written out', () => {
   });
 });
 
-describe('an argument that is computed', () => {
+describe('a computed argument', () => {
   it.each([
     ['await tools.find(JSON.stringify({ query: "ab" }))', /^1:18 .*string/u],
     ['await tools.find(["ab"].map((query) => ({ query })))', /^1:18 .*query/u],
@@ -309,7 +309,7 @@ describe('an argument that is computed', () => {
     expect(toldOf(outcome).filter(({ message }) => !message.includes("on type '{}'"))).toEqual([]);
   });
 
-  it('is told of as a warning where it may be undefined', async () => {
+  it('is reported as a warning if it may be undefined', async () => {
     const outcome = await harness.runScript(
       'const found = ["ab"].find((text) => text !== ""); await tools.find({ query: found })',
     );
@@ -317,7 +317,7 @@ describe('an argument that is computed', () => {
     expect(toldOf(outcome)).toMatchObject([{ severity: 'warning', code: 'ts2322' }]);
   });
 
-  it('is told the choices themselves, and not the name of their type', async () => {
+  it('is reported with the choices themselves, not the name of their type', async () => {
     const outcome = await harness.runScript('await tools.page({ from: String(5) === "" ? "begin" : "end" })');
     expect(outcome).toMatchObject({
       status: 'failed',
@@ -326,10 +326,10 @@ describe('an argument that is computed', () => {
   });
 });
 
-describe('null for a member that may be left out', () => {
+describe('null for an optional member', () => {
   const NOTE = 'args.limit of tools.find is null, which is not allowed; it counts as left out.';
 
-  it('is taken as its absence, with a note', async () => {
+  it('counts as absent, with a note', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');
     expect(outcome.diagnostics).toEqual([
       { severity: 'info', code: 'null-as-absent', message: NOTE, line: 2, column: 3 },
@@ -337,14 +337,14 @@ describe('null for a member that may be left out', () => {
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ input: { query: 'ab' } }] });
   });
 
-  it('is taken as its absence where it only may be null', async () => {
+  it('counts as absent if it only may be null', async () => {
     const outcome = await harness.runScript(
       'const limit = "ab".match(/x/u)?.length ?? null; return await tools.find({ query: "ab", limit })',
     );
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ input: { query: 'ab' } }] });
   });
 
-  it('is noted once where it is only known when the call is made', async () => {
+  it('is noted once if it is known only during the call', async () => {
     const source = `const limit = "ab".match(/x/u)?.length ?? null;
       for (let turn = 0; turn < 3; turn++) await tools.find({ query: "ab", limit });`;
     const outcome = await harness.runScript(source);
@@ -353,7 +353,7 @@ describe('null for a member that may be left out', () => {
     ]);
   });
 
-  it('is noted once where checking and the call both see it', async () => {
+  it('is noted once if both the check and the call find it', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab", limit: null })');
     expect(outcome.diagnostics.map(({ message }) => message)).toEqual([NOTE]);
   });

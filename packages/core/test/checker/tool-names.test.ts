@@ -25,7 +25,7 @@ describe('the message about a tool that is missing', () => {
     ['await tools.notes.wirte({ id: "1" })', "Property 'wirte' does not exist on type 'Tools' in tools.notes."],
     ['await tools.gte?.({ id: "1" })', "Property 'gte' does not exist"],
     ['const { gte } = tools', "Property 'gte' does not exist"],
-  ])('is given for a name that is not there: %s', async (source, message) => {
+  ])('is shown for an unknown name: %s', async (source, message) => {
     expect(await saidOf(source)).toContain(`failed\nerror: ${message}`);
   });
 
@@ -35,7 +35,7 @@ describe('the message about a tool that is missing', () => {
     ['await tools.get({ id: "1" }, 2)', 'Expected 1 arguments, but got 2.'],
     ['await tools.notes()', 'tools.notes is a namespace, not a tool. It contains tools.notes.read, tools.notes.write.'],
     ['await tools()', 'This expression is not callable.'],
-  ])('is given for nothing else: %s', async (source, message) => {
+  ])('is shown for nothing else: %s', async (source, message) => {
     const said = await saidOf(source);
     expect(said).toContain(`failed\nerror: ${message}`);
     expect(said).not.toContain('does not exist on');
@@ -44,7 +44,7 @@ describe('the message about a tool that is missing', () => {
 
 describe('a namespace that is not exposed', () => {
   it.each(['mcp.github.list({})', 'spawn.exec("get", { id: "1" })', 'http({ url: "x" })'])(
-    'is refused where it is used: tools.%s',
+    'is rejected where it is used: tools.%s',
     async (use) => {
       const [name] = use.split(/[.(]/u);
       expect(await saidOf(`await tools.${use}`)).toBe(`failed\nerror: tools.${name} is not available here.`);
@@ -63,11 +63,11 @@ describe('a namespace that is not exposed', () => {
     'await tools.http?.({ url: "x" })',
     'return tools.http === undefined ? "none" : await tools.http({ url: "x" })',
     'return Object.keys(tools.mcp ?? {})',
-  ])('may be asked about: %s', async (source) => {
+  ])('may be tested for existence: %s', async (source) => {
     expect(await saidOf(source)).toBe('completed');
   });
 
-  it('is told of where the script catches the failure', async () => {
+  it('is reported if the script catches the failure', async () => {
     const said = await saidOf('try { await tools.mcp.github.list({}) } catch (error) { return "none" }');
     expect(said).toBe('completed\nwarning: tools.mcp is not available here.');
   });

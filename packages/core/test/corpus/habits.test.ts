@@ -158,7 +158,7 @@ function written({ write, place }: Habit & { place: number }): { name: string; s
   return all.length > MOST ? [...someOf(all, STEP, place)] : all;
 }
 
-describe(`a habit of another system changes nothing of what ${cases(STEP, 'good script')} does, nor the lines of its calls`, () => {
+describe(`a habit of another system does not change what ${cases(STEP, 'good script')} does, nor the lines of its calls`, () => {
   it.each(HABITS.map((habit, place) => ({ ...habit, place })))('$name', async (habit) => {
     const different: string[] = [];
     const all = written(habit);

@@ -51,12 +51,12 @@ function endingOf(outcome: Outcome): Ending {
   return { json: undefined, error: { name, message: text }, output: outcome.output };
 }
 
-it('there are at least 100 ordinary scripts, each with a name of its own', () => {
+it('there are at least 100 ordinary scripts, each with its own name', () => {
   expect(ordinaryScripts.length).toBeGreaterThanOrEqual(100);
   expect(new Set(ordinaryScripts.map(({ name }) => name)).size).toBe(ordinaryScripts.length);
 });
 
-it('the comparison can fail: another value, another error and another output are told apart', async () => {
+it('the comparison can fail: it distinguishes another value, another error and another output', async () => {
   const script = (source: string): OrdinaryScript => ({ name: 'planted', language: 'js', source });
   const pairs = [
     ['return { a: 1, b: 2 }', 'return { b: 2, a: 1 }'],

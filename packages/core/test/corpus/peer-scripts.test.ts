@@ -54,7 +54,7 @@ function failureText(outcome: Outcome): string {
   return `${code}: ${message} ${hint}`;
 }
 
-it(`there are at least ${MIN_SCRIPTS} peer scripts, each with a name of its own, its source and its construct`, () => {
+it(`there are at least ${MIN_SCRIPTS} peer scripts, each with its own name, its source and its construct`, () => {
   expect(scripts.length).toBeGreaterThanOrEqual(MIN_SCRIPTS);
   expect(new Set(scripts.map(({ name }) => name)).size).toBe(scripts.length);
   for (const { name, source, construct } of scripts) {
@@ -63,7 +63,7 @@ it(`there are at least ${MIN_SCRIPTS} peer scripts, each with a name of its own,
   }
 });
 
-it('the comparison can fail: another value, another failure, other calls and other output are told', async () => {
+it('the comparison can fail: it reports another value, another failure, other calls and other output', async () => {
   const outcome = await run('text("a"); return (await tools.add({ a: 1, b: 2 })) + 1');
   expect(differences({ gives: '4', isRefused: false, calls: ['add'], output: 'a' }, outcome)).toEqual([]);
   for (const wrong of [

@@ -16,7 +16,7 @@ describe('approvals', () => {
     'const seen = []; for (const path of PATHS) try { seen.push((await tools.write({ path })).path); } catch (e) { seen.push(e.name); } return seen';
   const attempt = (...paths: string[]) => names.replace('PATHS', JSON.stringify(paths));
 
-  it('auto lets all pass, deny refuses all, and reads are asked about by neither', async () => {
+  it('auto approves every call, deny denies every call, and neither asks about reads', async () => {
     expect(valueOf(await run('auto', attempt('a', 'b')).outcome)).toEqual(['a', 'b']);
     expect(valueOf(await run('deny', attempt('a', 'b')).outcome)).toEqual([
       'ApprovalDeniedError',
@@ -25,7 +25,7 @@ describe('approvals', () => {
     expect(valueOf(await run('deny', 'return await tools.echo({ value: 1 })').outcome)).toBe(1);
   });
 
-  it('left out, a script and a structured call are suspended where they need one', async () => {
+  it('are omitted: a script and a structured call that need one are suspended', async () => {
     const outcome = await run(undefined, 'await tools.write({ path: "x" })').outcome;
     expect(outcome).toMatchObject({ status: 'suspended', pendingApprovals: [{ tool: 'write', line: 1 }] });
     const operation = await openHarness({ tools: sampleTools().tools }).callTool('write', { path: 'x' });
@@ -50,7 +50,7 @@ describe('approvals', () => {
     ]);
   });
 
-  it('rules may send a call to a person', async () => {
+  it('rules may refer a call to a user', async () => {
     const asked: string[] = [];
     const approvals = {
       rules: [
@@ -63,13 +63,13 @@ describe('approvals', () => {
     expect(asked).toEqual(['{"path":"x","content":""}']);
   });
 
-  it('a run may bring its own approvals', async () => {
+  it('a run may have its own approvals', async () => {
     const { own } = run('deny', 'return 1');
     expect(valueOf(await own.runScript(attempt('a'), { approvals: 'auto' }))).toEqual(['a']);
     expect(valueOf(await own.runScript(attempt('a')))).toEqual(['ApprovalDeniedError']);
   });
 
-  it('the request holds the exact text that will run, its place, the plan and a safe rendering', async () => {
+  it('the request contains the exact text that will run, its place, the plan and a safe rendering', async () => {
     const requests: ApprovalRequest[] = [];
     const { outcome, deeds } = run(
       (request) => (requests.push(request), 'approve'),
@@ -94,7 +94,7 @@ describe('approvals', () => {
     expect((await outcome).operations[0]!.input).toEqual(requests[0]!.input);
   });
 
-  it('the script may change its object after the call: what was approved runs', async () => {
+  it('the approved text runs even if the script changes its object after the call', async () => {
     const { outcome, deeds } = run(
       () => new Promise((resolve) => setTimeout(() => resolve('approve'), 20)),
       'const args = { path: "safe" }; const p = tools.write(args); args.path = "evil"; await p;',
@@ -103,7 +103,7 @@ describe('approvals', () => {
     expect(deeds[0]!.input).toMatchObject({ path: 'safe' });
   });
 
-  it('a person may edit the arguments; what was put in place is validated and runs', async () => {
+  it('a user may edit the arguments, which are validated and run', async () => {
     const edit = (input: unknown) => () => ({ decision: 'approve', input }) as const;
     const edited = run(edit({ path: 'edited' }), 'return await tools.write({ path: "x", content: "abc" })');
     expect(valueOf(await edited.outcome)).toEqual({ path: 'edited', bytes: 0 });
@@ -138,7 +138,7 @@ describe('approvals', () => {
     }
   });
 
-  it('nobody decides in time: an ApprovalTimeoutError that the script can catch', async () => {
+  it('a missing decision is an ApprovalTimeoutError that the script can catch', async () => {
     const { outcome, deeds } = run(
       () => new Promise(() => {}),
       'try { await tools.write({ path: "x" }); } catch (e) { return [e instanceof ApprovalTimeoutError, e.name]; }',
@@ -153,7 +153,7 @@ describe('approvals', () => {
     expect((await uncaught.outcome).operations).toMatchObject([{ status: 'denied' }]);
   });
 
-  it('the wall clock stands still while approvals are all that is waited for', async () => {
+  it('the wall clock is paused while the script waits only for approvals', async () => {
     const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), 1_500));
     const { outcome } = run(late, 'await tools.write({ path: "a" }); await tools.echo({ value: 1 }); return "done"', {
       limits: { timeoutMs: 1_000 },
@@ -187,7 +187,7 @@ describe('approvals', () => {
     expect(own.stats().sandbox.running).toBe(0);
   });
 
-  it('a cancellation while it is waited for ends the script; a later answer runs nothing', async () => {
+  it('a cancellation during the wait ends the script, and a later answer runs nothing', async () => {
     const { tools, deeds } = sampleTools();
     const stop = new AbortController();
     let answer: (decision: Decision) => void = () => {};
@@ -206,7 +206,7 @@ describe('approvals', () => {
     expect(deeds.filter(({ tool }) => tool === 'write')).toEqual([]);
   });
 
-  it('is told as events: requested, then resolved with who decided', async () => {
+  it('are reported as events: requested, then resolved with the decider', async () => {
     const events: StreamEvent[] = [];
     const { own, outcome } = run(() => ({ decision: 'deny', note: 'too risky', remember: 'workspace' }), 'return 1', {
       onEvent: (event) => void events.push(event),
@@ -223,7 +223,7 @@ describe('approvals', () => {
     );
   });
 
-  it('a tool may say for each call whether it needs one', async () => {
+  it('a tool may decide for each call whether it needs one', async () => {
     const picky = defineTool({
       name: 'picky',
       description: 'x',

@@ -69,7 +69,7 @@ describe('the arguments of a call', () => {
     expect(received).toEqual([]);
   });
 
-  it('are what JSON makes of them, whatever plain members they have', async () => {
+  it('are serialised as JSON, whatever plain members they have', async () => {
     const { harness, received } = takingAnything();
     const member = fc.oneof(fc.string(), fc.double(), fc.integer(), fc.boolean(), fc.constant(null), fc.jsonValue());
     const record = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'toString', '0', '10')), member);
@@ -85,7 +85,7 @@ describe('the arguments of a call', () => {
     );
   });
 
-  it('leave no names behind that would fill the memory of a script', async () => {
+  it('leave no names that would fill the memory of a script', async () => {
     const { harness } = takingAnything();
     const source =
       'const long = "x".repeat(400_000); for (let i = 0; i < 120; i++) await tools.take({ [i + long]: 1 }); return "all";';
@@ -94,7 +94,7 @@ describe('the arguments of a call', () => {
 });
 
 describe('the context of a call', () => {
-  it('is a plain object whose signal goes along with copies, heirs and proxies of it', async () => {
+  it('is a plain object whose copies, heirs and proxies have its signal', async () => {
     const signals: unknown[] = [];
     const tool = defineTool({
       name: 'look',

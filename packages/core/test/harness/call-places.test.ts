@@ -12,7 +12,7 @@ async function linesOf(source: string): Promise<(number | undefined)[]> {
 }
 
 describe('the place of a call', () => {
-  it('is the same for every turn of a loop, and another for another call in it', async () => {
+  it('is the same in every iteration of a loop, and different for another call in it', async () => {
     const source = [
       'for (let i = 0; i < 3; i++) {',
       '  await tools.add({ a: i });',
@@ -23,7 +23,7 @@ describe('the place of a call', () => {
     expect(await linesOf(source)).toEqual([2, 2, 4, 2, 4]);
   });
 
-  it('is that of the callback, also where built-ins and the library call it', async () => {
+  it('is that of the callback, even if built-ins or the library call it', async () => {
     const source = [
       'const list = [1, 2];',
       'await Promise.all(list.map((a) =>',
@@ -41,7 +41,7 @@ describe('the place of a call', () => {
     expect(await linesOf(source)).toEqual([3, 3, 6, 6, 9, 9]);
   });
 
-  it('is where a tool itself was handed to a built-in', async () => {
+  it('is the place where the tool was passed to a built-in', async () => {
     const source = [
       'const inputs = [{ a: 1 }, { a: 2 }];',
       'await Promise.all(inputs.map(tools.add));',
@@ -51,7 +51,7 @@ describe('the place of a call', () => {
     expect(await linesOf(source)).toEqual([2, 2, 3, 4, 4]);
   });
 
-  it('is told apart in functions of every kind', async () => {
+  it('is distinguished in functions of every kind', async () => {
     const source = [
       'class Reader {',
       '  static async read(a) {',
@@ -75,7 +75,7 @@ describe('the place of a call', () => {
     expect(await linesOf(source)).toEqual([11, 3, 11, 3, 6, 14]);
   });
 
-  it('stays right when places are come back to in any order', async () => {
+  it('stays correct when places are revisited in any order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 1, maxLength: 40 }), async (order) => {
         const sites = Array.from({ length: 8 }, (_, site) => `  () => tools.add({ a: ${site} }),`);
@@ -92,7 +92,7 @@ describe('the place of a call', () => {
     );
   });
 
-  it('cannot be made up by names, traces or code', async () => {
+  it('cannot be forged by names, traces or code', async () => {
     const source = [
       "const named = { 'x (script.ts:99:1)': () => tools.add({ a: 1 }) };",
       "await named['x (script.ts:99:1)']();",
@@ -104,7 +104,7 @@ describe('the place of a call', () => {
     expect(await linesOf(source)).toEqual([1, 5, 1]);
   });
 
-  it('of an error is told whatever the script did to the length of traces', async () => {
+  it('of an error is reported, whatever trace length the script has set', async () => {
     const source = [
       'try { Error.stackTraceLimit = 0; } catch {}',
       "try { Object.defineProperty(Error, 'stackTraceLimit', { value: 0 }); } catch {}",

@@ -62,7 +62,7 @@ describe('callTool', () => {
     expect(await harness.callTool(name, input)).toMatchObject(expected);
   });
 
-  it('is told of arguments that throw while they are written as JSON, whatever they throw', async () => {
+  it('reports arguments that throw while they are serialised, whatever they throw', async () => {
     const throws = {
       toJSON() {
         throw Object.create(null);
@@ -93,7 +93,7 @@ describe('callTool', () => {
     });
   });
 
-  it('ends when its wall clock has run out, however long the tool would take; a person may take longer', async () => {
+  it('ends when its wall clock expires, however long the tool would take; a user may take longer', async () => {
     const late = await harness.callTool('wait', { ms: 60_000 }, { limits: { timeoutMs: 30 } });
     expect(late).toMatchObject({ status: 'aborted', error: { code: 'ToolExecutionError' } });
     expect(late.error?.message).toContain('timeoutMs');
@@ -116,7 +116,7 @@ describe('callTool', () => {
     expect(await pending).toMatchObject({ status: 'aborted' });
   });
 
-  it('is told as events of a run of its own', async () => {
+  it('is reported as events of a separate run', async () => {
     const events: StreamEvent[] = [];
     await harness.callTool('add', { a: 1 }, { onEvent: (event) => void events.push(event) });
     expect(events.map(({ payload }) => payload.type)).toEqual(['tool_call_start', 'tool_call_done']);
@@ -162,7 +162,7 @@ describe('asTool', () => {
     expect(said).toContain('hello');
   });
 
-  it('tells of a failure: the error, a frame and the operations', async () => {
+  it('reports a failure: the error, a frame and the operations', async () => {
     const said = await harness
       .asTool()
       .execute({ code: 'await tools.echo({ value: 1 });\nawait tools.fail({ message: "disk full" });' });
@@ -179,7 +179,7 @@ describe('asTool', () => {
     },
   );
 
-  it('puts a script aside only where somebody gets hold of it, and denies what nobody decides about otherwise', async () => {
+  it('suspends a script only if a listener receives the suspension, and otherwise denies calls without a decision', async () => {
     const code = 'return await tools.write({ path: "x" })';
     const lone = openHarness({ tools: sample.tools });
     expect(await lone.asTool().execute({ code })).toContain('ApprovalDeniedError');
@@ -277,7 +277,7 @@ describe('the host programmer’s mistakes are thrown as a ToolscriptUsageError'
     });
   });
 
-  it('what returns a promise rejects and never throws in the caller’s face', async () => {
+  it('a method that returns a promise rejects and never throws synchronously', async () => {
     const calls = [
       () => harness.runScript(5 as never),
       () => harness.runScript('return 1', { limits: { nope: 1 } as never }),
@@ -291,7 +291,7 @@ describe('the host programmer’s mistakes are thrown as a ToolscriptUsageError'
   });
 });
 
-describe('a tool is told', () => {
+describe('a tool receives', () => {
   it('the host’s context, the principal, the script and a key that is the same for the same call', async () => {
     const seen: Record<string, unknown>[] = [];
     const spy = defineTool({
@@ -320,7 +320,7 @@ describe('a tool is told', () => {
     expect(keys.every((key, index) => key.startsWith(outcome.scriptId) && key.endsWith(String(index)))).toBe(true);
   });
 
-  it('its progress is told as the script’s', async () => {
+  it('progress reports of a tool are those of its script', async () => {
     const events: StreamEvent[] = [];
     const chatty = defineTool({
       name: 'chatty',

@@ -49,7 +49,7 @@ describe('a cancellation', () => {
     expect(deeds).toEqual([]);
   });
 
-  it('while the script waits for a free sandbox', async () => {
+  it('ends a script that waits for a free sandbox', async () => {
     const { tools, release, started } = sampleTools();
     const own = openHarness({ tools, workers: { size: 1, slotsPerWorker: 1 } });
     const first = own.runScript('await tools.hold(); return "first"');

@@ -47,7 +47,7 @@ describe('the console', () => {
     },
   );
 
-  it('cuts a long member of what it shows as JSON, and says so', async () => {
+  it('truncates and marks a long member of a value shown as JSON', async () => {
     const long = await textOf('console.log("%j", { a: "x".repeat(1_000_000), b: 1 })');
     expect(long).toMatch(/^\{"a":"x{8000}/u);
     expect(long).toContain('…');
@@ -57,7 +57,7 @@ describe('the console', () => {
     );
   });
 
-  it('shows the first hundred entries of a long table, and says how many follow', async () => {
+  it('shows the first hundred entries of a long table, and the number of the others', async () => {
     const text = await textOf('console.table(Array.from({ length: 250 }, (_, n) => ({ n })))');
     expect(text.split('\n')).toHaveLength(103);
     expect(text).toMatch(/… 150 more$/u);
@@ -78,7 +78,7 @@ describe('the console', () => {
     expect(await textOf(source)).toBe(expected);
   });
 
-  it('says what was asserted and is not so, as an error, and nothing else', async () => {
+  it('reports failed assertions as errors, and nothing else', async () => {
     const source =
       'console.assert(true, "right"); console.assert(1 > 2, "%d is less", 1); console.assert(false); console.assert(null, { a: 1 });';
     expect(await logsOf(source)).toEqual([
@@ -88,7 +88,7 @@ describe('the console', () => {
     ]);
   });
 
-  it('indents what is in a group, each line of it', async () => {
+  it('indents each line in a group', async () => {
     const source =
       'console.group("outer"); console.warn("two\\nlines"); console.groupCollapsed(); console.log("deep"); console.groupEnd(); console.log("back"); console.groupEnd(); console.groupEnd(); console.log("out");';
     expect(await logsOf(source)).toEqual([
@@ -115,14 +115,14 @@ describe('the console', () => {
     expect(still).toEqual(['log', 'default: 0ms']);
   });
 
-  it('traces where it was asked to, in the model’s own lines', async () => {
+  it('traces to the place of the call, in the model’s own lines', async () => {
     const source = 'const inner = () => {\n  console.trace("here");\n};\ninner();';
     expect(await logsOf(source)).toEqual([
       ['error', 'Trace: here\n    at inner (script.ts:2:11)\n    at (script.ts:4:1)'],
     ]);
   });
 
-  it('shows what it can of a value that throws when it is looked at', async () => {
+  it('shows the readable part of a value that throws when it is read', async () => {
     const source =
       'console.log("a", { get b() { throw new Error("no") } }, "c"); console.table([new Proxy({}, { ownKeys() { throw 1 } })]);';
     expect(await logsOf(source)).toEqual([

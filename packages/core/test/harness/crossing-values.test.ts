@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [expression: string, told: string])[] = [
   ['() => 1', 'a function'],
 ];
 
-describe('what JSON would lose is refused', () => {
+describe('a value that JSON would lose is rejected', () => {
   it.each(REFUSED)('in a value, with its path: %s', async (expression, told) => {
     const error = failureOf(await run(`const made: any = ${expression}; return { a: [0, made] }`));
     expect(error).toMatchObject({ code: 'SerializationError', metadata: { path: 'value.a[1]' } });
@@ -51,14 +51,14 @@ describe('what JSON would lose is refused', () => {
     expect(message).toContain(`args.value.a[1]: ${told}`);
   });
 
-  it.each(REFUSED)('and never shown as an empty object: %s', async (expression) => {
+  it.each(REFUSED)('and is never shown as an empty object: %s', async (expression) => {
     const outcome = await run(`const made: any = ${expression}; text(made); console.log(made, [made]);`);
     const shown = [outcome.output, ...outcome.logs.map(({ text }) => text)].join(' ');
     expect(shown).not.toMatch(/(?<!\w )\{\}/u);
     expect(shown.length).toBeGreaterThan(3);
   });
 
-  it('also what a toJSON gives', async () => {
+  it('as the result of a toJSON', async () => {
     expect(failureOf(await run('return { toJSON: () => [1].values() }')).message).toContain('an Iterator');
   });
 });
@@ -87,7 +87,7 @@ describe('an error crosses as its name and message', () => {
     expect(JSON.parse(output)).toEqual({ nested: expected });
   });
 
-  it('also as a reason of Promise.allSettled, of a tool too', async () => {
+  it('as a reason of Promise.allSettled, also from a tool', async () => {
     const source = `return await Promise.allSettled([tools.fail({ message: 'broken' }), Promise.reject(new Error('own')), tools.echo({ value: 1 })])`;
     expect(await value(source)).toEqual([
       {
@@ -99,7 +99,7 @@ describe('an error crosses as its name and message', () => {
     ]);
   });
 
-  it('is held to the rules with what it carries', async () => {
+  it('follows these rules with its members', async () => {
     const withMap = failureOf(await run('return [Object.assign(new Error("no"), { seen: new Map() })]'));
     expect(withMap.message).toContain('value[0].seen is a Map');
     const loop = 'const error: any = new Error("no"); error.self = error; return { error }';
@@ -130,11 +130,11 @@ describe('an error crosses as its name and message', () => {
       'SuppressedError: [error]: TypeError: late [suppressed]: RangeError: early',
     ],
     ['Object.setPrototypeOf(new TypeError("bare"), null)', 'Error: bare'],
-  ])('says as much where it is thrown: %s', async (expression, expected) => {
+  ])('has the same content when it is thrown: %s', async (expression, expected) => {
     expect(failureOf(await run(`throw ${expression}`)).message.replaceAll(/\s+/gu, ' ')).toContain(expected);
   });
 
-  it('may carry a member of any name', async () => {
+  it('may have a member of any name', async () => {
     const source =
       'const error = new Error("no"); Object.defineProperty(error, "__proto__", { value: { a: 1 }, enumerable: true }); return error';
     expect(Object.keys((await value(source)) as object)).toEqual(['name', 'message', '__proto__']);

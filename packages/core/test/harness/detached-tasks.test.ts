@@ -90,7 +90,7 @@ describe('a detached task', () => {
     expect(await wait(id)).toEqual(ended);
   });
 
-  it('has an id that no other script has', async () => {
+  it('has a unique id', async () => {
     const { spawn, value } = open();
     const ids = [
       await spawn('"echo", { value: 1 }'),
@@ -103,7 +103,7 @@ describe('a detached task', () => {
     expect(ids[3]!.startsWith(`task_${ids[4]}_`)).toBe(true);
   });
 
-  it('has the id that its handle says, also where its name makes calls itself', async () => {
+  it('has the id of its handle, even if reading its name makes calls', async () => {
     const { value } = open();
     const source = `const name = { toString() { tools.echo({ value: 0 }).catch(() => {}); return "echo" } };
       const task = tools.spawn.exec(name, { value: "mine" });
@@ -111,7 +111,7 @@ describe('a detached task', () => {
     expect(await value(source)).toEqual(['mine', 'mine']);
   });
 
-  it('is cancelled by a later script, and says so once its tool has stopped', async () => {
+  it('is cancelled by a later script, and reports it when its tool has stopped', async () => {
     const { spawn, wait, cancel, deeds } = open();
     const id = await spawn('"wait", { ms: 60_000 }');
     expect(await cancel(id)).toBe(true);
@@ -123,7 +123,7 @@ describe('a detached task', () => {
     expect(await cancel(id)).toBe(false);
   });
 
-  it('runs on until its tool has stopped, whatever it was told', async () => {
+  it('runs until its tool has stopped, whatever was requested', async () => {
     const { spawn, read, wait, cancel, release } = open();
     const id = await spawn('"hold"');
     expect(await cancel(id)).toBe(true);
@@ -132,7 +132,7 @@ describe('a detached task', () => {
     expect((await wait(id)).status).toBe('completed');
   });
 
-  it('that could not be made, or failed, says why', async () => {
+  it('that could not start, or failed, reports why', async () => {
     const { value } = open();
     const calls = ['"nope"', '"add", { a: "x" }', '"fail", { message: "broken" }', '"write", { path: "x" }'];
     const source = `const tasks = [${calls.map((call) => `tools.spawn.exec(${call})`).join()}];
@@ -148,7 +148,7 @@ describe('a detached task', () => {
     expect(reports[2]!.error!.message).toBe('broken');
   });
 
-  it('whose handle lost a race goes on', async () => {
+  it('whose handle lost a race continues', async () => {
     const { value, list, deeds } = open();
     expect(
       await value(
@@ -176,8 +176,8 @@ describe('a detached task', () => {
   });
 });
 
-describe('what a task says', () => {
-  it('is kept from its end: the last 65 536 characters, in whole lines', async () => {
+describe('the output of a task', () => {
+  it('keeps the last 65 536 characters, in whole lines', async () => {
     const { spawn, wait } = open({ tools: [speaker()] });
     const report = await wait(await spawn('"speak", { lines: 1_000, width: 996 }'));
     expect(report.outputTruncated).toBe(true);
@@ -203,7 +203,7 @@ describe('the tasks that a script sees', () => {
     expect(await value(`return (await tools.spawn.read(${JSON.stringify(hers)})).status`, 'her')).toBe('running');
   });
 
-  it('are asked for without a tool call', async () => {
+  it('are listed without a tool call', async () => {
     const { harness } = open();
     const outcome = await harness.runScript('return [await tools.spawn.list(), await tools.spawn.cancel("x")]', {
       limits: { maxToolCalls: 1 },
@@ -212,7 +212,7 @@ describe('the tasks that a script sees', () => {
     expect(outcome).toMatchObject({ operations: [], plan: [], metadata: { toolCallsMade: 0 } });
   });
 
-  it('do not hold an unknown id, and the error says where to look', async () => {
+  it('do not include an unknown id, and the error names the list', async () => {
     const { harness } = open();
     for (const id of ['"task_1"', '""', '{}', '"x".repeat(1_000)', 'undefined']) {
       const failure = failureOf(await harness.runScript(`return await tools.spawn.read(${id})`));
@@ -235,7 +235,7 @@ describe('the tasks that a script sees', () => {
     expect(await value(results)).toEqual([20, 59]);
   });
 
-  it('that ended hold so much and no more', async () => {
+  it('that ended have a maximum total size', async () => {
     const large = defineTool({
       name: 'large',
       description: 'Gives a long text',
@@ -252,7 +252,7 @@ describe('the tasks that a script sees', () => {
 });
 
 describe('a wait for a task', () => {
-  it('that loses its race is given up', async () => {
+  it('that loses its race is dropped', async () => {
     const { spawn, value, read } = open();
     const id = await spawn('"wait", { ms: 60_000 }');
     const source = `return await Promise.race([tools.spawn.wait("${id}"), sleep(5).then(() => "late")])`;
@@ -273,7 +273,7 @@ describe('the end of a task after its script', () => {
   const doneEvents = (events: readonly StreamEvent[]) =>
     events.flatMap(({ payload }) => (payload.type === 'tool_call_done' ? [payload.operation] : []));
 
-  it('is told to the listeners of its run', async () => {
+  it('is reported to the listeners of its run', async () => {
     const events: StreamEvent[] = [];
     const { harness, wait } = open();
     const outcome = await harness.runScript(
@@ -305,7 +305,7 @@ describe('the end of a task after its script', () => {
 });
 
 describe('a task of a script that is run a second time', () => {
-  it('takes the place of the first, which is cancelled and can say nothing more of it', () => {
+  it('replaces the first, which is cancelled and reports nothing more', () => {
     const tasks = new DetachedTasks().of('her');
     const reasons: string[] = [];
     const start = { id: 'task_s_0', tool: 'echo', scriptId: 's', inputJson: '{}' };
@@ -325,7 +325,7 @@ describe('a task of a script that is run a second time', () => {
 });
 
 describe('the text for a model', () => {
-  it('speaks of detached tasks where they exist, and the types of both are declared', async () => {
+  it('mentions detached tasks if they exist, with declared types', async () => {
     const { harness } = open();
     expect(harness.instructions()).toContain('tools.spawn.exec');
     expect(openHarness({ tools: sampleTools().tools }).instructions()).not.toContain('spawn');
@@ -347,7 +347,7 @@ describe('the text for a model', () => {
 });
 
 describe('a harness that is closed', () => {
-  it('aborts the tasks of ended scripts, and of those that run', async () => {
+  it('aborts the tasks of ended and running scripts', async () => {
     const { tools, deeds } = sampleTools();
     const harness = createHarness({ tools, expose: { spawn: true }, typecheck: 'off' });
     await harness.runScript('return tools.spawn.exec("wait", { ms: 60_000 }).id');

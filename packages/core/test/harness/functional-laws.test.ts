@@ -89,7 +89,7 @@ it('F5 · the winner of Promise.race is returned and the loser is aborted', asyn
   ]);
 });
 
-it('F5 · a loser is aborted as soon as its race is decided, while the script goes on', async () => {
+it('F5 · a loser is aborted as soon as its race is decided, while the script continues', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source = `
@@ -102,7 +102,7 @@ it('F5 · a loser is aborted as soon as its race is decided, while the script go
   expect(aborted).toBeLessThan(deeds.length - 20);
 });
 
-it('F5 · a pool made of races is never harmed', async () => {
+it('F5 · a pool made of races works', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const source = `
     const executing = new Set(), done = [];
@@ -141,7 +141,7 @@ it("F7 · one tool's result goes into the next call", async () => {
   expect(await readFile(join(root, 'b.txt'), 'utf8')).toBe('three two one');
 });
 
-it('F8 · a nested object is returned whole', async () => {
+it('F8 · a nested object is returned completely', async () => {
   const harness = openHarness({ tools: [] });
   const value = { a: { b: [{ c: [[1, 2], []] }, null, true] }, 'odd key': 'ü🎉\u2028', n: -1.5e-7, message: 'said' };
   const outcome = await harness.runScript(`return ${JSON.stringify(value)}`);
@@ -190,7 +190,7 @@ it('F11 · a call that needs approval waits until it is approved', async () => {
   expect(deeds.map(({ what }) => what)).toEqual(['started', 'ended']);
 });
 
-it('F12 · a denial is an error that the script can catch and go on from', async () => {
+it('F12 · a denial is an error that the script can catch before it continues', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, approvals: () => ({ decision: 'deny', note: 'not today' }) });
   const source = `
@@ -203,7 +203,7 @@ it('F12 · a denial is an error that the script can catch and go on from', async
   expect(deeds.map(({ tool }) => tool)).toEqual(['echo', 'echo']);
 });
 
-it('F13 · the operations of a script stand in the history in call order', async () => {
+it('F13 · the history contains the operations of a script in call order', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const answer =
     "<tool-calls>\nconst [a, b] = await Promise.all([tools.wait({ ms: 20, value: 'slow' }), tools.wait({ ms: 1, value: 'fast' })]);\nawait tools.fail({ message: 'no' }).catch(() => {});\nreturn { message: a + b };\n</tool-calls>";
@@ -224,7 +224,7 @@ it('F13 · the operations of a script stand in the history in call order', async
   });
 });
 
-it('F14 · a run may change its limits, and the change is in force', async () => {
+it('F14 · a run may change its limits, and the change applies', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 100 } });
   expect(failureOf(await harness.runScript('await tools.wait({ ms: 60_000 })')).code).toBe('ScriptTimeoutError');
   const outcome = await harness.runScript('await tools.wait({ ms: 300 }); return context.sandbox.timeoutMs', {
@@ -233,7 +233,7 @@ it('F14 · a run may change its limits, and the change is in force', async () =>
   expect(valueOf(outcome)).toBe(10_000);
 });
 
-it('F16 · workers are used again, and every script starts clean', async () => {
+it('F16 · workers are reused, and every script starts clean', async () => {
   const harness = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1 } });
   const source = `
     const before = [typeof globalThis.mark, Object.keys(console).length, new Error('x').stack.length > 0, typeof Symbol.keyFor(Symbol.for('s'))];
@@ -351,14 +351,14 @@ it('F22 · a script without a return completes with undefined, and null in JSON'
   });
 });
 
-it('F23 · what a command prints on both streams comes back, with its exit status', async () => {
+it('F23 · the output of a command on both streams is returned, with its exit status', async () => {
   const { harness } = await openFolder({});
   const command = ['node', '-e', 'console.log("to out"); console.error("to err"); process.exit(3)'];
   const outcome = await harness.runScript(`return await tools.exec({ command: ${JSON.stringify(command)} })`);
   expect(valueOf(outcome)).toMatchObject({ exitCode: 3, stdout: 'to out\n', stderr: 'to err\n', timedOut: false });
 });
 
-it('F24 · arguments that do not fit are refused before the tool runs, naming path, expected and received', async () => {
+it('F24 · arguments that do not fit are rejected before the tool runs, naming path, expected and received', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
   const source = `
@@ -388,7 +388,7 @@ it('F25 · a script may define functions and classes and use them', async () => 
   expect(valueOf(await harness.runScript(source))).toEqual([15, 15]);
 });
 
-it('F26 · progress beyond two a second is dropped, counted and said', async () => {
+it('F26 · progress beyond two events per second is dropped, counted and reported', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const events: StreamEvent[] = [];
   const outcome = await harness.runScript("for (let i = 0; i < 100; i++) context.emitProgress('p' + i); return 1", {
@@ -400,7 +400,7 @@ it('F26 · progress beyond two a second is dropped, counted and said', async () 
   );
 });
 
-it('F27 · after a timeout the completed calls are told, and what was running is told apart', async () => {
+it('F27 · after a timeout the completed calls are reported, separate from the running ones', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 1_500 } });
   const source =
     "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
@@ -470,7 +470,7 @@ it('F29 · a syntax error is reported with its place and a frame, and nothing ru
   expect(deeds).toEqual([]);
 });
 
-it('F30 · the call beyond the budget is refused, and everything before it has run', async () => {
+it('F30 · the call beyond the budget is refused, and every call before it has run', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, limits: { maxToolCalls: 3 } });
   const outcome = await harness.runScript('for (let i = 0; ; i++) await tools.echo({ value: i });');
@@ -485,7 +485,7 @@ it('F30 · the call beyond the budget is refused, and everything before it has r
   expect(deeds.filter(({ what }) => what === 'started')).toHaveLength(3);
 });
 
-it('F30 · a call beyond the budget is not started, also where it lost its race', async () => {
+it('F30 · a call beyond the budget is not started, even if it lost its race', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { maxToolCalls: 2 } });
   const outcome = await harness.runScript(
     'return await Promise.race([tools.wait({ ms: 5 }), tools.wait({ ms: 600_000 }), tools.echo({ value: 1 })])',
@@ -549,7 +549,7 @@ describe('a harness', () => {
     await expect((async () => harnesses[1]!.runScript('return 1'))()).rejects.toThrow(/closed/u);
   });
 
-  it('tells of its pool and its compiler', async () => {
+  it('reports on its pool and its compiler', async () => {
     const harness = openHarness({ tools: sampleTools().tools, workers: { size: 1 } });
     expect(harness.stats()).toMatchObject({
       sandbox: { completed: 0, running: 0, waiting: 0 },
@@ -566,7 +566,7 @@ describe('a harness', () => {
     });
   });
 
-  it('that is closed ends what runs, at once, and takes nothing more', async () => {
+  it('that is closed ends running work at once, and accepts nothing more', async () => {
     const { tools, deeds, started } = sampleTools();
     const harness = createHarness({ tools });
     const running = [
@@ -596,7 +596,7 @@ describe('a harness', () => {
     expect(deeds.map(({ what }) => what)).toEqual(['started', 'aborted']);
   });
 
-  it('that is closed before its first script was started leaves nothing open', async () => {
+  it('that is closed before its first script leaves nothing open', async () => {
     const harness = createHarness({ tools: [] });
     await harness.close();
     const busy = createHarness({ tools: [] });

@@ -59,7 +59,7 @@ beforeAll(() => {
 afterAll(() => harness.close());
 
 describe('the names of tools', () => {
-  it('are there as they are, as identifiers, and as namespaces', async () => {
+  it('exist in their own form, as identifiers, and as namespaces', async () => {
     expect(
       await value(
         'return [await tools.get_user(), await tools["get-user"]({}), await tools.prompts.save({}), await tools.deep.er.still()]',
@@ -83,7 +83,7 @@ describe('the names of tools', () => {
     expect(failureOf(await harness.runScript('tools.prompts.save = 1')).message).toMatch(/TypeError/u);
   });
 
-  it('mcp, http and then are undefined when they are not there, and spawn when it is off', async () => {
+  it('mcp, http and then are undefined if they do not exist, and spawn if it is disabled', async () => {
     expect(await value('return [typeof tools.mcp, typeof tools.http, typeof tools.then, tools.mcp?.server]')).toEqual([
       'undefined',
       'undefined',
@@ -98,9 +98,9 @@ describe('the names of tools', () => {
   });
 });
 
-describe('what a tool gives', () => {
+describe('the result of a tool', () => {
   it.each(['odd.fn', 'odd.big', 'odd.cycle', 'odd.map'])(
-    '%s: a result that is no JSON data is told, and that the tool ran',
+    '%s: a result that is not JSON data is reported, with the fact that the tool ran',
     async (name) => {
       const outcome = await harness.runScript(`return await tools.${name}()`);
       expect(failureOf(outcome)).toMatchObject({
@@ -123,7 +123,7 @@ describe('what a tool gives', () => {
     ).toEqual([['__proto__', 'then', 'constructor'], null, true, null]);
   });
 
-  it('whatever it throws, only a message crosses', async () => {
+  it('is only a message if the tool throws anything', async () => {
     const source =
       'const seen = []; for (const name of ["thrown", "host"]) try { await tools.odd[name](); } catch (e) { seen.push([e.name, e.message, String(e.stack).includes("/host")]); } return seen';
     expect(await value(source)).toEqual([
@@ -146,7 +146,7 @@ describe('the catalog', () => {
     expect((await value('return (await catalog.list()).length')) as number).toBeGreaterThan(10);
   });
 
-  it('an unknown name is a ToolNotFoundError; its calls are no tool calls', async () => {
+  it('an unknown name is a ToolNotFoundError; its calls are not tool calls', async () => {
     const outcome = await harness.runScript('return await catalog.describe("ad")');
     expect(failureOf(outcome).code).toBe('ToolNotFoundError');
     expect(outcome.operations).toEqual([]);
@@ -183,7 +183,7 @@ describe('detached tasks', () => {
     ).toEqual([true, false]);
   });
 
-  it('one that was cancelled before it started is not said to have been forgotten', async () => {
+  it('one that was cancelled before it started is not reported as not awaited', async () => {
     const outcome = await harness.runScript(
       'const t = tools.spawn.exec("wait", { ms: 60_000 }); t.done.catch(() => {}); await t.cancel(); return 1',
     );
@@ -212,7 +212,7 @@ describe('the other globals', () => {
     ).toEqual(CATCHABLE_CODES.map((code) => [code, code, 'm', true, true]));
   });
 
-  it('text and emit add to what the user is shown; an error shows its message', async () => {
+  it('text and emit append to the user’s output; an error shows its message', async () => {
     const outcome = await harness.runScript(
       'text("a"); emit("b\\n"); text({ c: [1] }); text(5); text(new Error("oh no"))',
     );
@@ -220,7 +220,7 @@ describe('the other globals', () => {
     expect(outcome.output).toContain('oh no');
   });
 
-  it('sleep waits on the wall clock, and takes anything that is a number', async () => {
+  it('sleep waits by the wall clock, and accepts any number', async () => {
     expect(await value('const a = Date.now(); await sleep(30); return Date.now() - a >= 25')).toBe(true);
     expect(await value('await sleep(); await sleep(-1); await sleep("1"); await sleep(NaN); return "awake"')).toBe(
       'awake',
@@ -248,10 +248,10 @@ describe('the other globals', () => {
   });
 });
 
-describe('a context of the host’s own', () => {
+describe('a context from the host', () => {
   const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { in: nested(levels - 1) });
 
-  it('is there and frozen down to the deepest level that may cross', async () => {
+  it('is available and frozen down to the maximum depth', async () => {
     const source =
       'let at = context; let depth = 0; while (at) { if (!Object.isFrozen(at)) return false; at = at.in; depth++; } return depth;';
     const outcome = await harness.runScript(source, { context: nested(100) as never });
@@ -262,7 +262,7 @@ describe('a context of the host’s own', () => {
     ['deeper than that', nested(101)],
     ['a list', [1]],
     ['no data', { big: 1n }],
-  ])('is refused with a sentence where it is %s', async (_name, context) => {
+  ])('is rejected with a sentence if it is %s', async (_name, context) => {
     await expect(harness.runScript('return 1', { context: context as never })).rejects.toThrow(
       'runScript: context must be an object of plain JSON data, at most 100 levels deep.',
     );

@@ -34,7 +34,7 @@ describe('each limit has its code', () => {
     ).toBe('ScriptTooLargeError');
   });
 
-  it('a result that is too large to carry: the effect happened, the operation is completed and says so', async () => {
+  it('a result that is too large: the effect happened, and the completed operation says so', async () => {
     const outcome = await harness.runScript(
       'try { await tools.wait({ ms: 1, value: "x".repeat(2000) }); } catch (e) { return e.message; }',
       { limits: { maxToolResultBytes: 1000 } },
@@ -44,7 +44,7 @@ describe('each limit has its code', () => {
     expect(outcome.operations[0]).not.toHaveProperty('result');
   });
 
-  it('at most so many calls run at once, the others wait in order', async () => {
+  it('the number of concurrent calls is limited, and the others wait in order', async () => {
     let inside = 0;
     let most = 0;
     const order: number[] = [];
@@ -66,7 +66,7 @@ describe('each limit has its code', () => {
     expect(order).toEqual(Array.from({ length: 12 }, (_, n) => n));
   });
 
-  it('console lines beyond the limits are dropped, counted, and said once', async () => {
+  it('console lines beyond the limits are dropped, counted, and reported once', async () => {
     const outcome = await harness.runScript('for (let i = 0; i < 500; i++) console.log("line " + i); return 1', {
       limits: { logRatePerSec: 1000, maxLogEvents: 50 },
     });
@@ -77,7 +77,7 @@ describe('each limit has its code', () => {
     expect(rated.logs.length).toBeLessThan(40);
   });
 
-  it('every console level is told apart', async () => {
+  it('every console level is distinguished', async () => {
     const outcome = await harness.runScript(
       'for (const level of ["log", "info", "warn", "error", "debug"]) console[level](level, 1, { a: [new Map([[1, 2]])] }); ',
     );
@@ -86,7 +86,7 @@ describe('each limit has its code', () => {
   });
 });
 
-describe('calls that nobody awaits', () => {
+describe('calls that are not awaited', () => {
   it('a call with effects that does not stop fails the script with DetachedPromiseError', async () => {
     const { tools, release } = sampleTools();
     onTestFinished(release);
@@ -107,7 +107,7 @@ describe('calls that nobody awaits', () => {
     expect(outcome.operations[0]).toMatchObject({ tool: 'send', status: 'aborted' });
   });
 
-  it('with allowDetachedPromises they are waited for', async () => {
+  it('with allowDetachedPromises they are awaited', async () => {
     const outcome = await harness.runScript(
       'tools.send({ ms: 40 });\nvoid tools.wait({ ms: 20, value: 2 });\nawait tools.echo({ value: 1 });\nreturn 1',
       { limits: { allowDetachedPromises: true } },
@@ -116,7 +116,7 @@ describe('calls that nobody awaits', () => {
     expect(outcome.operations.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
   });
 
-  it('with allowDetachedPromises, also calls of the very last moment', async () => {
+  it('with allowDetachedPromises, calls at the very end are awaited too', async () => {
     const outcome = await harness.runScript('tools.send({ ms: 10 }); return 1', {
       limits: { allowDetachedPromises: true },
     });
@@ -124,7 +124,7 @@ describe('calls that nobody awaits', () => {
     expect(outcome.operations).toMatchObject([{ tool: 'send', status: 'completed' }]);
   });
 
-  it('a floating call is awaited, and told', async () => {
+  it('a floating call is awaited and reported', async () => {
     const outcome = await harness.runScript('await tools.echo({ value: 0 });\ntools.echo({ value: 1 });\nreturn 1');
     expect(outcome.diagnostics).toContainEqual(
       expect.objectContaining({ severity: 'warning', code: 'repair-floating-call', line: 2 }),
@@ -141,7 +141,7 @@ describe('limits and context of a run', () => {
     expect(valueOf(await own.runScript(budget))).toEqual([2, 5_000]);
   });
 
-  it('the budget that the context names is that of the script’s start', async () => {
+  it('the context contains the budget at the script’s start', async () => {
     const source = `const budgets = [];
       for (let call = 0; call < 2; call++) {
         await tools.echo({ value: call });
@@ -151,7 +151,7 @@ describe('limits and context of a run', () => {
     expect(valueOf(await harness.runScript(source, { limits: { maxToolCalls: 3 } }))).toEqual([3, 3]);
   });
 
-  it('the context has defaults for every member, and the host’s own members win', async () => {
+  it('the context has defaults for every member, and the host’s own members take precedence', async () => {
     const data = 'return JSON.parse(JSON.stringify(context))';
     const defaults = valueOf(await harness.runScript(data)) as Record<string, unknown>;
     for (const key of ['conversationId', 'sessionId', 'turnId', 'scriptId', 'workingDirectory', 'provider', 'model'])
@@ -162,7 +162,7 @@ describe('limits and context of a run', () => {
     expect(own).toMatchObject({ model: 'm1', turnId: 'turn', custom: { deep: [1] } });
   });
 
-  it('what the host says cannot forge the script’s id, its sandbox or its tools', async () => {
+  it('the host’s context cannot forge the script’s id, its sandbox or its tools', async () => {
     const outcome = await harness.runScript('return JSON.parse(JSON.stringify(context))', {
       context: { scriptId: 'forged', sandbox: { timeoutMs: 1 }, capabilities: { tools: ['rm'] } },
     });
@@ -173,14 +173,14 @@ describe('limits and context of a run', () => {
     });
   });
 
-  it('the context can be returned whole: its functions are no data', async () => {
+  it('the context can be returned completely, without its functions', async () => {
     expect(await value('return context')).toMatchObject({
       sandbox: { timeoutMs: 30_000 },
       scriptId: expect.any(String) as unknown,
     });
   });
 
-  it('a context that JSON cannot carry is the host programmer’s mistake', async () => {
+  it('a context that JSON cannot represent is the host programmer’s mistake', async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     for (const context of [cyclic, { big: 1n }, 5, []]) {
@@ -191,7 +191,7 @@ describe('limits and context of a run', () => {
     }
   });
 
-  it('the clock stands still between two settlements', async () => {
+  it('the clock does not advance between two settlements', async () => {
     const source =
       'const a = Date.now(); for (let i = 0; i < 1e6; i++); const b = Date.now(); await tools.wait({ ms: 20 }); return [b - a, Date.now() - b >= 15, new Date() - performance.timeOrigin >= 0]';
     expect(await value(source)).toEqual([0, true, true]);
@@ -199,7 +199,7 @@ describe('limits and context of a run', () => {
 });
 
 describe('a harness that is full', () => {
-  it('answers a burst far beyond its sandboxes, each script with its own value', async () => {
+  it('runs many more scripts than it has sandboxes, each with its own value', async () => {
     const own = openHarness({ tools: sampleTools().tools, workers: { queueWaitMs: 30_000 } });
     const outcomes = await Promise.all(
       Array.from({ length: 1000 }, (_, n) =>
@@ -210,7 +210,7 @@ describe('a harness that is full', () => {
     expect(own.stats().sandbox).toMatchObject({ completed: 1000, running: 0, waiting: 0 });
   });
 
-  it('says so when no sandbox became free in time, and the script can be tried again', async () => {
+  it('reports that no sandbox became free in time, and the script can be retried', async () => {
     const { tools, release, started } = sampleTools();
     const own = openHarness({ tools, workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 50 } });
     await own.warm();

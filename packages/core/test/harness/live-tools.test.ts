@@ -21,7 +21,7 @@ function constant(name: string, answer: string, input: z.ZodObject = z.object({}
 
 const names = (harness: Harness) => harness.tools().map(({ name }) => name);
 
-describe('the tools of a harness that lives', () => {
+describe('the tools of a live harness', () => {
   it('an added tool is callable, typed, declared, described and found', async () => {
     const harness = openHarness({ tools: [constant('first', 'one')] });
     expect(failureOf(await harness.runScript('return tools.second({})')).code).toBe('ScriptTypeError');
@@ -63,7 +63,7 @@ describe('the tools of a harness that lives', () => {
     expect(harness.instructions()).not.toContain('second');
   });
 
-  it('replace takes tools away and adds others in one step; a tool of the same name keeps its place', async () => {
+  it('replace removes tools and adds others in one step; a tool of the same name keeps its place', async () => {
     const harness = openHarness({ tools: [constant('a', 'old'), constant('b', 'gone'), constant('c', 'kept')] });
     harness.tools.replace(['a', 'b'], [constant('d', 'new'), constant('a', 'changed')]);
     expect(names(harness)).toEqual(['a', 'c', 'd']);
@@ -86,7 +86,7 @@ describe('the tools of a harness that lives', () => {
     expect(valueOf(await other)).toBe('after');
   });
 
-  it('a tool with the same declaration and another behaviour is called by the next script', async () => {
+  it('the next script calls a replaced tool with the same declaration and another behaviour', async () => {
     const harness = openHarness({ tools: [constant('same', 'one')] });
     const script = 'return (await tools.same()).answer';
     expect(valueOf(await harness.runScript(script))).toBe('one');
@@ -94,7 +94,7 @@ describe('the tools of a harness that lives', () => {
     expect(valueOf(await harness.runScript(script))).toBe('two');
   });
 
-  it('the scripts of one answer see what there is when each of them starts', async () => {
+  it('each script of an answer sees the tools that exist at its start', async () => {
     const harness = openHarness({ tools: [] });
     const add = defineTool({
       name: 'add',
@@ -111,7 +111,7 @@ describe('the tools of a harness that lives', () => {
     expect(values).toEqual([false, 'yes']);
   });
 
-  it('a suspended script is resumed with the tools of now', async () => {
+  it('a suspended script is resumed with the current tools', async () => {
     const ask = (answer: string) =>
       defineTool({
         name: 'ask',
@@ -128,7 +128,7 @@ describe('the tools of a harness that lives', () => {
   });
 });
 
-describe('a change that cannot be made', () => {
+describe('an invalid change of tools', () => {
   it.each([
     ['add', (harness: Harness) => harness.tools.add([constant('a', '')]), /Two tools have the name "a"/],
     ['add', (harness: Harness) => harness.tools.add([constant('new', ''), constant('a.b', '')]), /both a tool/],
@@ -147,15 +147,15 @@ describe('a change that cannot be made', () => {
     expect(names(harness)).toEqual(['a', 'list']);
   });
 
-  it('a closed harness takes no tools', async () => {
+  it('a closed harness accepts no tools', async () => {
     const harness = openHarness({ tools: [] });
     await harness.close();
     expect(() => harness.tools.add([constant('a', '')])).toThrow(/closed/);
   });
 });
 
-describe('what is exposed of tools that come and go', () => {
-  it('a namespace exposes what it holds now', () => {
+describe('the exposure of tools that come and go', () => {
+  it('a namespace exposes its current tools', () => {
     const harness = openHarness({
       tools: [constant('read', ''), constant('write', '')],
       expose: { tools: ['read', 'mcp.github'], mcp: true },
@@ -175,7 +175,7 @@ describe('what is exposed of tools that come and go', () => {
     expect(names(harness)).toEqual(['read']);
   });
 
-  it('tools under mcp stay hidden where MCP is not exposed', async () => {
+  it('tools under mcp stay hidden if MCP is not exposed', async () => {
     const harness = openHarness({ tools: [] });
     harness.tools.add([constant('mcp.github.list', '')]);
     expect(names(harness)).toEqual([]);

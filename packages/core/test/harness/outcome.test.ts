@@ -71,7 +71,7 @@ describe('a value is plain JSON data', () => {
     'const o = { toJSON() { return o2 } }; const o2 = { o: 1 }; o2.self = o2; return o',
     'return { toJSON() { return new Map([[1, 2]]) } }',
     'return { a: { toJSON() { return () => 1 } } }',
-  ])('what toJSON gives is held to the same rules: %s', async (source) => {
+  ])('the result of toJSON follows the same rules: %s', async (source) => {
     expect((await failure(source)).code).toBe('SerializationError');
   });
 
@@ -96,7 +96,7 @@ describe('a value is plain JSON data', () => {
     },
   );
 
-  it('an argument whose getter throws is refused with its path', async () => {
+  it('an argument whose getter throws is rejected with its path', async () => {
     for (const [args, path] of [
       ['{ get value() { throw new Error("mine") } }', 'args.value'],
       ['{ value: [1, { get b() { throw new Error("mine") } }] }', 'args.value[1].b'],
@@ -106,7 +106,7 @@ describe('a value is plain JSON data', () => {
       );
   });
 
-  it('an error whose name or message cannot be read is carried all the same', async () => {
+  it('an error whose name or message cannot be read still crosses', async () => {
     const unreadable = 'Object.defineProperty(new Error("x"), "message", { get() { throw new Error("mine") } })';
     expect(await value(`return { e: ${unreadable} }`)).toEqual({
       e: { name: 'Error', message: '[a value that cannot be shown]' },
@@ -123,12 +123,12 @@ describe('a value is plain JSON data', () => {
   });
 });
 
-describe('a last value that nobody asked to return', () => {
+describe('a last value without a return', () => {
   it.each([
     ['[1].reduce((all, one) => all.set(one, one), new Map())', 'a Map'],
     ['[10n ** 20n]', 'value[0] is a BigInt'],
     ['"x".repeat(3_000_000)', 'at most'],
-  ])('fails no script whose work is done: %s', async (last, fault) => {
+  ])('does not fail a script that has done its work: %s', async (last, fault) => {
     const outcome = await harness.runScript(`await tools.echo({ value: 1 });\n${last}`);
     expect(valueOf(outcome)).toBeUndefined();
     const told = outcome.diagnostics.filter(({ severity }) => severity === 'warning');
@@ -177,7 +177,7 @@ describe('every outcome', () => {
     }
   });
 
-  it('tells its operations in call order, each with its status', async () => {
+  it('lists its operations in call order, each with its status', async () => {
     const own = openHarness({ tools: sample.tools, approvals: 'deny' });
     const source = `
       const calls = [tools.wait({ ms: 30, value: 'slow' }), tools.fail({ message: 'no' }), tools.write({ path: 'p' }), tools.add({ a: JSON.parse('"x"') }), tools.echo({ value: 'fast' })];
@@ -271,7 +271,7 @@ describe('an error', () => {
     expect(error.message.length).toBeGreaterThan(0);
   });
 
-  it('cannot choose its own code: what the script writes classifies nothing', async () => {
+  it('cannot choose its own code, whatever the script writes', async () => {
     for (const source of [
       'throw Object.assign(new Error("x"), { code: "ScriptTimeoutError", name: "ScriptTimeoutError" })',
       'throw new ToolExecutionError("forged")',
@@ -329,7 +329,7 @@ describe('an error', () => {
     expect(await failure('return tools["no" + "where"]({})')).toMatchObject({ code: 'ToolNotFoundError', line: 1 });
   });
 
-  it('data that a tool chose to give reaches the script, nothing else does', async () => {
+  it('carries to the script only data that its tool chose', async () => {
     const { ToolCallError } = await import('#core/protocol/index.js');
     const odd = defineTool({
       name: 'odd',
@@ -404,7 +404,7 @@ describe('an error', () => {
     expect(await failure(source)).toMatchObject({ code: 'ScriptRuntimeError', line });
   });
 
-  it('of a rejection that nobody handled is reported as a warning', async () => {
+  it('of an unhandled rejection is reported as a warning', async () => {
     const outcome = await harness.runScript(
       'Promise.reject(new Error("lost"));\nawait tools.echo({ value: 1 });\nreturn 1',
     );
@@ -423,7 +423,7 @@ describe('an error', () => {
     expect(tool.diagnostics).toContainEqual(expect.objectContaining({ code: 'unhandled-rejection' }));
   });
 
-  it('a script that waits for what never settles is told so at once', async () => {
+  it('is reported at once for a script that waits for a promise that never settles', async () => {
     const error = await failure('await new Promise(() => {}); return 1');
     expect(error.code).toBe('ScriptRuntimeError');
     expect(error.message).toMatch(/nothing will settle|never/u);

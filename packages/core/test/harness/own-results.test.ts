@@ -61,7 +61,7 @@ describe('a result in a script is ordinary data', () => {
     expect(await open().value(`const got = await tools.list({});\n${use}`)).toEqual(expected);
   });
 
-  it('also of the catalog, of a detached task, and in the data of an error', async () => {
+  it('if it comes from the catalog, from a detached task, or in the data of an error', async () => {
     const source = `
       const found = await catalog.list(); found.push('more');
       const done = await tools.spawn.exec('list', {}).done; done.items.pop();
@@ -78,15 +78,15 @@ describe('a result in a script is ordinary data', () => {
   });
 });
 
-describe('what a script does to a result', () => {
-  it('is seen by no second call with the same result, and not by the tool', async () => {
+describe('a change of a result by a script', () => {
+  it('is visible neither to a second call with the same result nor to the tool', async () => {
     const { kept, value } = open();
     const source = `const got = await tools.list({}); ${CHANGES} return [got, await tools.list({})];`;
     expect(await value(source)).toEqual([CHANGED, ORIGINAL]);
     expect(kept).toEqual(ORIGINAL);
   });
 
-  it('is seen by no call that was answered in the same batch', async () => {
+  it('is visible to no call that was answered in the same batch', async () => {
     const source = `const [got, other] = await Promise.all([tools.list({}), tools.list({})]); ${CHANGES} return other;`;
     expect(await open().value(source)).toEqual(ORIGINAL);
   });
@@ -105,7 +105,7 @@ describe('what a script does to a result', () => {
     expect(done?.payload).toMatchObject({ operation: { result: ORIGINAL } });
   });
 
-  it('is not in what the catalog tells of earlier results', async () => {
+  it('is not in the catalog’s shapes of earlier results', async () => {
     const source = `const got = await tools.shapeless({}); got.secret = true; got.items = 'gone';
       return await catalog.describe('shapeless');`;
     const told = await open().value(source);
@@ -113,7 +113,7 @@ describe('what a script does to a result', () => {
     expect(told).not.toContain('secret');
   });
 
-  it('is what a later call is given as its arguments', async () => {
+  it('is in the arguments of a later call', async () => {
     const { harness } = open();
     const source = `const got = await tools.list({}); ${CHANGES} await tools.shapeless(got as any).catch(() => {});`;
     const { operations } = await harness.runScript(source);

@@ -124,7 +124,7 @@ describe('the order of events', () => {
     for (const event of events) expect(JSON.parse(JSON.stringify(event))).toEqual(event);
   });
 
-  it('listeners of the harness and of the run hear the same events in the same order', async () => {
+  it('listeners of the harness and of the run receive the same events in the same order', async () => {
     const byHarness: StreamEvent[] = [];
     const byRun: StreamEvent[] = [];
     const own = openHarness({ tools: sample.tools, onEvent: (event) => void byHarness.push(event) });
@@ -185,7 +185,7 @@ describe('the text of an answer', () => {
     expect(stable(await collect(harness.processText([...ANSWER])))).toEqual(whole);
   });
 
-  it('gives the same items however it is cut', async () => {
+  it('gives the same items however it is split', async () => {
     const whole = stable(await collect(harness.processText(ANSWER)));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: ANSWER.length }), { maxLength: 12 }), async (cuts) => {
@@ -286,7 +286,7 @@ describe('a block that is not well formed', () => {
 });
 
 describe('modes', () => {
-  it('disabled: one fixed warning stands in the place of every block, nothing runs', async () => {
+  it('disabled: one fixed warning replaces every block, and nothing runs', async () => {
     const before = sample.deeds.length;
     const answer =
       'a\n<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>\nb\n```js tool-calls\nreturn 2\n```\nc\n<tool-calls>\nunfinished';
@@ -318,7 +318,7 @@ describe('modes', () => {
 });
 
 describe('a source of text', () => {
-  it('that waits: the script starts when its closing tag has come, before the answer ends', async () => {
+  it('that waits: the script starts after its closing tag, before the answer ends', async () => {
     const { tools, started } = sampleTools();
     const own = openHarness({ tools });
     let goOn: () => void = () => {};
@@ -339,7 +339,7 @@ describe('a source of text', () => {
     expect(messageText(foldResponse(events).output_items)).toBe('Look  the end');
   });
 
-  it('that throws midway: what was said stands, scripts that ran have run, the end says failed', async () => {
+  it('that throws midway: earlier text and scripts stay, and the run ends as failed', async () => {
     async function* answer() {
       yield 'Hello <tool-calls>return 1</tool-calls> and the';
       yield 'n';
@@ -376,7 +376,7 @@ describe('a source of text', () => {
     expect(types(events)).toEqual(['response_start', 'response_error', 'response_done']);
   });
 
-  it('is told to stop when the loop is left early', async () => {
+  it('is stopped when the loop is left early', async () => {
     let returned = false;
     async function* answer() {
       try {
@@ -389,7 +389,7 @@ describe('a source of text', () => {
     expect(returned).toBe(true);
   });
 
-  it('may hold empty pieces', async () => {
+  it('may contain empty chunks', async () => {
     const events = await collect(harness.processText(['', 'a', '', '<tool-calls>return 1', '', '</tool-calls>', '']));
     expect(results(events)).toEqual([1]);
     expect(messageText(foldResponse(events).output_items)).toBe('a');
@@ -404,7 +404,7 @@ describe('a source of text', () => {
     await expect((async () => collect(harness.processText(text as never)))()).rejects.toThrow(/text/iu);
   });
 
-  it('with pieces that are no strings ends as an error, not as garbage', async () => {
+  it('with chunks that are not strings ends with an error', async () => {
     const run = async () => collect(harness.processText(['a', 5, null] as never));
     const events = await run().catch((error: unknown) => error);
     if (Array.isArray(events))
@@ -424,7 +424,7 @@ describe('a consumer', () => {
     expect(own.stats().sandbox.running).toBe(0);
   });
 
-  it('that leaves the loop while a script spins ends it', async () => {
+  it('that leaves the loop ends a script in an endless loop', async () => {
     const own = openHarness({ tools: [], limits: { computeMs: 60_000, timeoutMs: 60_000 } });
     for await (const { payload } of own.processText('<tool-calls>while (true) {}</tool-calls>')) {
       if (payload.type === 'item_done') break;
@@ -454,7 +454,7 @@ describe('a consumer', () => {
     expect(results(events)).toEqual([{ message: 'sum 3' }, '</tool-calls>']);
   });
 
-  it('that never starts the loop has started nothing that goes on', async () => {
+  it('that never starts the loop starts nothing', async () => {
     const { tools, deeds } = sampleTools();
     const own = openHarness({ tools });
     own.processText('<tool-calls>await tools.echo({ value: 1 })</tool-calls>');
@@ -490,7 +490,7 @@ describe('a signal', () => {
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'cancelled' });
   });
 
-  it('that is aborted while the text is waited for ends the response', async () => {
+  it('that is aborted during the wait for text ends the response', async () => {
     const stop = new AbortController();
     async function* answer() {
       yield 'so far';
@@ -506,7 +506,7 @@ describe('a signal', () => {
   });
 });
 
-describe('bad input is a clear error or the right result', () => {
+describe('bad input gives a clear error or the right result', () => {
   it('nothing at all', async () => {
     expect(types(await collect(harness.processText('')))).toEqual(['response_start', 'response_done']);
     expect(types(await collect(harness.processText([])))).toEqual(['response_start', 'response_done']);

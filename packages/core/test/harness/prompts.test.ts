@@ -31,7 +31,7 @@ describe.each([
   const text = createHarness({ tools: [readNote] }).instructions(options);
   const file = new URL(`prompts/${name}.md`, import.meta.url);
 
-  it('is the one that was reviewed', () => {
+  it('equals the reviewed text', () => {
     if (process.env.UPDATE_PROMPTS !== undefined) writeFileSync(file, text);
     expect(text).toBe(readFileSync(file, 'utf8'));
   });

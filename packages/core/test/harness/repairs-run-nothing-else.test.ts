@@ -32,14 +32,14 @@ it.each([
   expect(ran).toEqual([]);
 });
 
-it('a repair puts no tool in the place of a global of the script', async () => {
+it('a repair replaces no global of the script by a tool', async () => {
   ran.length = 0;
   const outcome = await harness.runScript("globalThis.clear = () => 'mine'; return clear();", {});
   expect(ran).toEqual([]);
   expect(outcome.status === 'completed' ? outcome.value : 'mine').toBe('mine');
 });
 
-it('words around the only fence are left out', async () => {
+it('words around the only fence are removed', async () => {
   ran.length = 0;
   const outcome = await harness.runScript(`I look first with \`look\`, (as you said):\n\n${FENCED}\n\nThat is all.`);
   expect(outcome.status).toBe('completed');

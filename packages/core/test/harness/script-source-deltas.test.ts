@@ -39,7 +39,7 @@ const brief = (events: readonly StreamEvent[]) =>
         : payload.type,
   );
 
-describe('a script that is told while it is typed', () => {
+describe('a script whose source streams', () => {
   it('starts when its block opens, has its source in deltas, and is done under the same name', async () => {
     const events = await tell(pieces(`Look.\n${block('return 1;')}`, 4));
     expect(brief(events).filter((told, index, all) => told !== all[index - 1])).toEqual([
@@ -63,7 +63,7 @@ describe('a script that is told while it is typed', () => {
     expect(script).toMatchObject({ source_code: 'return 1;\n', status: 'completed' });
   });
 
-  it('is there before its closing tag is: nothing waits for the end of the block', async () => {
+  it('is emitted before its closing tag arrives', async () => {
     const gates = [0, 1].map(() => {
       let open: () => void = () => {};
       return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
@@ -98,7 +98,7 @@ describe('a script that is told while it is typed', () => {
     ]);
   });
 
-  it('comes behind the output of a script that still runs while it is typed', async () => {
+  it('follows the output of an earlier script that is still running', async () => {
     const code = [block('return await tools.wait({ ms: 30, value: 1 });'), 'then\n', block('return 2;')].join('');
     const events = await tell(pieces(code, 3));
     const told = brief(events).filter((what) => what.includes('script_execution'));
@@ -108,7 +108,7 @@ describe('a script that is told while it is typed', () => {
     expectWholeItems(events);
   });
 
-  it('is told as it ends, where it is malformed', async () => {
+  it('is emitted with its failure if it is malformed', async () => {
     for (const [answer, source] of [
       ['<tool-calls>\nreturn "never closed', 'return "never closed'],
       ['<tool-calls>\nreturn `it\n</tool-calls>\nThe rest.\n', 'return `it\n'],
@@ -125,7 +125,7 @@ describe('a script that is told while it is typed', () => {
     }
   });
 
-  it('that stands behind a failed one is told, and ends as one that is not run', async () => {
+  it('after a failed one is emitted, and ends as not run', async () => {
     const events = await tell(
       pieces(`${block('return await tools.fail({ message: "no" });')}${block('return 2;')}`, 2),
     );
@@ -134,7 +134,7 @@ describe('a script that is told while it is typed', () => {
     expect(scriptsOf(events).map(({ status }) => status)).toEqual(['error', 'error']);
   });
 
-  it('of which the end never comes is cancelled, and no item is left of it', async () => {
+  it('that never ends is cancelled, and leaves no item', async () => {
     async function* answer() {
       yield 'Look <tool-calls>await tools.echo({';
       throw new Error('connection lost');
@@ -145,7 +145,7 @@ describe('a script that is told while it is typed', () => {
     expect(foldResponse(events).output_items).toMatchObject([{ type: 'message', content: 'Look ' }]);
   });
 
-  it('is cancelled when the harness is closed while it is typed', async () => {
+  it('is cancelled when the harness is closed meanwhile', async () => {
     const own = openHarness({ tools: [], workers: { size: 1 } });
     async function* answer() {
       yield 'Look <tool-calls>return ';
@@ -157,7 +157,7 @@ describe('a script that is told while it is typed', () => {
     expect(brief(events).slice(-3)).toEqual(['item_cancelled', 'response_error', 'response_done']);
   });
 
-  it('is cancelled when the signal is aborted while it is typed', async () => {
+  it('is cancelled when the signal is aborted meanwhile', async () => {
     const stop = new AbortController();
     async function* answer() {
       yield 'Look <tool-calls>\nreturn 1;';
@@ -173,7 +173,7 @@ describe('a script that is told while it is typed', () => {
     expect(events.at(-1)!.payload).toMatchObject({ status: 'cancelled' });
   });
 
-  it('switched off, is not told at all: the warning stands in its place', async () => {
+  it('is replaced by the warning if scripts are disabled', async () => {
     const answer = `a\n${block('return 1;')}b\n<tool-calls>\nunfinished`;
     const [plain, told] = await Promise.all(
       [false, true].map((scriptSourceDeltas) => tell(pieces(answer, 2), { mode: 'disabled', scriptSourceDeltas })),
@@ -182,7 +182,7 @@ describe('a script that is told while it is typed', () => {
     expect(typed(told!).size).toBe(0);
   });
 
-  it('behind one that waits for people is told when that has gone on, as a whole', async () => {
+  it('after one that waits for a user is emitted as a whole when that one has resumed', async () => {
     const own = openHarness({ tools: sampleTools().tools, suspensionKey: 'k'.repeat(32) });
     const answer = `${block('return await tools.write({ path: "a" });')}then\n${block('return 2;')}`;
     const events = await collect(own.processText(pieces(answer, 3), { scriptSourceDeltas: true }));
@@ -204,7 +204,7 @@ describe('a script that is told while it is typed', () => {
   });
 });
 
-describe('whatever an answer says', () => {
+describe('any answer', () => {
   const part = fc.constantFrom(
     'Some text, 1 < 2.\n',
     '<think>hm</think>',
@@ -232,7 +232,7 @@ describe('whatever an answer says', () => {
     if (length < answer.length) throw new Error('connection lost');
   }
 
-  it('telling its scripts while they are typed adds their beginnings and changes nothing else', async () => {
+  it('gets only the starts of scripts in addition when their source streams', async () => {
     let scripts = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -260,8 +260,8 @@ describe('whatever an answer says', () => {
   }, 60_000);
 });
 
-describe('runScript, for a host that has told a script while it was typed', () => {
-  it('tells no second beginning, and keeps the name', async () => {
+describe('runScript, for a host that has streamed the script’s source', () => {
+  it('emits no second start, and keeps the id', async () => {
     const events: StreamEvent[] = [];
     const item = { id: 'item_mine', stage: 'started' as const, note: 'kept' };
     await harness.runScript('return 1;', { item, onEvent: (event) => void events.push(event) });

@@ -59,7 +59,7 @@ async function expectTimeout(source: string): Promise<void> {
   expect(metadata.computeMs, source).toBeLessThan(LIMIT_MS + MARGIN_MS);
 }
 
-describe('S1 · a script cannot change what all objects inherit', () => {
+describe('S1 · a script cannot change the prototype of all objects', () => {
   it.each([
     'Object.prototype.hack = 1',
     '({}).__proto__.hack = 1',
@@ -115,7 +115,7 @@ describe('S2 · a script cannot change tools', () => {
   });
 });
 
-describe('S3 · require is refused before anything runs', () => {
+describe('S3 · require is rejected before anything runs', () => {
   it.each([
     "require('fs')",
     "const fs = (0, require)('fs')",
@@ -126,7 +126,7 @@ describe('S3 · require is refused before anything runs', () => {
     expect(sample.deeds).toHaveLength(before);
   });
 
-  it('and it is not there at run time either', async () => {
+  it('and does not exist at run time either', async () => {
     expect(valueOf(await attack('return [typeof require, typeof module, typeof globalThis["req" + "uire"]]'))).toEqual([
       'undefined',
       'undefined',
@@ -164,7 +164,7 @@ describe('S5 · an endless loop ends at its limit', () => {
     'console.log({ get x() { while(true){} } })',
   ])('%s', expectTimeout);
 
-  it('the clock that ran out is named', async () => {
+  it('the failure names the limit', async () => {
     expect(failureOf(await attack('while(true){}')).metadata).toMatchObject({ clock: 'compute', completedTools: 0 });
   });
 
@@ -233,7 +233,7 @@ describe('S8 · recursion beyond the stack fails with ScriptStackError', () => {
     expect(valueOf(await harness.runScript('return 1 + 1'))).toBe(2);
   });
 
-  it('a script may catch it, and goes on', async () => {
+  it('a script may catch it and continue', async () => {
     const source =
       'const f = (n) => f(n + 1) + 1; try { f(0); } catch (e) { return [e instanceof RangeError, await tools.echo({ value: "on" })]; }';
     expect(valueOf(await attack(source))).toEqual([true, 'on']);
@@ -270,7 +270,7 @@ describe('S9 · code cannot be made from text by eval', () => {
     'Reflect.apply(eval, null, ["1"])',
     'eval.call(null, "1")',
     'eval`1`',
-  ])('%s is refused before the run', async (source) => {
+  ])('%s is rejected before the run', async (source) => {
     await expectCode(source, 'ScriptPolicyError');
   });
 
@@ -278,7 +278,7 @@ describe('S9 · code cannot be made from text by eval', () => {
     'const g = globalThis; return g["ev" + "al"]("1")',
     'const e = eval; return e("1")',
     'const { ["ev" + "al"]: e } = globalThis; return e("1")',
-  ])('past the policy it is not there: %s', async (source) => {
+  ])('it does not exist behind the policy: %s', async (source) => {
     await expectThrow(source, /not a function|not defined/u);
   });
 
@@ -302,7 +302,7 @@ describe('S10 · code cannot be made from text by the constructors of functions'
     '[].constructor.constructor("return 1")()',
     'Function.prototype.constructor("return 1")()',
     'Function.call(null, "return 1")',
-  ])('%s is refused before the run', async (source) => {
+  ])('%s is rejected before the run', async (source) => {
     await expectCode(source, 'ScriptPolicyError');
   });
 
@@ -369,7 +369,7 @@ describe('S11 · nothing of the host can be reached', () => {
     expect(valueOf(outcome)).toEqual({ found: names.map(() => 'undefined'), on: [] });
   });
 
-  it('a missing global that scripts often want carries the hint what to use', async () => {
+  it('a missing global that scripts often use has a hint about its replacement', async () => {
     expect(failureOf(await attack('return process.env'))).toMatchObject({
       code: 'ScriptRuntimeError',
       line: 1,
@@ -417,7 +417,7 @@ describe('S12 · a script cannot change its context', () => {
   });
 });
 
-describe('S13 · what the context inherits is frozen', () => {
+describe('S13 · the prototypes of the context are frozen', () => {
   it.each([
     'context.__proto__.hack = 1',
     'context.__proto__ = { hack: 1 }',
@@ -460,7 +460,7 @@ describe('S14 · a script cannot change Promise', () => {
   });
 });
 
-describe('S15 · a hung script is ended, the host and the next script are not harmed', () => {
+describe('S15 · a hung script is terminated, without harm to the host and the next script', () => {
   it.each([
     'return new Array(1e8).sort().length',
     'return new Array(1e8).reverse().length',
@@ -487,7 +487,7 @@ describe('S15 · a hung script is ended, the host and the next script are not ha
       ).toContain(outcome.error.code);
   });
 
-  it('the host goes on while a script hangs', async () => {
+  it('the host continues while a script hangs', async () => {
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
     await harness.runScript('while(true){}');
@@ -505,7 +505,7 @@ describe('S15 · a hung script is ended, the host and the next script are not ha
   });
 });
 
-describe('S16 · what one script leaves is invisible to the next', () => {
+describe('S16 · a script sees no state of the script before it', () => {
   it.each([
     'globalThis.leaked = "secret"',
     'var leaked = "secret"; globalThis["leaked"] = leaked',
@@ -526,7 +526,7 @@ describe('S16 · what one script leaves is invisible to the next', () => {
     expect(valueOf(await harness.runScript('return typeof leaked'))).toBe('undefined');
   });
 
-  it('an answer that comes late does not reach the script that runs now', async () => {
+  it('a late answer does not reach the current script', async () => {
     const first = await harness.runScript(
       'void tools.wait({ ms: 100, value: "late" }); await tools.echo({ value: 0 }); return 1',
     );
@@ -546,8 +546,8 @@ describe('S16 · what one script leaves is invisible to the next', () => {
   });
 });
 
-describe('S17 · a call that nobody awaits is aborted when the script ends', () => {
-  it('the tool is told, and the operation says aborted', async () => {
+describe('S17 · a call that is not awaited is aborted when the script ends', () => {
+  it('the tool’s signal aborts, and the operation is aborted', async () => {
     const { tools, deeds } = sampleTools();
     const own = createHarness({ tools });
     const outcome = await own.runScript('void tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); return "done"');
@@ -557,7 +557,7 @@ describe('S17 · a call that nobody awaits is aborted when the script ends', () 
     expect(deeds.filter(({ what }) => what === 'aborted')).toHaveLength(1);
   });
 
-  it('also when the script threw', async () => {
+  it('even if the script threw', async () => {
     const outcome = await attack('void tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); throw new Error("no")');
     expect(outcome.operations.map(({ status }) => status)).toEqual(['aborted', 'completed']);
   });
@@ -575,8 +575,8 @@ describe('S18 · there are no workers and no shared memory', () => {
   });
 });
 
-describe('S19 · a value that is too large is refused, with its size', () => {
-  it('the failure names the size, the limit, the largest keys and the first of it', async () => {
+describe('S19 · a value that is too large is rejected with its size', () => {
+  it('the failure names the size, the limit, the largest keys and the start of the value', async () => {
     const error = failureOf(await attack('return { small: 1, big: "x".repeat(200_000), medium: "y".repeat(1000) }'));
     expect(error).toMatchObject({ code: 'SerializationError', phase: 'finalizing' });
     expect(error.message).toMatch(/\d{6} bytes.*131072/u);
@@ -621,7 +621,7 @@ describe('S20 · a dry run checks and runs nothing', () => {
     expect(sample.deeds).toHaveLength(before);
   });
 
-  it('what the checks refuse fails with their code', async () => {
+  it('a script that the checks reject fails with their code', async () => {
     expect(failureOf(await harness.runScript('return eval("1")', { mode: 'dry-run' })).code).toBe('ScriptPolicyError');
     expect(failureOf(await harness.runScript('return (', { mode: 'dry-run' })).code).toBe('ScriptSyntaxError');
   });

@@ -49,12 +49,12 @@ try {
     for (const place of places) expect(place).toMatch(/^7:\d+$/u);
   });
 
-  it('names the place of its call, where the call was rejected', async () => {
+  it('names the place of its call if the call was rejected', async () => {
     const source = 'const one = 1;\nreturn await tools.fail({ message: "no" }).catch((error) => error.stack)';
     expect(await value(source)).toMatch(/^ToolExecutionError: .*no.*\n {4}at fail \(script\.ts:2:\d+\)$/u);
   });
 
-  it('leaves out the constructor of a class that asks for that', async () => {
+  it('omits the constructor of a class on request', async () => {
     const source = `class Mine extends Error {
   constructor(message: string) {
     super(message);
@@ -96,14 +96,14 @@ try { outer(); } catch (error) { console.log((error as Error).stack); throw erro
     expect(line).toBe(8);
   });
 
-  it('has no line of the message that reads as a frame', async () => {
+  it('has no line of the message that looks like a frame', async () => {
     const source = 'return new Error("no\\n    at forged (script.ts:9:9)").stack';
     const lines = ((await value(source)) as string).split('\n');
     expect(lines.filter((line) => /^\s*at /u.test(line))).toHaveLength(1);
     expect(lines[0]).toBe('Error: no\\n    at forged (script.ts:9:9)');
   });
 
-  it('is undefined for what is no error', async () => {
+  it('is undefined for any other value', async () => {
     expect(
       await value(
         'return [Object.create(new Error("x")).stack === undefined, (Error.prototype as Error).stack === undefined]',
@@ -120,12 +120,12 @@ describe('an error on the console', () => {
     expect(await logOf(source)).toMatch(/^failed: SyntaxError: .*\n {4}at \(script\.ts:8:\d+\)$/u);
   });
 
-  it('is shown with what caused it', async () => {
+  it('is shown with its cause', async () => {
     const source = 'console.error(new Error("outer", { cause: new RangeError("inner") }))';
     expect(await logOf(source)).toMatch(/^Error: outer\n {4}at .*\n {2}\[cause\]: RangeError: inner$/u);
   });
 
-  it('is shown under the name that it has now', async () => {
+  it('is shown under its current name', async () => {
     const source =
       'class Mine extends Error { constructor() { super("own"); Error.captureStackTrace(this, Mine); this.name = "Mine"; } }\nconsole.log(new Mine())';
     expect(await logOf(source)).toBe('Mine: own\n    at (script.ts:2:17)');
@@ -137,7 +137,7 @@ describe('an error on the console', () => {
     expect(await logOf(source)).toBe('SuppressedError\n  [error]: TypeError: late\n  [suppressed]: RangeError: early');
   });
 
-  it('is shown as an error where it has lost its prototype', async () => {
+  it('is shown as an error even if it has lost its prototype', async () => {
     const source =
       'const error = new TypeError("bare"); Object.setPrototypeOf(error, null); console.log(error); console.log([error])';
     expect(await logOf(source)).toMatch(/^Error: bare\n {4}at \(script\.ts:1:\d+\)\n\[Error: bare\]$/u);
@@ -153,7 +153,7 @@ describe('an error on the console', () => {
     expect(log).toContain('\nsecond line');
   });
 
-  it('is shown by its title where its stack was taken away', async () => {
+  it('is shown by its title if its stack was removed', async () => {
     expect(await logOf('const error = new Error("no"); (error as any).stack = undefined; console.log(error)')).toBe(
       'Error: no',
     );

@@ -24,7 +24,7 @@ describe('setTimeout', () => {
     expect(await value(source)).toEqual(expected);
   });
 
-  it('runs callbacks in the order of their times, with nothing as this', async () => {
+  it('runs callbacks in the order of their times, with an undefined this', async () => {
     const source = `const seen: unknown[] = [];
       setTimeout(() => seen.push('late'), 60);
       setTimeout(() => seen.push('soon'), 5);
@@ -35,13 +35,13 @@ describe('setTimeout', () => {
     expect(await value(source)).toEqual(['first', 'soon', true, 'late']);
   });
 
-  it('moves the clock by what was waited for, at least', async () => {
+  it('advances the clock by at least the delay', async () => {
     const source =
       'const from = Date.now(); await new Promise((resolve) => setTimeout(resolve, 30)); return Date.now() - from >= 29';
     expect(await value(source)).toBe(true);
   });
 
-  it('bounds a call in a race', async () => {
+  it('limits the time of a call in a race', async () => {
     const source = `const limited = (work: Promise<unknown>, ms: number) => {
       let timer: number;
       const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('late')), ms); });
@@ -58,12 +58,12 @@ describe('setTimeout', () => {
     expect(await value(source)).toBe(7);
   });
 
-  it('takes a function and nothing else', async () => {
+  it('accepts only a function', async () => {
     const error = failureOf(await harness.runScript('(setTimeout as any)("text()", 1)'));
     expect(error.message).toBe('TypeError: The callback of a timer must be a function.');
   });
 
-  it('tells of an error in its callback', async () => {
+  it('reports an error in its callback', async () => {
     const outcome = await harness.runScript(
       'setTimeout(() => { throw new RangeError("in a callback") }, 1);\nawait sleep(20);',
     );
@@ -77,7 +77,7 @@ describe('setTimeout', () => {
     ]);
   });
 
-  it('tells, with its place, that the script has ended before it', async () => {
+  it('is reported with its place if the script ends before it', async () => {
     const outcome = await harness.runScript(
       'const one = 1;\n  setTimeout(async () => { await tools.echo({ value: 1 }) }, 60_000);\nreturn one;',
     );
@@ -105,7 +105,7 @@ describe('setTimeout', () => {
     const many = await own.runScript(
       'for (let i = 0; i < 5; i++) setTimeout(() => {}, 1);\nawait tools.echo({ value: 1 });',
     );
-    expect(many.diagnostics.map(({ message }) => message).join()).toContain('may make 3 calls of sleep, timers');
+    expect(many.diagnostics.map(({ message }) => message).join()).toContain('may make 3 calls to sleep, timers');
     const long = await own.runScript('await new Promise((resolve) => setTimeout(resolve, 60_000))');
     expect(failureOf(long).code).toBe('ScriptTimeoutError');
   });
@@ -127,20 +127,20 @@ describe('a wait beyond maxBuiltinCalls', () => {
     const error = failureOf(await harness.runScript(source, { limits: LIMITS }));
     expect(error).toMatchObject({
       code: 'ToolBudgetExceededError',
-      message: expect.stringContaining('3 calls of sleep, timers, catalog and tools.spawn') as unknown,
+      message: expect.stringContaining('3 calls to sleep, timers, catalog and tools.spawn') as unknown,
       hint: expect.stringContaining('maxBuiltinCalls (3)') as unknown,
     });
     if (line !== undefined) expect(error.line).toBe(line);
   });
 
-  it('says so also where the script goes on without it, and waits for nothing that comes', async () => {
+  it('is reported even if the script continues and then waits for nothing', async () => {
     const source = `for (let count = 0; count < 4; count++) await sleep(1).catch(() => {}); await new Promise(() => {})`;
     const error = failureOf(await harness.runScript(source, { limits: LIMITS }));
     expect(error.message).toContain('waits for a promise that nothing will settle');
   });
 });
 
-it('a script that waits for nothing tells of the rejections that nothing handled', async () => {
+it('reports unhandled rejections of a script that waits for nothing', async () => {
   const outcome = await harness.runScript(
     'setTimeout(() => { throw new Error("lost") }, 1);\nawait new Promise(() => {})',
   );
@@ -149,7 +149,7 @@ it('a script that waits for nothing tells of the rejections that nothing handled
 });
 
 describe('clearTimeout', () => {
-  it('keeps the callback from running', async () => {
+  it('prevents the callback from running', async () => {
     const source = `const seen: string[] = [];
       const timer = setTimeout(() => seen.push('never'), 5);
       clearTimeout(timer); clearTimeout(timer); clearTimeout(undefined); clearTimeout(12345);
@@ -158,7 +158,7 @@ describe('clearTimeout', () => {
     expect(await value(source)).toEqual([]);
   });
 
-  it('ends the wait: a script that waits for nothing else is told that it does', async () => {
+  it('ends the wait: a script that waits for nothing else is reported as stalled', async () => {
     const error = failureOf(
       await harness.runScript(
         'const timer = setTimeout(() => {}, 20_000); clearTimeout(timer); await new Promise(() => {});',
@@ -182,7 +182,7 @@ describe('setInterval', () => {
     expect(await value(source)).toBe(6);
   });
 
-  it('goes on where its callback throws', async () => {
+  it('continues if its callback throws', async () => {
     const source = `let count = 0;
       const timer = setInterval(() => { if (++count < 3) throw new Error('again'); clearInterval(timer); }, 2);
       while (count < 3) await sleep(2);

@@ -24,7 +24,7 @@ async function play(body: string): Promise<StreamEvent[]> {
 
 const plansOf = (events: StreamEvent[]) => foldResponse(events).output_items.filter(({ type }) => type === 'plan');
 
-it('the plan that a tool tells is one item of the response, as it was told last', async () => {
+it('the plan of a tool is one item of the response, in its newest form', async () => {
   const events = await play(`
     await tools.tellPlan({ plan: [{ step: 'look', status: 'in_progress' }, { step: 'mend', status: 'pending' }], explanation: 'first idea' });
     await tools.tellPlan({ plan: [{ step: 'look', status: 'completed' }, { step: 'mend', status: 'in_progress' }] });`);
@@ -40,11 +40,11 @@ it('the plan that a tool tells is one item of the response, as it was told last'
   ]);
 });
 
-it('a result that is no plan makes no item', async () => {
+it('a result that is not a plan creates no item', async () => {
   expect(plansOf(await play(`await tools.tellPlan({ plan: [{ step: 'x', status: 'someday' }] })`))).toEqual([]);
 });
 
-it('a structured call tells its plan too, and a tool must show something that is known', async () => {
+it('a structured call shows its plan too, and a tool must show a known kind', async () => {
   const events: StreamEvent[] = [];
   const harness = openHarness({ tools: [plan], onEvent: (event) => events.push(event) });
   await harness.callTool('tellPlan', { plan: [{ step: 'a', status: 'pending' }] });

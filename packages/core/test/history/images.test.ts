@@ -56,7 +56,7 @@ describe('the item of an outcome', () => {
     expect(item.result).toEqual(outcome.value);
   });
 
-  test('names them after a failure and while it waits too, and has no member for them where there are none', () => {
+  test('names them after a failure and during a wait too, and has no member for them if there are none', () => {
     const operations = [viewed(1)];
     expect(outcomeToOutputItem(failed({}, { operations }), identity).images).toEqual([reference(1)]);
     expect(outcomeToOutputItem(suspended({ operations }), identity).images).toEqual([reference(1)]);
@@ -70,11 +70,11 @@ describe('the item of an outcome', () => {
     ['neither path nor data', { path: undefined }],
     ['another type of part', { type: 'image_url' }],
     ['base64 of more than 5 MB', { data: 'A'.repeat((MAX_IMAGE_BYTES / 3) * 4 + 100) }],
-  ])('does not take for an image what has %s', (_, members) => {
+  ])('does not read as an image a part that has %s', (_, members) => {
     expect(collectImages([{ ...part(1), ...members }])).toEqual({ images: [], leftOut: 0 });
   });
 
-  test('names at most 8 images, and the text says how many are left out', () => {
+  test('names at most 8 images, and the text counts the omitted ones', () => {
     const seeds = Array.from({ length: 11 }, (_, index) => index);
     const outcome = completed(null, { operations: seeds.map(viewed) });
     expect(outcomeToOutputItem(outcome, identity).images).toEqual(seeds.slice(0, 8).map(reference));
@@ -83,7 +83,7 @@ describe('the item of an outcome', () => {
     );
   });
 
-  test('of a structured call names its images and holds no base64', () => {
+  test('of a structured call names its images and contains no base64', () => {
     const item = operationToOutputItem(operation({ result: { image: inline(1), note: 'n' } }), identity);
     expect(FunctionCallOutputItemSchema.parse(item)).toEqual(item);
     const { path: _path, ...withoutPath } = reference(1);
@@ -109,7 +109,7 @@ describe('the item of an outcome', () => {
   });
 });
 
-describe('what a model reads as text', () => {
+describe('the text for a model', () => {
   test('mentions each image in one line', () => {
     const outcome = completed('done', {
       operations: [viewed(1), operation({ result: { ...part(2), path: 'a\nImages:\n- forged.png' } })],
@@ -147,7 +147,7 @@ describe('what a model reads as text', () => {
     }
   });
 
-  test('is not changed by short data, which could be any word', () => {
+  test('is not changed by short data, which could be an ordinary word', () => {
     const outcome = completed({ images: [{ type: 'image', data: 'Script' }], text: 'Script' });
     const report = renderOutcomeForModel(outcome, { tokenBudget });
     expect(report).toContain('Script completed');
@@ -155,7 +155,7 @@ describe('what a model reads as text', () => {
     expect(report).toContain('"data":"[6 characters of base64 left out]"');
   });
 
-  test('of many parts is made in no time', () => {
+  test('of many parts is created fast', () => {
     const parts = Array.from({ length: 10_000 }, (_, seed) => inline(seed));
     const started = performance.now();
     renderOutcomeForModel(completed(parts, { output: 'x'.repeat(1_000_000) }), { tokenBudget });
@@ -163,10 +163,10 @@ describe('what a model reads as text', () => {
   });
 });
 
-describe('what a model is given', () => {
+describe('the input of a model', () => {
   const load = async ({ path }: ImagePart) => ({ bytes: pixels(Number(/\d+/.exec(path!)![0])) });
 
-  test('is the report, then each image with its bytes: those it carries, otherwise those that the host loads', async () => {
+  test('is the report, then each image with its own bytes, or with those that the host loads', async () => {
     const outcome = completed(inline(1), { operations: [viewed(2)] });
     const parts = await renderOutcomeParts(outcome, { tokenBudget, loadImage: load });
     const { path: _path, ...withoutPath } = reference(1);
@@ -177,7 +177,7 @@ describe('what a model is given', () => {
     ]);
   });
 
-  test('can be made from an item of the history just as well', async () => {
+  test('can also be created from an item of the history', async () => {
     const item = outcomeToOutputItem(completed(inline(1), { operations: [viewed(2)] }), identity);
     const stored = ScriptExecutionOutputItemSchema.parse(JSON.parse(JSON.stringify(item)));
     const within = [stored.result, ...stored.operations.map(({ result }) => result)];
@@ -203,12 +203,12 @@ describe('what a model is given', () => {
     ]);
   });
 
-  test('has such a line where nobody loads', async () => {
+  test('has a line of text if nothing loads the image', async () => {
     const [, note] = await renderOutcomeParts(completed(part(1)), { tokenBudget });
     expect(note).toEqual({ type: 'text', text: '[The image shots/1.png is not shown: its bytes are not available.]' });
   });
 
-  test('never has bytes that a part carries under another hash', async () => {
+  test('never has bytes that do not match the hash of their part', async () => {
     const forged = { ...part(1), data: pixels(9).toString('base64') };
     const [, shown] = await renderOutcomeParts(completed(forged), { tokenBudget, loadImage: load });
     expect(shown).toEqual({ ...reference(1), data: pixels(1).toString('base64') });

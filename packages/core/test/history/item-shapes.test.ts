@@ -34,7 +34,7 @@ function shapeOf(schema: z.ZodType): JsonShape {
   return JSON.parse(JSON.stringify(shape, (key, value: unknown) => (isSkipped(key) ? undefined : value))) as JsonShape;
 }
 
-/** Members of items have text as keys, and unknown members may be anything. */
+/** Members of items have text as keys, and unknown members may be any value. */
 function isSkipped(key: string): boolean {
   return key === 'additionalProperties' || key === 'propertyNames';
 }
@@ -74,7 +74,7 @@ describe('the shapes of items', () => {
     expect(readFileSync(FILE, 'utf8')).toContain('Generated from');
   });
 
-  it.each(Object.keys(schemas))('%s: a value of a member fits where the schema accepts it', (type) => {
+  it.each(Object.keys(schemas))('%s: a value of a member fits exactly if the schema accepts it', (type) => {
     const members = Object.entries(schemas[type]!.shape as Record<string, z.ZodType>);
     const seen = { accepted: 0, refused: 0 };
     for (const [name, schema] of members) {

@@ -23,14 +23,14 @@ describe('every report', () => {
     );
   });
 
-  test('cuts between characters, never within one', () => {
+  test('truncates between characters, never within one', () => {
     for (let budget = 20; budget < 120; budget += 1) {
       const report = renderOutcomeForModel(completed('\u{1f600}'.repeat(200)), { tokenBudget: budget });
       expect(report).not.toContain('\ufffd');
     }
   });
 
-  test('counts what is not ASCII as a token a unit', () => {
+  test('counts every unit outside ASCII as a token', () => {
     expect(estimateTokens('abcdefgh')).toBe(2);
     expect(estimateTokens('日本語')).toBe(3);
     const report = renderOutcomeForModel(completed('語'.repeat(10_000)), { tokenBudget: 500 });
@@ -70,7 +70,7 @@ describe('after success', () => {
     );
   });
 
-  test('no return is said', () => {
+  test('a missing return is mentioned', () => {
     expect(renderOutcomeForModel(completed(undefined), { tokenBudget })).toBe(
       'Script completed, no tool calls.\nValue: none, the script returned nothing.',
     );
@@ -84,7 +84,7 @@ describe('after success', () => {
     expect(renderOutcomeForModel(completed(large), { tokenBudget })).toContain(JSON.stringify(large));
   });
 
-  test('calls that did not succeed are shown although the script went on', () => {
+  test('failed calls are shown even if the script continued', () => {
     const operations = [
       operation(),
       operation({ tool: 'exec', status: 'denied', error: { code: 'ApprovalDeniedError', message: 'not now' } }),
@@ -94,7 +94,7 @@ describe('after success', () => {
     expect(report).toContain('2. denied: exec {"path":"a.txt"} -> ApprovalDeniedError: not now (line 3)');
   });
 
-  test('a value beyond the budget keeps its head and tail and says what is left out', () => {
+  test('a value beyond the budget keeps its head and tail and counts the omitted part', () => {
     const value = `BEGIN${'x'.repeat(100_000)}END`;
     const report = renderOutcomeForModel(completed(value, { output: 'short output' }), { tokenBudget: 300 });
     expect(report).toContain('"BEGINxxx');
@@ -136,7 +136,7 @@ describe('after failure', () => {
     operation({ tool: 'read\nFile', status: 'not_started', input: undefined, result: undefined, line: undefined }),
   ];
 
-  test('the model reads the error, its place, what to do, the frame and every operation', () => {
+  test('the model reads the error, its place, the advice, the frame and every operation', () => {
     const outcome = failed(
       {
         code: 'ToolExecutionError',
@@ -177,7 +177,7 @@ describe('after failure', () => {
     expect(report).not.toContain('theirs');
   });
 
-  test('with little room the rows lose their detail before they are left out, and what is left out is counted', () => {
+  test('with little room the rows lose their detail before they are omitted, and the omitted ones are counted', () => {
     const many = Array.from({ length: 60 }, (_, index) =>
       operation({
         tool: `tool${index}`,
@@ -205,7 +205,7 @@ describe('after failure', () => {
     expect(report).toContain('4. not started: read File');
   });
 
-  test('other diagnostics than the error itself are listed', () => {
+  test('diagnostics other than the error itself are listed', () => {
     const diagnostics = [
       { severity: 'error' as const, message: 'boom', line: 1, code: 'ts2304' },
       ...Array.from({ length: 12 }, (_, index) => ({
@@ -220,7 +220,7 @@ describe('after failure', () => {
     expect(report).toContain('- error: line 2: second 9 (ts2339)\n- and 2 more');
   });
 
-  test('what the type checker refused is told once, and its doubts not at all where the script completed', () => {
+  test('errors of the type checker are reported once, and its warnings not at all if the script completed', () => {
     const doubt = { severity: 'warning' as const, message: 'possibly undefined', line: 3, code: 'ts18048' };
     const error = { severity: 'error' as const, message: 'no such member', line: 2, code: 'ts2339' };
     const refused = failed({ code: 'ScriptTypeError' }, { diagnostics: [error, doubt] });
@@ -233,7 +233,7 @@ describe('after failure', () => {
   });
 });
 
-test('a suspended script shows what waits, and nothing of the suspension', () => {
+test('a suspended script shows its pending calls, and nothing of the suspension', () => {
   const pendingApprovals = [
     {
       approvalId: 'a',

@@ -8,7 +8,7 @@ import { anyOutcome, completed, failed, operation, suspended } from './arbitrary
 const identity = { id: 'item_1', callId: 'call_9' };
 
 describe('an outcome as an item', () => {
-  test('is valid by its schema, and JSON loses nothing of it', () => {
+  test('is valid by its schema, and survives JSON', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
         const item = outcomeToOutputItem(outcome, identity);
@@ -75,7 +75,7 @@ describe('an outcome as an item', () => {
     expect(outcomeToOutputItem(completed(undefined), identity)).toMatchObject({ result: null, output_json: 'null' });
   });
 
-  test('has a summary only where value.message is a string', () => {
+  test('has a summary only if value.message is a string', () => {
     for (const value of [{ message: 5 }, 'message', null, [1], { other: 'x' }]) {
       expect(outcomeToOutputItem(completed(value), identity)).not.toHaveProperty('summary');
     }
@@ -89,7 +89,7 @@ describe('an outcome as an item', () => {
     for (const absent of ['result', 'output_json', 'error', 'summary']) expect(item).not.toHaveProperty(absent);
   });
 
-  test('of a failed script carries the results that were complete, in call order', () => {
+  test('of a failed script contains the completed results, in call order', () => {
     const outcome = failed(
       {},
       {
@@ -113,7 +113,7 @@ describe('an outcome as an item', () => {
     expect(item).not.toHaveProperty('result');
   });
 
-  test('bounds the partial results and says what it left out', () => {
+  test('limits the partial results and marks the omitted ones', () => {
     const big = 'x'.repeat(100_000);
     const huge = [
       operation({ callId: 'c1', result: big }),
@@ -137,7 +137,7 @@ describe('an outcome as an item', () => {
   });
 });
 
-test('an operation keeps user data as it is and leaves out what is not there', () => {
+test('an operation keeps user data unchanged and omits absent members', () => {
   const item = operationToItem(
     operation({
       status: 'failed',
@@ -183,7 +183,7 @@ test('a failure carries all of its fields in snake_case, its metadata as it is',
 });
 
 describe('bounded JSON', () => {
-  test('is the JSON text of plain data where it fits, and its beginning where it does not', () => {
+  test('is the JSON text of plain data, or its beginning if it does not fit', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(80), (value, maxLength) => {
         const json = JSON.stringify(value);
@@ -197,7 +197,7 @@ describe('bounded JSON', () => {
     );
   });
 
-  test('never throws, whatever it is given', () => {
+  test('never throws, whatever its input', () => {
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     expect(boundedJson(cycle, 1_000_000).complete).toBe(false);

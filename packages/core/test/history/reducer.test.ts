@@ -81,7 +81,7 @@ describe('a run that follows the protocol', () => {
     );
   });
 
-  test('shows while a gap is open exactly the events before the gap', () => {
+  test('shows exactly the events before an open gap', () => {
     const cut = protocolRun.chain(({ events }) => fc.tuple(fc.constant(events), fc.nat(events.length - 1)));
     fc.assert(
       fc.property(cut, ([events, gap]) => {
@@ -96,7 +96,7 @@ describe('a run that follows the protocol', () => {
     );
   });
 
-  test('shows behind a gap what a fold of the other events shows, whenever it is looked at', () => {
+  test('shows after a gap at any time the same as a fold of the other events', () => {
     const cut = protocolRun.chain(({ events }) => fc.tuple(fc.constant(events), fc.nat(events.length - 1)));
     fc.assert(
       fc.property(cut, ([events, gap]) => {
@@ -181,7 +181,7 @@ describe('a hostile stream', () => {
     );
   });
 
-  test('leaves a response that was handed out as it was', () => {
+  test('does not change a response that was returned', () => {
     fc.assert(
       fc.property(hostileEvents, (events) => {
         const reducer = new ResponseReducer();
@@ -205,7 +205,7 @@ describe('a hostile stream', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  test('a far-off seq neither blocks nor costs: the missing numbers listed are bounded', () => {
+  test('bounds the list of missing numbers for a very large seq', () => {
     const [first] = toEvents([{ type: 'response_start' }]);
     const reducer = new ResponseReducer();
     reducer.apply({ ...first!, seq: Number.MAX_SAFE_INTEGER });
@@ -216,7 +216,7 @@ describe('a hostile stream', () => {
 });
 
 describe('the reducer', () => {
-  test('answers for no events with an empty response in progress', () => {
+  test('returns an empty response in progress without events', () => {
     expect(foldResponse([])).toEqual({
       run_id: '',
       thread_id: '',
@@ -288,13 +288,13 @@ describe('the reducer', () => {
     ]);
   });
 
-  test('leaves out initial members that do not fit', () => {
+  test('drops initial members that do not fit', () => {
     expect(
       fold(start('m', 'message', { content: 5, role: 'robot', id: 'x', type: 'error', phase: 'final' })).output_items,
     ).toEqual([{ ...message('m', ''), phase: 'final' }]);
   });
 
-  test('shows a result from its end on, in the place where it started', () => {
+  test('shows a result after its end, in the place where it started', () => {
     const output: OutputItem = { type: 'function_call_output', id: 'o', call_id: 'c', output: 'x', success: true };
     const payloads = [start('o', 'function_call_output'), start('m', 'message')];
     expect(fold(...payloads).output_items.map(({ id }) => id)).toEqual(['m']);
@@ -308,13 +308,13 @@ describe('the reducer', () => {
     expect(fold(start('a', 'message'), done).output_items).toEqual([message('a', ''), message('b', 'x')]);
   });
 
-  test('takes the final item for the truth: deltas after it are ignored', () => {
+  test('treats the final item as authoritative: deltas after it are ignored', () => {
     expect(fold(...itemPayloads(message('m', 'final'), ['ot', 'her']), delta('m', '!')).output_items).toEqual([
       message('m', 'final'),
     ]);
   });
 
-  test('shows a script while it is typed, until its final item takes the place of that', () => {
+  test('shows a script while it streams, until its final item replaces it', () => {
     const initial = { language: 'js', format: 'fence' };
     const typing = [start('s', 'script_execution', initial), delta('s', 'ret'), delta('s', 'urn "')];
     const shown = fold(...typing).output_items;
@@ -332,7 +332,7 @@ describe('the reducer', () => {
     ]);
   });
 
-  test('keeps the text of an item that failed and puts the error behind it', () => {
+  test('keeps the text of an item that failed and adds the error after it', () => {
     const error: EventPayload = { type: 'item_error', item_id: 'm', code: 'overloaded', message: 'busy' };
     expect(fold(start('m', 'message'), delta('m', 'half'), error, start('n', 'message')).output_items).toEqual([
       message('m', 'half'),
@@ -341,12 +341,12 @@ describe('the reducer', () => {
     ]);
   });
 
-  test('makes an error item for an item that it does not know', () => {
+  test('creates an error item for an unknown item', () => {
     const error: EventPayload = { type: 'item_error', item_id: 'm', code: 'overloaded', message: 'busy' };
     expect(fold(error).output_items).toEqual([{ type: 'error', id: 'm', code: 'overloaded', message: 'busy' }]);
   });
 
-  test('removes a cancelled item that says nothing and marks one that does', () => {
+  test('removes a cancelled item without content and marks one with content', () => {
     const cancelled = (id: string): EventPayload => ({ type: 'item_cancelled', item_id: id, reason: 'stop' });
     const { output_items: items } = fold(
       start('empty', 'message'),
@@ -388,7 +388,7 @@ describe('the reducer', () => {
     expect(scriptStatus(fold(...resumed, updated))).toEqual(['in_progress', 'error']);
   });
 
-  test('keeps a script with its output behind a gap', () => {
+  test('keeps a script with its output after a gap', () => {
     const events = toEvents([
       ...itemPayloads(scriptItem('s')),
       {
@@ -413,7 +413,7 @@ describe('the reducer', () => {
     expect(reducer.live({ includePending: true }).pendingApprovals).toHaveLength(1);
   });
 
-  test('gives a script the status of an output that came first, also behind a gap', () => {
+  test('gives a script the status of an output that came first, also after a gap', () => {
     const events = toEvents([
       ...itemPayloads(scriptOutputItem('s', 'failed')),
       { type: 'usage_update', usage: { input_tokens: 1, output_tokens: 1 } },
@@ -452,14 +452,14 @@ describe('the reducer', () => {
     ]);
   });
 
-  test('leaves out changes that would make an item invalid', () => {
+  test('drops changes that would make an item invalid', () => {
     const changes = { status: 'flying', id: 'x', type: 'message', note: 'kept' };
     expect(fold(...itemPayloads(scriptItem('s')), { type: 'item_update', item_id: 's', changes }).output_items).toEqual(
       [{ ...scriptItem('s'), note: 'kept' }],
     );
   });
 
-  test('fails with its error and still folds what comes late', () => {
+  test('fails with its error and still folds late events', () => {
     expect(
       fold(start('m', 'message'), { type: 'response_error', code: 'provider', message: 'gone' }, delta('m', 'late'), {
         type: 'usage_update',

@@ -18,7 +18,7 @@ const nested = (outer: string, depth: number) => `
   dive(${depth});`;
 
 describe('a budget', () => {
-  it('of calls holds for calls that are made while the arguments of others are written', async () => {
+  it('of calls applies to calls that are made while the arguments of others are serialised', async () => {
     const { calls, end } = await firstWords(
       `${nested('tools.echo({ toJSON() { HOOK return { left }; } }).catch(() => {})', 20)} return 1;`,
       { maxCalls: 5, maxBuiltinCalls: 2 },
@@ -27,7 +27,7 @@ describe('a budget', () => {
     expect(end).toMatchObject({ type: 'returned' });
   });
 
-  it('of console lines holds for lines that are written while others are', async () => {
+  it('of console lines applies to lines that are written while others are', async () => {
     const { logs, dropped, end } = await firstWords(
       `${nested('console.log({ get a() { HOOK return left; } })', 20)} return 1;`,
       { maxLogEvents: 5 },
@@ -37,7 +37,7 @@ describe('a budget', () => {
     expect(end).toMatchObject({ type: 'returned' });
   });
 
-  it('of progress holds for messages that are written while others are', async () => {
+  it('of progress applies to messages that are written while others are', async () => {
     const { progress, dropped, end } = await firstWords(
       `${nested('context.emitProgress({ toString() { HOOK return "x"; } })', 99)} return 1;`,
       { maxProgressEvents: 1 },
@@ -48,13 +48,13 @@ describe('a budget', () => {
   });
 });
 
-describe('the reason why arguments cannot be carried', () => {
+describe('the reason why arguments cannot be serialised', () => {
   it.each([
     ['an error with a long message', '{ toJSON() { throw new Error("x".repeat(50000)); } }'],
     ['a long text that is thrown', '{ toJSON() { throw "x".repeat(50000); } }'],
     ['a member with a long name', '{ ["k".repeat(50000)]: 1n }'],
     ['many members with long names', 'Array(90).fill("k".repeat(500)).reduce((inner, key) => ({ [key]: inner }), 1n)'],
-  ])('is cut, and the script goes on: %s', async (_name, value) => {
+  ])('is truncated, and the script continues: %s', async (_name, value) => {
     const { calls } = await firstWords(`tools.echo(${value}).catch(() => {}); return 1;`);
     expect(calls).toHaveLength(1);
     expect(calls[0]!.argsProblem).toMatch(/more characters\]/u);
@@ -62,7 +62,7 @@ describe('the reason why arguments cannot be carried', () => {
 });
 
 describe('a detached task', () => {
-  it('that was refused has no id, also where its arguments made calls', async () => {
+  it('that was refused has no id, even if its arguments made calls', async () => {
     const { slot, limits, compile } = await openSlot({ maxCalls: 1 });
     const initText = writeInit({
       runId: 'run',

@@ -30,7 +30,7 @@ function callInFullHeap(callee: string, afterwards: string): string {
 }
 
 describe('a full heap', () => {
-  it('leaves no mode behind in which traces are anything but text', async () => {
+  it('leaves no mode in which traces are not text', async () => {
     const harness = openHarness({
       tools: sampleTools().tools,
       approvals: 'auto',
@@ -45,7 +45,7 @@ describe('a full heap', () => {
     expect(valueOf(await harness.runScript(source))).toBe('string');
   });
 
-  it('takes no tool away for good where it struck while the tools were first looked at', async () => {
+  it('does not remove a tool permanently if it occurs while the tools are first read', async () => {
     const harness = openHarness({
       tools: sampleTools().tools,
       approvals: 'auto',
@@ -59,7 +59,7 @@ describe('a full heap', () => {
     expect(valueOf(await harness.runScript(source))).toEqual({ sum: 5 });
   });
 
-  it('every call that was made in it runs, or says that its arguments could not be written', async () => {
+  it('lets every call run, or report that its arguments could not be serialised', async () => {
     const sample = sampleTools();
     const harness = openHarness({
       tools: sample.tools,
@@ -75,7 +75,7 @@ describe('a full heap', () => {
 });
 
 describe('a call site', () => {
-  it.each(['getFunction', 'getThis', 'getFileName'])('is never in the hands of a script: %s', async (name) => {
+  it.each(['getFunction', 'getThis', 'getFileName'])('is never accessible to a script: %s', async (name) => {
     const harness = openHarness({ tools: sampleTools().tools, approvals: 'auto' });
     const source = `
       const seen = [];

@@ -48,7 +48,7 @@ describe('the bridge between guest and host', () => {
   afterAll(() => harness.close());
 
   it.skipIf(isReplay)(
-    'keeps its promises for generated hostile scripts and for faults at any moment',
+    'keeps its laws for generated hostile scripts and for faults at any moment',
     async () => {
       const cases = CASES - HARNESS_CASES;
       const report = await runCampaign({ seed: SEED, cases, guests: [counted, shipped], maxFindings: 1 });
@@ -64,7 +64,7 @@ describe('the bridge between guest and host', () => {
   );
 
   it.skipIf(isReplay)(
-    'keeps them in a whole harness with its threads, for whatever the host sees of a script',
+    'keeps its laws in a whole harness with its threads, for all that the host sees of a script',
     async () => {
       const findings = await runHarnessCampaign({ seed: SEED, cases: HARNESS_CASES, harness, kept, maxFindings: 1 });
       if (isCampaign) console.log(`${HARNESS_CASES} cases in a harness: ${[...harness.reached].toSorted().join(', ')}`);
@@ -75,7 +75,7 @@ describe('the bridge between guest and host', () => {
     TIMEOUT_MS,
   );
 
-  it.skipIf(!isReplay)('keeps its promises for the one case that is run again', async () => {
+  it.skipIf(!isReplay)('keeps its laws for the one case that is repeated', async () => {
     const fuzzCase = JSON.parse(readFileSync(FUZZ_REPLAY!, 'utf8')) as FuzzCase;
     for (const guest of [counted, shipped, harness]) expect((await guest.run(fuzzCase)).violations).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
 
 describe.skipIf(isCampaign || isReplay)('a fault planted in a sandbox thread', () => {
   it.each<ThreadFault>(['changes arguments', 'skips cleaning', 'ends itself', 'repeats messages'])(
-    'is found within few cases: one that %s',
+    'is found within a few cases: one that %s',
     async (fault) => {
       const harness = await HarnessUnderTest.open(fault);
       try {

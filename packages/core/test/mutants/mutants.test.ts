@@ -89,7 +89,7 @@ async function behaviourOf(source: string): Promise<string> {
 
 const isRefused = (outcome: Outcome) => outcome.status === 'failed';
 
-it(`the operators, each of them, make mutants, and ${MIN_MUTANTS} of these behave otherwise than their scripts`, () => {
+it(`every operator makes mutants, and ${MIN_MUTANTS} of them behave differently from their scripts`, () => {
   expect(different.length).toBeGreaterThanOrEqual(MIN_MUTANTS);
   const made = new Set(mutants.map(({ operator }) => operator));
   expect(OPERATORS.filter(({ name }) => !made.has(name)).map(({ name }) => name)).toEqual([]);
@@ -101,7 +101,7 @@ it('mutants are the same each time', () => {
   expect(makeMutants(baseScripts(), makeWorld(), PER_OPERATOR)).toEqual(mutants);
 });
 
-describe('mutants are refused before any call', () => {
+describe('mutants are rejected before any call', () => {
   it.each(Object.entries(MIN_REFUSED))('%s: at least a share of %s', async (which, least) => {
     const harness = checking[which as keyof typeof MIN_REFUSED];
     const refused = await inBatches(different, async ({ source }) => isRefused(await harness.runScript(source)));
@@ -114,7 +114,7 @@ describe('mutants are refused before any call', () => {
     expect(share, report).toBeGreaterThanOrEqual(least);
   });
 
-  it('no good script is refused', async () => {
+  it('no good script is rejected', async () => {
     for (const harness of Object.values(checking)) {
       const refused = await inBatches(base, async ({ source }) => isRefused(await harness.runScript(source)));
       expect(base.filter((_, index) => refused[index]).map(({ name }) => name)).toEqual([]);

@@ -11,7 +11,7 @@ export interface ParsedScript {
   readonly source: string;
   readonly index: SyntaxIndex;
   readonly visits: readonly Visit[];
-  /** Calls of tools that there are. */
+  /** Calls to tools that there are. */
   readonly calls: readonly KnownCall[];
   /** Names of members that results of the called tools have. */
   readonly resultMembers: ReadonlySet<string>;

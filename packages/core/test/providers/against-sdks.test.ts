@@ -123,7 +123,7 @@ describe.skipIf(!haveRecordings).each(Object.keys(RECORDED) as ProviderApi[])('r
     expect(readingOf(api, events)).toEqual(await readWithSdk(recording));
   });
 
-  test.each(named(plain))('%s says the same as one JSON value', async (_, recording) => {
+  test.each(named(plain))('%s has the same content as one JSON value', async (_, recording) => {
     const whole = await wholeWithSdk(recording);
     const events = await eventsOf(api, JSON.stringify(whole));
     expect(brokenLaws(events)).toEqual([]);
@@ -132,7 +132,7 @@ describe.skipIf(!haveRecordings).each(Object.keys(RECORDED) as ProviderApi[])('r
     expect(reading).toEqual(expected);
   });
 
-  test.each(named(tolerated))('%s is read where the SDK cannot', async (name, recording) => {
+  test.each(named(tolerated))('%s is read although the SDK cannot', async (name, recording) => {
     const tolerance = TOLERATED[name]!;
     const events = await eventsOf(api, recording.body);
     expect(brokenLaws(events)).toEqual([]);

@@ -35,7 +35,7 @@ const said = [
 ];
 
 describe('Anthropic Messages', () => {
-  test('an answer becomes an item for each block, with what the provider wants back', async () => {
+  test('an answer becomes an item for each block, with the data that the provider requires back', async () => {
     const { response, done } = await readBody(Object.values(OWN_STREAMS['anthropic-messages'])[0]!);
     const api = 'anthropic-messages';
     expect(response.output_items).toEqual([
@@ -93,14 +93,14 @@ describe('Anthropic Messages', () => {
     expect(response.usage).toMatchObject({ input_tokens: 5, output_tokens: 7, total_tokens: 12 });
   });
 
-  test('an input that came as empty text is the empty object', async () => {
+  test('an input that arrives as empty text is the empty object', async () => {
     const call = blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input: {} });
     const empty = blockDelta(0, { type: 'input_json_delta', partial_json: '' });
     const { response } = await read(call, empty, blockStop(0), ...stop('tool_use'));
     expect(itemsOf(response, 'function_call')).toMatchObject([{ call_id: 'toolu_1', name: 'one', arguments: '{}' }]);
   });
 
-  test('the empty object that a block begins with is no input, and a whole one is', async () => {
+  test('the empty object at the start of a block is not an input, and a complete one is', async () => {
     const call = (input: Json) => blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input });
     const none = await read(call({}), blockStop(0), ...stop('tool_use'));
     expect(itemsOf(none.response, 'function_call')).toMatchObject([{ arguments: '' }]);
@@ -108,14 +108,14 @@ describe('Anthropic Messages', () => {
     expect(itemsOf(whole.response, 'function_call')).toMatchObject([{ arguments: '{"x":1}' }]);
   });
 
-  test('a call whose block has not stopped is not called with the empty object', async () => {
+  test('a call whose block has not stopped is not made with the empty object', async () => {
     const call = blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input: {} });
     const empty = blockDelta(0, { type: 'input_json_delta', partial_json: '' });
     const { response } = await read(call, empty, ...stop('tool_use'));
     expect(itemsOf(response, 'function_call')).toMatchObject([{ arguments: '' }]);
   });
 
-  test('a call that the limit cut is an error; one that the model wrote wrongly is a call', async () => {
+  test('a call that the limit truncated is an error; a call with wrong arguments is a call', async () => {
     const call = [
       blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input: {} }),
       blockDelta(0, { type: 'input_json_delta', partial_json: '{"path":"/tm' }),
@@ -128,7 +128,7 @@ describe('Anthropic Messages', () => {
     expect(wrong.response.status).toBe('completed');
   });
 
-  test('a hosted tool is kept whole, its input put together', async () => {
+  test('a hosted tool is kept completely, with its joined input', async () => {
     const { response } = await read(
       blockStart(0, { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: {} }),
       blockDelta(0, { type: 'input_json_delta', partial_json: '{"query":' }),
@@ -172,7 +172,7 @@ describe('Anthropic Messages', () => {
     expect(response.output_items).toMatchObject([{ content: '', signature: 'c2VhbGVk' }, { content: 'said' }]);
   });
 
-  test('an answer without its last event is whole once it gave its reason, and cut off before', async () => {
+  test('an answer without its last event is complete if it has a stop reason, and truncated otherwise', async () => {
     const [reason] = stop('end_turn');
     expect((await read(...said, reason)).response.status).toBe('completed');
     expect((await read(...said)).response.error?.code).toBe('AnswerTruncated');
@@ -205,7 +205,7 @@ describe('Anthropic Messages', () => {
     expect(response).toMatchObject({ status: 'completed', output_items: [{ content: 'said' }] });
   });
 
-  test('an answer that was not streamed is read as well', async () => {
+  test('an answer that was not streamed is read too', async () => {
     const body = {
       id: 'msg_1',
       type: 'message',

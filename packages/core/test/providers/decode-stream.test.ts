@@ -10,7 +10,7 @@ const APIS = Object.keys(OWN_STREAMS) as ProviderApi[];
 const bodyOf = (api: ProviderApi) => Object.values(OWN_STREAMS[api])[0]!;
 
 describe('decodeStream', () => {
-  test.each(APIS)('%s: gives one run with whole envelopes', async (api) => {
+  test.each(APIS)('%s: gives one run with complete envelopes', async (api) => {
     const events = await eventsOf(api, bodyOf(api));
     expect(brokenLaws(events)).toEqual([]);
     expect(events[0]).toMatchObject({
@@ -28,7 +28,7 @@ describe('decodeStream', () => {
     });
   });
 
-  test('names the run itself where nobody did, each run another', async () => {
+  test('generates a different id for each run without one', async () => {
     const runs = new Set<string>();
     for (const api of APIS) {
       for await (const event of decodeStream(api, bodyOf(api))) runs.add(event.run_id);
@@ -36,14 +36,14 @@ describe('decodeStream', () => {
     expect(runs.size).toBe(APIS.length);
   });
 
-  test('knows its apis, and says so at once', () => {
+  test('rejects an unknown api at once', () => {
     expect(() => decodeStream('openai' as ProviderApi, '')).toThrow(
       'Unknown api "openai". Use one of openai-responses, openai-chat, anthropic-messages.',
     );
     expect(() => decodeStream('constructor' as ProviderApi, '')).toThrow('Unknown api');
   });
 
-  test.each(APIS)('%s: text is there as soon as its event is', async (api) => {
+  test.each(APIS)('%s: text is emitted as soon as its event arrives', async (api) => {
     const [head, tail] = splitAfter(bodyOf(api), 'Grüße');
     let release: (() => void) | undefined;
     async function* slow() {
@@ -108,20 +108,20 @@ describe('decodeStream', () => {
     expect(response.output_items.at(-1)).toMatchObject({ type: 'message', cancelled: true });
   });
 
-  test.each(APIS)('%s: half a call disappears when the answer is cut', async (api) => {
+  test.each(APIS)('%s: half a call disappears when the answer is truncated', async (api) => {
     const response = await responseOf(api, splitAfter(bodyOf(api), '{\\"city\\":')[0]);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerTruncated' } });
     expect(response.output_items.map(({ type }) => type)).not.toContain('function_call');
   });
 
-  test.each(APIS)('%s: an event that is no JSON is a malformed answer', async (api) => {
+  test.each(APIS)('%s: an event that is not JSON is a malformed answer', async (api) => {
     const [head, tail] = splitAfter(bodyOf(api), 'Grüße');
     const response = await responseOf(api, `${head}data: {"cut\n\n${tail}`);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerMalformed' } });
     expect(response.error?.message).toBe('An event of the stream is not JSON: "{\\"cut"');
   });
 
-  test.each(APIS)('%s: what is no answer is said in its own words', async (api) => {
+  test.each(APIS)('%s: a body that is not an answer is quoted in the error', async (api) => {
     expect((await responseOf(api, '<html>502 Bad Gateway</html>')).error).toEqual({
       code: 'AnswerMalformed',
       message: 'The body is neither a stream of events nor JSON: "<html>502 Bad Gateway</html>"',
@@ -132,7 +132,7 @@ describe('decodeStream', () => {
     expect((await responseOf(api, '{"error":"model not found"}')).error?.message).toBe('model not found');
   });
 
-  test.each(APIS)('%s: an error in the stream keeps what was said', async (api) => {
+  test.each(APIS)('%s: an error in the stream keeps the earlier text', async (api) => {
     const [head] = splitAfter(bodyOf(api), 'Grüße');
     for (const event of [
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
@@ -144,7 +144,7 @@ describe('decodeStream', () => {
     }
   });
 
-  test('bytes are taken in every form, and a character may be cut', async () => {
+  test('bytes are accepted in every form, also split within a character', async () => {
     const bytes = new TextEncoder().encode(bodyOf('openai-chat'));
     const whole = textOf(await responseOf('openai-chat', bodyOf('openai-chat')));
     expect(whole).toBe('Grüße, 😀\n天');
@@ -159,7 +159,7 @@ describe('decodeStream', () => {
     for (const body of forms) expect(textOf(await responseOf('openai-chat', body))).toBe(whole);
   });
 
-  test.each(APIS)('%s: a member of the wire with the name of one of ours changes nothing of ours', async (api) => {
+  test.each(APIS)('%s: a member of the wire with the name of our own member does not change ours', async (api) => {
     const ours = '"role":"system","api":"other","id":"x","content_parts":7,"arguments":7,"call_id":7,"success":7';
     const foreign = bodyOf(api).replaceAll(
       /"type":"(text|tool_use|thinking)"|"phase":"commentary"|"tool_calls":/gu,
@@ -179,7 +179,7 @@ describe('decodeStream', () => {
     expect(kept(after)).toEqual(kept(before));
   });
 
-  test('an endless event is too large, not too much', async () => {
+  test('an endless event is reported as too large', async () => {
     const piece = 'x'.repeat(1024 * 1024);
     async function* endless() {
       yield 'data: "';

@@ -28,7 +28,7 @@ const call = (members: Json, name?: string, text?: unknown): Json => ({
 });
 
 describe('OpenAI Chat Completions', () => {
-  test('an answer becomes reasoning, a message and calls, with what the provider wants back', async () => {
+  test('an answer becomes reasoning, a message and calls, with the data that the provider requires back', async () => {
     const events = await eventsOf('openai-chat', Object.values(OWN_STREAMS['openai-chat'])[0]!);
     const { output_items: items, usage, status } = foldResponse(events);
     expect(status).toBe('completed');
@@ -103,12 +103,12 @@ describe('OpenAI Chat Completions', () => {
     expect(itemsOf(response, 'message')[0]?.content).toBe('said');
   });
 
-  test('a refusal is what the user reads, and is marked', async () => {
+  test('a refusal is text for the user, and is marked', async () => {
     const { response } = await read(chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), stop('stop'), '[DONE]');
     expect(itemsOf(response, 'message')[0]).toMatchObject({ content: 'I will not.', refusal: 'I will not.' });
   });
 
-  test('a call that the length limit cut is an error, never a call that is done', async () => {
+  test('a call that the length limit truncated is an error, never a complete call', async () => {
     const { response } = await read(
       chunk(call({ index: 0, id: 'a' }, 'whole', '{}')),
       chunk(call({ index: 1, id: 'b' }, 'cut', '{"path":"/tm')),
@@ -120,7 +120,7 @@ describe('OpenAI Chat Completions', () => {
     expect(itemsOf(response, 'error')[0]).toMatchObject({ code: 'ArgumentsIncomplete' });
   });
 
-  test('arguments that the model wrote wrongly are a call all the same', async () => {
+  test('a call with wrong arguments is still a call', async () => {
     const { response } = await read(chunk(call({ index: 0, id: 'a' }, 'wrong', '{path}')), stop('tool_calls'));
     expect(response.status).toBe('completed');
     expect(callsOf(response)).toEqual([['a', 'wrong', '{path}']]);
@@ -236,12 +236,12 @@ describe('OpenAI Chat Completions', () => {
     ]);
   });
 
-  test('an empty "reasoning" in every delta is none', async () => {
+  test('an empty "reasoning" in every delta is ignored', async () => {
     const { response } = await read(chunk({ content: 'said', reasoning: '' }), stop('stop'));
     expect(response.output_items.map(({ type }) => type)).toEqual(['message']);
   });
 
-  test('content may come in parts, and what is attached stays with the message', async () => {
+  test('content may arrive in parts, and attachments stay with the message', async () => {
     const { response } = await read(
       chunk({ content: [{ type: 'text', text: 'a' }], annotations: [{ url: '1' }] }),
       chunk({ content: 'b', annotations: [{ url: '2' }], audio: null }),
@@ -291,14 +291,14 @@ describe('OpenAI Chat Completions', () => {
     expect(choice.response.usage).toMatchObject({ input_tokens: 5 });
   });
 
-  test('an error without an envelope is one too', async () => {
+  test('an error without an envelope is recognised', async () => {
     const { response } = await read({ object: 'error', message: 'too long', type: 'BadRequestError', code: 400 });
     expect(response).toMatchObject({ status: 'failed', error: { code: '400', message: 'too long' } });
     const groq = await read({ ...stop('stop'), x_groq: { error: 'over_capacity' } }, '[DONE]');
     expect(groq.response).toMatchObject({ status: 'failed', error: { message: 'over_capacity' } });
   });
 
-  test('an answer that was not streamed is read as well', async () => {
+  test('an answer that was not streamed is read too', async () => {
     const body = {
       id: 'chatcmpl-1',
       object: 'chat.completion',

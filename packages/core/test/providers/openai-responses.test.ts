@@ -48,7 +48,7 @@ const incomplete = (reason: string): Json => ({
 });
 
 describe('OpenAI Responses', () => {
-  test('an answer becomes its items in order, with what the provider wants back', async () => {
+  test('an answer becomes its items in order, with the data that the provider requires back', async () => {
     const { response, done } = await readBody(Object.values(OWN_STREAMS['openai-responses'])[0]!);
     const api = 'openai-responses';
     expect(response.output_items).toEqual([
@@ -103,12 +103,12 @@ describe('OpenAI Responses', () => {
     expect(done).toMatchObject({ status: 'completed', usage: response.usage });
   });
 
-  test('what streams is what the finished item says', async () => {
+  test('the streamed text equals that of the finished item', async () => {
     const { deltas } = await readBody(Object.values(OWN_STREAMS['openai-responses'])[0]!);
     expect(deltas.join('|')).toBe('Überlegt|\n\n|twice|Grüße, 😀|\n天|{"city":|"Oslo"}');
   });
 
-  test('parts that are more than one plain text ride along', async () => {
+  test('parts beyond one plain text are kept', async () => {
     const parts = [
       { type: 'output_text', text: 'said', annotations: [{ type: 'url_citation', url: 'https://example.org' }] },
     ];
@@ -121,7 +121,7 @@ describe('OpenAI Responses', () => {
     });
   });
 
-  test('a refusal is what the user reads, and is marked', async () => {
+  test('a refusal is text for the user, and is marked', async () => {
     const refusal = { ...message('msg_1'), content: [{ type: 'refusal', refusal: 'I will not.' }] };
     const { response, deltas } = await read(
       added(0, message('msg_1')),
@@ -144,7 +144,7 @@ describe('OpenAI Responses', () => {
     expect(itemsOf(response, 'message')[0]).toMatchObject({ content: 'sai' });
   });
 
-  test('a call that the limit cut is an error, whether the wire finished it or not', async () => {
+  test('a call that the limit truncated is an error, whether the wire finished it or not', async () => {
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'cut', arguments: '' };
     const delta = { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"path":"/tm' };
     const end = itemDone(0, { ...call, arguments: '{"path":"/tm', status: 'incomplete' });
@@ -194,7 +194,7 @@ describe('OpenAI Responses', () => {
     });
   });
 
-  test('namespace and caller of a call ride along', async () => {
+  test('namespace and caller of a call are kept', async () => {
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'one', arguments: '{}' };
     const { response } = await read(
       itemDone(0, { ...call, namespace: 'mail', caller: { type: 'direct' } }),
@@ -212,7 +212,7 @@ describe('OpenAI Responses', () => {
     expect(itemsOf(response, 'function_call')).toMatchObject([{ call_id: 'call_1', name: 'late', arguments: '{}' }]);
   });
 
-  test('an id that changes on the way makes no second item', async () => {
+  test('an id that changes during the stream creates no second item', async () => {
     const { response } = await read(
       added(0, message('msg_a')),
       textDelta(0, 'said'),
@@ -233,7 +233,7 @@ describe('OpenAI Responses', () => {
     expect(itemsOf(response, 'message').map(({ content }) => content)).toEqual(['first', 'second']);
   });
 
-  test('what the stream did not finish is finished by the final response', async () => {
+  test('the final response finishes items that the stream did not finish', async () => {
     const list = { type: 'mcp_list_tools', id: 'mcpl_1', tools: [{ name: 'search' }] };
     const { response } = await read(
       { type: 'response.queued', response: { id: 'resp_1', status: 'queued' } },
@@ -246,13 +246,13 @@ describe('OpenAI Responses', () => {
     expect(itemsOf(nothing.response, 'message')).toMatchObject([{ content: 'said' }]);
   });
 
-  test('without its final response an answer is cut off, however much was finished', async () => {
+  test('an answer without its final response is truncated, however much was finished', async () => {
     const { response } = await read(itemDone(0, message('msg_1', 'said')), '[DONE]');
     expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerTruncated' } });
     expect(itemsOf(response, 'message')[0]).toMatchObject({ content: 'said' });
   });
 
-  test('an answer that was not streamed is read as well', async () => {
+  test('an answer that was not streamed is read too', async () => {
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'one', arguments: { x: 1 } };
     const body = { id: 'resp_1', object: 'response', model: 'model-1', status: 'completed', error: null };
     const { response } = await readBody(JSON.stringify({ ...body, output: [message('msg_1', 'said'), call] }));

@@ -103,7 +103,7 @@ describe.skipIf(!haveRecordings).each([
   ['openai-chat', 80],
   ['anthropic-messages', 40],
 ] as const)('recordings of %s', (api, least) => {
-  test('what was said goes back as it was said', async () => {
+  test('answers are sent back unchanged', async () => {
     let compared = 0;
     for (const recording of recordings(api, 'stream')) {
       const prompt = await promptAfter(recording);

@@ -24,13 +24,13 @@ const callsOf = (response: Response) =>
 describe.each(APIS)('an answer in %s', (api) => {
   const messages = messagesOf(Object.values(OWN_STREAMS[api])[0]!);
 
-  test('says the same when each of its events comes twice', async () => {
+  test('is the same if each of its events arrives twice', async () => {
     const { status, output_items: items } = await readBody(api, bodyOf(messages));
     const doubled = await readBody(api, bodyOf(messages.flatMap((message) => [message, message])));
     expect(doubled).toMatchObject({ status, output_items: items });
   });
 
-  test('says the same when its first event comes twice, and equal pieces of text after it stay two', async () => {
+  test('is the same if its first event arrives twice, and equal text deltas after it stay two', async () => {
     const whole = await readBody(api, bodyOf(messages));
     expect(await readBody(api, bodyOf([messages[0]!, ...messages]))).toMatchObject({
       output_items: whole.output_items,
@@ -38,8 +38,8 @@ describe.each(APIS)('an answer in %s', (api) => {
   });
 });
 
-describe('an answer that begins again', () => {
-  test('is over where something was said, and gives up the calls that are open', async () => {
+describe('an answer that restarts', () => {
+  test('ends if it has content, and drops its open calls', async () => {
     for (const api of ['openai-responses', 'anthropic-messages'] as const) {
       const messages = messagesOf(Object.values(OWN_STREAMS[api])[0]!);
       const middle = messages.findIndex(({ data }) => data.includes('\\"city\\"'));
@@ -50,7 +50,7 @@ describe('an answer that begins again', () => {
     }
   });
 
-  test('goes on where nothing was said yet', async () => {
+  test('continues if it has no content yet', async () => {
     const start = { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 5, output_tokens: 1 } } };
     const again = { type: 'message_start', message: { id: 'msg_2', usage: { input_tokens: 5, output_tokens: 1 } } };
     const stop = { type: 'message_delta', delta: { stop_reason: 'end_turn' } };
@@ -69,12 +69,12 @@ describe('OpenAI Chat Completions', () => {
   const whole = (id: string, name: string, text: string): Json => ({ id, function: { name, arguments: text } });
   const stop = { id: 'chatcmpl-1', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
 
-  test('equal pieces of text in a row are each said', async () => {
+  test('equal consecutive text deltas are all kept', async () => {
     const ha = chunk({ content: 'ha' });
     expect(textOf(await read('openai-chat', chunk({ content: '' }), ha, ha, stop))).toBe('haha');
   });
 
-  test('equal pieces of arguments in a row are each said', async () => {
+  test('equal consecutive argument deltas are all kept', async () => {
     const piece = chunk(call({ index: 0, function: { arguments: '00' } }));
     const response = await read(
       'openai-chat',
@@ -87,7 +87,7 @@ describe('OpenAI Chat Completions', () => {
     expect(callsOf(response)).toEqual([['a', 'one', '{"x":10000}']]);
   });
 
-  test('a whole call that comes twice in a row is one call, with an id and without', async () => {
+  test('a complete call that arrives twice in a row is one call, with or without an id', async () => {
     for (const members of [{ id: 'a' }, {}]) {
       const twice = chunk(call({ ...members, function: { name: 'one', arguments: '{"x":1}' } }));
       const response = await read('openai-chat', chunk({ content: '' }), twice, twice, stop);
@@ -95,7 +95,7 @@ describe('OpenAI Chat Completions', () => {
     }
   });
 
-  test('a whole call that comes again later is one call, under its id', async () => {
+  test('a complete call that is repeated later is one call, under its id', async () => {
     const response = await read(
       'openai-chat',
       chunk(call({ index: 0, ...whole('a', 'one', '{"x":1}') })),
@@ -111,7 +111,7 @@ describe('OpenAI Chat Completions', () => {
     expect(callsOf(await read('openai-chat', ...calls, stop))).toEqual([['a', 'one', '{"x":1}']]);
   });
 
-  test('chunks of another answer begin the answer again', async () => {
+  test('chunks of another answer restart the answer', async () => {
     const response = await read(
       'openai-chat',
       chunk({ content: 'sa' }),
@@ -123,18 +123,18 @@ describe('OpenAI Chat Completions', () => {
     expect(textOf(response)).toBe('said');
   });
 
-  test('a server that names each chunk otherwise gives one answer', async () => {
+  test('chunks with different ids from one server are one answer', async () => {
     const chunks = ['a', 'b', 'c'].map((id) => chunk({ content: id }, { id }));
     expect(textOf(await read('openai-chat', ...chunks, stop))).toBe('abc');
   });
 
-  test('a last chunk of another id that says nothing is the end of the answer', async () => {
+  test('an empty last chunk with another id ends the answer', async () => {
     const said = ['a', 'b', 'c'].map((content) => chunk({ content }));
     const response = await read('openai-chat', ...said, { ...stop, id: 'chatcmpl-2' });
     expect([response.status, textOf(response)]).toEqual(['completed', 'abc']);
   });
 
-  test('a call that names no tool is none', async () => {
+  test('a call that names no tool is dropped', async () => {
     const response = await read('openai-chat', chunk(call({ index: 0, ...whole('a', '', '{}') })), stop);
     expect(response).toMatchObject({ status: 'completed', output_items: [] });
   });
@@ -153,12 +153,12 @@ describe('Anthropic Messages', () => {
   const end = [{ type: 'message_delta', delta: { stop_reason: 'tool_use' } }, { type: 'message_stop' }];
   const readCall = (...values: unknown[]) => read('anthropic-messages', start, ...values, ...end);
 
-  test('an open call that is announced again begins again, under its id', async () => {
+  test('an open call that is announced again restarts under its id', async () => {
     const response = await readCall(open, piece('{"x":'), open, piece('{"x":1}'), close);
     expect(callsOf(response)).toEqual([['toolu_1', 'one', '{"x":1}']]);
   });
 
-  test('an open call that is announced again takes nothing from before', async () => {
+  test('an open call that is announced again keeps no earlier data', async () => {
     expect(callsOf(await readCall(open, piece('{"x":1}'), open, close))).toEqual([['toolu_1', 'one', '']]);
   });
 
@@ -168,7 +168,7 @@ describe('Anthropic Messages', () => {
     expect(callsOf(await readCall(...whole, open, piece('{"x":2}'), close))).toEqual([['toolu_1', 'one', '{"x":1}']]);
   });
 
-  test('a call that names no tool is none', async () => {
+  test('a call that names no tool is dropped', async () => {
     const response = await readCall({ ...open, content_block: { ...block, name: '' } }, piece('{}'), close);
     expect(response).toMatchObject({ status: 'completed', output_items: [] });
   });
@@ -190,14 +190,14 @@ describe('OpenAI Responses', () => {
   const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
   const readCall = (...values: unknown[]) => read('openai-responses', ...values, completed);
 
-  test('an open call that is announced again begins again, under its id', async () => {
+  test('an open call that is announced again restarts under its id', async () => {
     expect(callsOf(await readCall(added(), piece('{"x"'), added(), piece('{"x":1}'), done()))).toEqual([
       ['call_1', 'one', '{"x":1}'],
     ]);
     expect(callsOf(await readCall(added(), piece('{"x":1}'), added()))).toEqual([['call_1', 'one', '']]);
   });
 
-  test('an item that is done and is announced again is one item', async () => {
+  test('a finished item that is announced again is one item', async () => {
     expect(callsOf(await readCall(added(), done(), added(), done()))).toEqual([['call_1', 'one', '{"x":1}']]);
     const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'said' }] };
     const events = [
@@ -207,14 +207,14 @@ describe('OpenAI Responses', () => {
     expect(textOf(await read('openai-responses', ...events, ...events, completed))).toBe('said');
   });
 
-  test('a plain text call that was not done never is, because nobody can see whether it is whole', async () => {
+  test('an unfinished plain text call never completes, because its truncation cannot be detected', async () => {
     const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_1', name: 'run_script', input: '' };
     const text = { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: '{}' };
     const response = await readCall({ ...added(), item: custom }, text);
     expect(itemsOf(response, 'error')).toMatchObject([{ code: 'ArgumentsIncomplete' }]);
   });
 
-  test('a numbered piece of text that comes twice in a row is said once', async () => {
+  test('a numbered text delta that arrives twice in a row is kept once', async () => {
     const text = { type: 'response.output_text.delta', output_index: 0, delta: 'ha', sequence_number: 2 };
     const created = { type: 'response.created', response: {}, sequence_number: 0 };
     expect(textOf(await read('openai-responses', created, text, text, completed))).toBe('ha');
@@ -222,7 +222,7 @@ describe('OpenAI Responses', () => {
     expect(textOf(await read('openai-responses', created, unnumbered, unnumbered, completed))).toBe('haha');
   });
 
-  test('a call that names no tool is none', async () => {
+  test('a call that names no tool is dropped', async () => {
     const response = await readCall(added({ name: '' }), done({ name: '' }));
     expect(response).toMatchObject({ status: 'completed', output_items: [] });
   });

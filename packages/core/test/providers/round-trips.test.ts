@@ -50,7 +50,7 @@ async function start(
 const say = (text: string): Scenario['turns'][number] => ({ type: 'answer', parts: [{ type: 'text', text }] });
 
 describe.each(APIS)('%s over HTTP', (api) => {
-  test('text arrives as it was said, with its usage', async () => {
+  test('text arrives unchanged, with its usage', async () => {
     const text = 'Grüße, 😀\n天 and more than one delta of it';
     const usage = { input_tokens: 12, output_tokens: 7, cache_read_tokens: 3 };
     const { server, provider } = await start(api, { turns: [{ parts: [{ type: 'text', text }], usage }] });
@@ -61,7 +61,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('reasoning, text and parallel calls go back as they came, with a result each', async () => {
+  test('reasoning, text and parallel calls are sent back unchanged, with a result for each call', async () => {
     const { server, provider } = await start(api, {
       turns: [
         {
@@ -91,7 +91,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.turnsLeft).toBe(0);
   });
 
-  test('a script by the function tool comes as a call and its report goes back as the output', async () => {
+  test('a script through the function tool arrives as a call, and its report is sent back as the output', async () => {
     const code = 'return "a\\n" + await tools.getWeather({ city: "Oslo" });\n// `quotes` and </tool-calls>';
     const { server, provider } = await start(api, {
       turns: [
@@ -117,7 +117,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(JSON.stringify(server.requests[1])).toContain('Script completed, 1 operation.');
   });
 
-  test('a script by the raw tool is raw where the format has such tools, and the argument of a function elsewhere', async () => {
+  test('a script through the raw tool is raw if the format has such tools, and otherwise a function’s argument', async () => {
     const code = 'return `raw`;';
     const { server, provider } = await start(api, {
       turns: [{ parts: [{ type: 'script', code }] }, say('Done.')],
@@ -130,7 +130,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('a script in the text goes back byte for byte, put together from its pieces, with its result behind it', async () => {
+  test('a script in the text is sent back byte for byte, joined from its pieces and followed by its result', async () => {
     const code = 'return 1;';
     const { server, provider } = await start(api, {
       turns: [
@@ -194,7 +194,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.turnsLeft).toBe(0);
   });
 
-  test('images of results and of people are image parts', async () => {
+  test('images of results and of users are image parts', async () => {
     const { server, provider } = await start(api, {
       turns: [
         { parts: [{ type: 'call', name: 'getWeather', arguments: { city: 'Oslo' } }] },
@@ -225,7 +225,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('a refusal is text that goes back', async () => {
+  test('a refusal is sent back as text', async () => {
     const { server, provider } = await start(api, {
       turns: [{ parts: [{ type: 'refusal', text: 'I would rather not.' }], stop: 'refusal' }, say('Gladly.')],
     });
@@ -236,7 +236,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('an answer that was cut off by its bound is incomplete, and its half call is not kept', async () => {
+  test('an answer that the maximum output truncated is incomplete, and its half call is dropped', async () => {
     const { server, provider } = await start(api, {
       turns: [
         {
@@ -254,7 +254,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('an error in the midst of an answer is told with what was said before, and nothing is asked again', async () => {
+  test('an error in the middle of an answer is reported after the earlier text, and nothing is retried', async () => {
     const { server, provider } = await start(api, {
       turns: [
         {
@@ -274,7 +274,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a limit that passes is waited for and asked again', async () => {
+  test('a temporary rate limit is awaited and retried', async () => {
     const { server, provider } = await start(api, {
       turns: [
         { type: 'failure', status: 429, code: 'rate_limit_exceeded', headers: { 'retry-after-ms': '5' } },
@@ -289,7 +289,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('an answer that has begun is not asked for again, though it said nothing yet', async () => {
+  test('an answer that has begun is not retried, even without content', async () => {
     const { server, provider } = await start(api, { turns: [{ parts: [{ type: 'cut' }] }, say('Never asked for.')] });
     const payloads = await payloadsOf(provider, { conversation: [user('Go')] });
     expect(payloads.map(({ type }) => type)).toEqual(expect.arrayContaining(['response_start', 'response_error']));
@@ -297,7 +297,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a connection that is cut in the midst of an answer ends it, and what was said is kept', async () => {
+  test('a connection that breaks in the middle of an answer ends it, and the earlier text is kept', async () => {
     const { server, provider } = await start(api, {
       turns: [{ parts: [{ type: 'text', text: 'I begin and' }, { type: 'cut' }] }, say('Never asked for.')],
     });
@@ -329,7 +329,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     );
   });
 
-  test('an abort ends an answer at once as cancelled, and the provider sees that nobody listens', async () => {
+  test('an abort ends an answer at once as cancelled, and closes the provider’s connection', async () => {
     const { server, provider } = await start(api, {
       turns: [
         {
@@ -356,7 +356,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('what breaks a rule of the conversation is refused with a sentence, and not asked again', async () => {
+  test('a request that breaks a rule of the conversation is rejected with a sentence, and not retried', async () => {
     const { server, provider } = await start(api, { turns: [say('One.'), say('Two.')] });
     const talk = new Talk(provider);
     await talk.say(user('Hello'));
@@ -368,7 +368,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.turnsLeft).toBe(1);
   });
 
-  test('a scripted model in this process says the same as the server', async () => {
+  test('a scripted model in this process answers like the server', async () => {
     const scenario: Scenario = {
       turns: [
         {
@@ -396,7 +396,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
 });
 
 describe.each(['openai-chat', 'anthropic-messages'] as const)('%s', (api) => {
-  test('a stop sequence ends the answer where it is', async () => {
+  test('a stop sequence ends the answer at its place', async () => {
     const { server, provider } = await start(api, {
       turns: [
         {

@@ -344,7 +344,7 @@ describe('the scripted provider', () => {
     else expect(violation).toMatch(sentence);
   });
 
-  test('a request that breaks a rule takes no turn; one that is repeated is none that breaks one', () => {
+  test('a request that breaks a rule consumes no turn, and a repeated request is valid', () => {
     const endpoint = new ScriptedEndpoint(scenario);
     const reply = (body: Body) => endpoint.reply({ path: PATHS.chat, headers: {}, body: JSON.stringify(body) });
     expect(reply(chat([go], { nonsense: true }))).toMatchObject({ type: 'json', status: 400 });
@@ -357,7 +357,7 @@ describe('the scripted provider', () => {
     expect(endpoint.violations[1]).toContain('are used up');
   });
 
-  test('an unknown path, no JSON and a wrong key are said to be so', () => {
+  test('an unknown path, a body that is not JSON and a wrong key are reported as such', () => {
     const endpoint = new ScriptedEndpoint({ turns: [], api_key: 'k' });
     const headers = { authorization: 'Bearer k' };
     expect(endpoint.reply({ path: '/v1/nothing', headers, body: '{}' })).toMatchObject({ status: 404 });
@@ -378,13 +378,13 @@ describe('the scripted provider', () => {
     expect(model.turnsLeft).toBe(0);
   });
 
-  test('a scenario that is none names what is wrong', () => {
+  test('an invalid scenario is rejected with the wrong member', () => {
     const wrong = { turns: [{ parts: [{ type: 'text', text: 'x', speed: 1 }] }] };
     expect(() => scriptedModel(wrong as never)).toThrow(ToolscriptUsageError);
     expect(() => scriptedModel(wrong as never)).toThrow(/speed/u);
   });
 
-  test('an answer that was stopped where its script ends may come back up to there', () => {
+  test('an answer that was stopped at its script may be sent back up to there', () => {
     const endpoint = new ScriptedEndpoint({
       turns: [
         {

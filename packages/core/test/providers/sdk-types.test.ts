@@ -21,14 +21,14 @@ type Messages = Omit<MessagesBody, 'messages'> & {
 
 type Fits<Body, Params> = Body extends Params ? true : false;
 
-test('bodies are what the types of the SDKs say', () => {
+test('bodies match the types of the SDKs', () => {
   const responses: Fits<Responses, OpenAI.Responses.ResponseCreateParamsStreaming> = true;
   const chat: Fits<ChatBody, OpenAI.Chat.ChatCompletionCreateParamsStreaming> = true;
   const messages: Fits<Messages, Anthropic.MessageCreateParamsStreaming> = true;
   expect([responses, chat, messages]).toEqual([true, true, true]);
 });
 
-test('a body of another shape would be seen', () => {
+test('a body of another shape is detected', () => {
   type Wrong<Body> = Omit<Body, 'model'> & { model: number };
   const responses: Fits<Wrong<Responses>, OpenAI.Responses.ResponseCreateParamsStreaming> = false;
   const chat: Fits<Wrong<ChatBody>, OpenAI.Chat.ChatCompletionCreateParamsStreaming> = false;

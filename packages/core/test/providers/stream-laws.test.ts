@@ -47,7 +47,7 @@ const runs = (samples: readonly Sample[]) => ({ numRuns: samples.length > 10 ? 1
 const LONG_BYTES = 20_000;
 
 function laws(api: ProviderApi, samples: readonly Sample[]): void {
-  test.each(samples)('%s: bytes cut anywhere say the same', async (_, body) => {
+  test.each(samples)('%s: bytes that are split anywhere give the same answer', async (_, body) => {
     const whole = said(await eventsOf(api, body));
     expect(whole.length).toBeGreaterThan(3);
     const places = fc.array(fc.nat(), { maxLength: 30 });
@@ -59,7 +59,7 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
     );
   });
 
-  test.each(samples)('%s: a byte or a few at a time, and as text, it says the same', async (_, body) => {
+  test.each(samples)('%s: a byte or a few at a time, and text, give the same answer', async (_, body) => {
     const whole = said(await eventsOf(api, body));
     const step = body.length > LONG_BYTES ? 13 : 1;
     expect(
@@ -97,7 +97,7 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
     );
   });
 
-  test.each(samples)('%s: what is cut at an event is the same, or is said to be cut', async (name, body) => {
+  test.each(samples)('%s: a body truncated at an event is complete or reported as truncated', async (name, body) => {
     const whole = wholeOf(api, await eventsOf(api, body));
     const messages = messagesOf(body.toString());
     let cut = 0;
@@ -107,7 +107,7 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
     expect(cut).toBeGreaterThan(0);
   });
 
-  test.each(samples)('%s: what is cut at a byte is the same, or is said to be cut', async (name, body) => {
+  test.each(samples)('%s: a body truncated at a byte is complete or reported as truncated', async (name, body) => {
     const whole = wholeOf(api, await eventsOf(api, body));
     await fc.assert(
       fc.asyncProperty(fc.nat(body.length), async (length) => {
@@ -179,11 +179,11 @@ function finishedItems(events: readonly StreamEvent[]): string[] {
   return events.flatMap(({ payload }) => (payload.type === 'item_done' ? [JSON.stringify(payload.final_item)] : []));
 }
 
-describe.each(APIS)('streams of our own in %s', (api) => laws(api, own(api)));
+describe.each(APIS)('our own streams in %s', (api) => laws(api, own(api)));
 
 describe.skipIf(!haveRecordings).each(APIS)('recorded streams of %s', (api) => laws(api, recorded(api)));
 
-describe.each(APIS)('whatever comes in place of %s', (api) => {
+describe.each(APIS)('any other input instead of %s', (api) => {
   const samples = [...own(api), ...recorded(api)].map(([, body]) => messagesOf(body.toString()));
 
   test('an answer with any member changed breaks no law', async () => {
@@ -209,7 +209,7 @@ describe.each(APIS)('whatever comes in place of %s', (api) => {
     );
   });
 
-  test('any JSON, any text and any bytes break no law, and are no answer', async () => {
+  test('any JSON, any text and any bytes break no law, and are not an answer', async () => {
     const body = fc.oneof(
       fc.json(),
       fc.string({ unit: 'binary' }),

@@ -62,13 +62,13 @@ const errorOf = (payloads: readonly EventPayload[]): Record<string, unknown> =>
   payloads.find(({ type }) => type === 'response_error') ?? {};
 
 describe('retries', () => {
-  test.each([408, 409, 429, 500, 502, 503, 504, 529])('status %i is asked again', async (code) => {
+  test.each([408, 409, 429, 500, 502, 503, 504, 529])('status %i is retried', async (code) => {
     const { provider, asked } = over([status(code), ok()]);
     expect((await ask(provider, REQUEST)).status).toBe('completed');
     expect(asked).toHaveLength(2);
   });
 
-  test.each([400, 401, 403, 404, 413, 422])('status %i is told at once', async (code) => {
+  test.each([400, 401, 403, 404, 413, 422])('status %i is reported at once', async (code) => {
     const { provider, asked } = over([status(code, '{"error":{"message":"No.","code":"nope"}}')]);
     const payloads = await payloadsOf(provider, REQUEST);
     expect(asked).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('retries', () => {
     expect(errorOf(payloads)).toMatchObject({ code: 'nope', message: `${code}: No.`, status: code, retryable: false });
   });
 
-  test('the network failing is asked again, and in the end told with its cause', async () => {
+  test('a network failure is retried, and finally reported with its cause', async () => {
     const fail = (): Error => new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:9') });
     const { provider, asked } = over([fail(), fail(), fail(), fail()]);
     const error = errorOf(await payloadsOf(provider, REQUEST));
@@ -85,7 +85,7 @@ describe('retries', () => {
     expect(error.message).toContain('ECONNREFUSED');
   });
 
-  test('the provider’s own word on retrying goes first, and what nobody paid for is hopeless', async () => {
+  test('the provider’s own retry header takes precedence, and an unpaid account is not retried', async () => {
     const should = over([status(400, '', { 'x-should-retry': 'true' }), ok()]);
     expect((await ask(should.provider, REQUEST)).status).toBe('completed');
     const not = over([status(503, '', { 'x-should-retry': 'false' })]);
@@ -97,7 +97,7 @@ describe('retries', () => {
     });
   });
 
-  test('waits grow, are random parts of their bound, and end at a bound', () => {
+  test('delays grow, are random, and have a maximum', () => {
     const clock = new FakeClock();
     const failure = { code: 'x', message: 'x', retryable: true };
     const policy = { ...DEFAULT_RETRIES, maxRetries: 10, maxDelayMs: 3000 };
@@ -110,7 +110,7 @@ describe('retries', () => {
     expect(delayBeforeRetry({ ...failure, retryable: false }, 0, policy, clock)).toBeUndefined();
   });
 
-  test('what the provider asks for is waited: in ms, in seconds, as a date', async () => {
+  test('a delay that the provider requests is used: in ms, in seconds, as a date', async () => {
     const clock = new FakeClock((ms) => ms < 100_000);
     const at = (headers: Record<string, string>): number | undefined => retryAfterOf(new Headers(headers), clock);
     expect(at({ 'retry-after-ms': '1500', 'retry-after': '9' })).toBe(1500);
@@ -123,13 +123,13 @@ describe('retries', () => {
     expect(clock.waits).toContain(17_000);
   });
 
-  test('a provider that asks for too long a wait is not asked again, and the wait is told', async () => {
+  test('a provider that requests too long a delay is not retried, and the delay is reported', async () => {
     const { provider, asked } = over([status(429, '', { 'retry-after': '3600' })]);
     expect(errorOf(await payloadsOf(provider, REQUEST))).toMatchObject({ retryable: true, retry_after_ms: 3_600_000 });
     expect(asked).toHaveLength(1);
   });
 
-  test('nothing is asked again once an event of the answer was told', async () => {
+  test('nothing is retried after an event of the answer was emitted', async () => {
     const begun = streamOf({ id: 'c', choices: [{ index: 0, delta: { content: 'Hi' } }] });
     const { provider, asked } = over([ok(begun), ok()]);
     expect(errorOf(await payloadsOf(provider, REQUEST))).toMatchObject({
@@ -139,7 +139,7 @@ describe('retries', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('an answer that fails before it says anything is asked again', async () => {
+  test('an answer that fails before any content is retried', async () => {
     const overloaded = streamOf({ type: 'error', error: { type: 'overloaded_error', message: 'Later.' } });
     const { provider, asked } = over([ok(overloaded), ok(''), ok()]);
     expect((await ask(provider, REQUEST)).status).toBe('completed');
@@ -157,7 +157,7 @@ describe('retries', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('a signal that is aborted already asks nothing', async () => {
+  test('an already aborted signal sends no request', async () => {
     const { provider, asked } = over([]);
     const payloads = await payloadsOf(provider, REQUEST, { signal: AbortSignal.abort() });
     expect(payloads.map(({ type }) => type)).toEqual(['response_start', 'response_done']);
@@ -169,20 +169,20 @@ describe('time', () => {
   const never = (signal: AbortSignal): Promise<Response> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
 
-  test('a provider that does not begin to answer is given up', async () => {
+  test('a provider that does not start to answer times out', async () => {
     const { provider, asked } = over([never, ok()], { connectTimeoutMs: 7, clock: new FakeClock((ms) => ms < 1000) });
     expect((await ask(provider, REQUEST)).status).toBe('completed');
     expect(asked).toHaveLength(2);
   });
 
-  test('silence is counted only while a piece is waited for', async () => {
+  test('silence counts only while a chunk is awaited', async () => {
     const clock = new FakeClock();
     const { provider } = over([ok()], { clock, idleTimeoutMs: 60_000 });
     await ask(provider, REQUEST);
     expect(clock.waits.filter((ms) => ms === 60_000).length).toBeGreaterThan(0);
   });
 
-  test('a body of an error that never ends does not hold the error back', async () => {
+  test('an endless error body does not delay the error', async () => {
     const endless = new ReadableStream({ pull: () => new Promise(() => {}) });
     const { provider } = over([new Response(endless, { status: 400 })], {
       clock: new FakeClock((ms) => ms === 10_000),
@@ -227,7 +227,7 @@ describe('a whole answer', () => {
     );
   };
 
-  test('is not longer than its bound, and what came before the bound is kept', async () => {
+  test('is not longer than its maximum, and the part before it is kept', async () => {
     const { provider, asked } = over([endless()], { maxAnswerBytes: 10_000 });
     const { error, output_items: items } = await ask(provider, REQUEST);
     expect(error).toMatchObject({ code: 'AnswerTooLarge', message: expect.stringContaining('Raise maxAnswerBytes') });
@@ -237,7 +237,7 @@ describe('a whole answer', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('that trickles for ever ends at its time, and what came before is kept', async () => {
+  test('that trickles endlessly ends at its time limit, and the earlier part is kept', async () => {
     const clock = new FakeClock();
     const trickle = endless(() => (clock.time += 1000));
     const { provider } = over([trickle], { clock, answerTimeoutMs: 60_000, idleTimeoutMs: 5000 });
@@ -246,7 +246,7 @@ describe('a whole answer', () => {
     expect(items).toMatchObject([{ content: expect.stringContaining('More. More. '), cancelled: true }]);
   });
 
-  test.each([-3_600_000, 3_600_000])('has its time, also where the system clock jumps by %d ms', async (jumpMs) => {
+  test.each([-3_600_000, 3_600_000])('has its full time even if the system clock jumps by %d ms', async (jumpMs) => {
     const clock = new FakeClock();
     const steady = endless(() => {
       clock.time += 1000;
@@ -260,7 +260,7 @@ describe('a whole answer', () => {
     expect(said.length).toBeLessThan(1000);
   });
 
-  test('that is waited for ends at its time, where that is sooner than silence is too long', async () => {
+  test('that is awaited ends at its time limit if that comes before the silence limit', async () => {
     const clock = new FakeClock((ms) => ms === 900);
     const silent = ok(
       new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from(piece('So'))) }),
@@ -276,7 +276,7 @@ describe('a key', () => {
   const refusal = /the key would be sent unencrypted /u;
 
   test.each(['http://10.0.0.5/v1', 'http://models.example/v1', 'http://127.0.0.1.example/v1', 'http://[::2]/v1'])(
-    'does not go over plain HTTP to %s, unless the host says so',
+    'is not sent over plain HTTP to %s, unless the host allows it',
     (baseUrl) => {
       expect(() => make(baseUrl)).toThrow(refusal);
       expect(() => make(baseUrl)).toThrow('set allowInsecureHttp: true');
@@ -288,7 +288,7 @@ describe('a key', () => {
   );
 
   test.each(['http://127.0.0.1:8080/v1', 'http://127.9.9.9/v1', 'http://localhost:1/v1', 'http://[::1]:1/v1'])(
-    'goes to this machine: %s, but not through a proxy elsewhere',
+    'is sent to this machine: %s, but not through a proxy elsewhere',
     (baseUrl) => {
       make(baseUrl);
       expect(() => make(baseUrl, { environment: { http_proxy: 'http://proxy.example' } })).toThrow(/in NO_PROXY/u);
@@ -299,7 +299,7 @@ describe('a key', () => {
 });
 
 describe('errors', () => {
-  test('a body that is no JSON, a list, or empty is told as well as can be', async () => {
+  test('a body that is not JSON, a list, or empty is reported as well as possible', async () => {
     const message = async (body: string): Promise<unknown> =>
       errorOf(await payloadsOf(over([status(400, body)]).provider, REQUEST)).message;
     expect(await message('<h1>Bad gateway</h1>')).toBe('400: <h1>Bad gateway</h1>');
@@ -308,13 +308,13 @@ describe('errors', () => {
     expect(String(await message('x'.repeat(100_000))).length).toBeLessThan(600);
   });
 
-  test('a redirect is not followed, because the key would go with it', async () => {
+  test('a redirect is not followed, because the key would be sent along', async () => {
     const { provider, asked } = over([status(307, '', { location: 'https://elsewhere.example/' })]);
     expect(errorOf(await payloadsOf(provider, REQUEST))).toMatchObject({ code: 'ProviderRedirect', retryable: false });
     expect(asked).toHaveLength(1);
   });
 
-  test('keys are in no event, whatever a provider repeats', async () => {
+  test('no event contains a key, whatever a provider repeats', async () => {
     const apiKey = 'sk-very-secret-1';
     const headers = { 'X-Team-Token': 'team-secret-2' };
     const said = JSON.stringify({ error: { message: `Wrong key ${apiKey} of team-secret-2`, [apiKey]: [apiKey] } });
@@ -336,7 +336,7 @@ describe('requests', () => {
     return asked[0]!.url;
   };
 
-  test('go to the provider’s own address, or below the one that is given', async () => {
+  test('are sent to the provider’s own address, or below the given one', async () => {
     expect(await urlOf('openai-responses')).toBe('https://api.openai.com/v1/responses');
     expect(await urlOf('openai-chat')).toBe('https://api.openai.com/v1/chat/completions');
     expect(await urlOf('anthropic-messages')).toBe('https://api.anthropic.com/v1/messages');
@@ -350,7 +350,7 @@ describe('requests', () => {
     );
   });
 
-  test('carry the key as each provider wants it, and a caller’s headers over ours', async () => {
+  test('carry the key in each provider’s form, and a caller’s headers override ours', async () => {
     const headersOf = async (api: ProviderApi, options: Partial<Omit<ProviderOptions, 'clock'>>): Promise<Headers> => {
       const { provider, asked } = over([status(400)], { api, ...options });
       await payloadsOf(provider, REQUEST);
@@ -367,7 +367,7 @@ describe('requests', () => {
     expect(own.get('authorization')).toBe('Basic x');
   });
 
-  test('name the bound of an answer as the server does', async () => {
+  test('name the maximum output as the server does', async () => {
     const bodyOf = async (baseUrl?: string): Promise<object> => {
       const { provider, asked } = over([status(400)], baseUrl === undefined ? {} : { baseUrl });
       await payloadsOf(provider, { ...REQUEST, maxOutputTokens: 9 });
@@ -377,13 +377,13 @@ describe('requests', () => {
     expect(await bodyOf(OLLAMA_BASE_URL)).toMatchObject({ max_tokens: 9 });
   });
 
-  test('take members that only one server knows', async () => {
+  test('accept members that only one server knows', async () => {
     const { provider, asked } = over([status(400)], { extraBody: { keep_alive: '5m' } });
     await payloadsOf(provider, REQUEST);
     expect(asked[0]!.body).toMatchObject({ keep_alive: '5m', model: 'model-1' });
   });
 
-  test.each(APIS)('%s: what a host got wrong is thrown at once', (api) => {
+  test.each(APIS)('%s: a mistake of the host is thrown at once', (api) => {
     expect(() => createProvider(api, { model: '' })).toThrow(ToolscriptUsageError);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'api.example' })).toThrow(/not a URL/u);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'file:///x' })).toThrow(/http:/u);
@@ -406,7 +406,7 @@ describe('proxies', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  test('are those of the usual variables, but for what NO_PROXY names', () => {
+  test('are those of the usual variables, except for the hosts in NO_PROXY', () => {
     const environment = {
       HTTPS_PROXY: 'http://p:1',
       http_proxy: 'q:2',
@@ -450,7 +450,7 @@ describe('proxies', () => {
     expect(tunnels).toEqual([`127.0.0.1:${port}`]);
   });
 
-  test('a proxy that is none is the host’s mistake', () => {
+  test('an invalid proxy is the host’s mistake', () => {
     const environment = { HTTPS_PROXY: 'socks5://p:1' };
     expect(() => createProvider('openai-chat', { model: 'm', environment })).toThrow(/HTTP_PROXY or HTTPS_PROXY/u);
   });

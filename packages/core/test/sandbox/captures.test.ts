@@ -95,8 +95,8 @@ const BODY = `
   const second = await tools.echo({ second: true });
   return [purse.add(4), map.get(key), map.get('finally'), second, chance, Math.random()]`;
 
-describe('a run that stands still', () => {
-  it('can be captured, and goes on in another runtime as if nothing had been', async () => {
+describe('a paused run', () => {
+  it('can be captured, and continues in another runtime unchanged', async () => {
     const job = jobFor(BODY);
     const plain = await Stepper.start(pool, job);
     await plain.settle(0, 'x');
@@ -117,7 +117,7 @@ describe('a run that stands still', () => {
     await other.close();
   });
 
-  it('rejections that nobody handled are remembered over a capture, and those handled later forgotten', async () => {
+  it('keeps unhandled rejections in a capture, and drops those that are handled later', async () => {
     const job = jobFor(`
       const lost = Promise.reject(new Error('lost'));
       const late = Promise.reject(new Error('late'));
@@ -130,7 +130,7 @@ describe('a run that stands still', () => {
     expect(resumed.end).toMatchObject({ type: 'returned', unhandled: [{ message: 'lost' }] });
   });
 
-  it('a guest whose memory grew is captured whole', async () => {
+  it('is captured completely even if its memory grew', async () => {
     const job = jobFor(
       `const list = Array.from({ length: 300_000 }, (_, index) => ({ index })); await tools.echo({}); return list.reduce((sum, { index }) => sum + index, 0)`,
     );
@@ -141,7 +141,7 @@ describe('a run that stands still', () => {
     expect(returned(await driveRun(pool, 'return typeof list'))).toBe('undefined');
   });
 
-  it('the time it has computed counts on after a capture', async () => {
+  it('keeps its used compute time in a capture', async () => {
     const spin = 'for (let i = 0; i < 6e6; i++);';
     const job = jobFor(`${spin} await tools.echo({}); while (true);`);
     const capture = (await (await Stepper.start(pool, job)).run.capture!())!;
@@ -154,7 +154,7 @@ describe('a run that stands still', () => {
     expect(resumed.end).toMatchObject({ type: 'limit', limit: 'compute' });
   });
 
-  it('whose capture was cut off or changed ends as unrestorable, and the next script is clean', async () => {
+  it('whose capture was truncated or changed ends as unrestorable, and the next script is clean', async () => {
     const job = jobFor(BODY);
     const capture = (await (await Stepper.start(pool, job)).run.capture!())!;
     const { state } = capture;
@@ -168,7 +168,7 @@ describe('a run that stands still', () => {
     expect(returned(await driveRun(pool, 'return 2'))).toBe(2);
   });
 
-  it('is not restored with an image that is not the one of its name', async () => {
+  it('is not restored with an image that does not match its name', async () => {
     const job = jobFor(BODY);
     const capture = (await (await Stepper.start(pool, job)).run.capture!())!;
     const [engine, image] = capture.images as [string, string];
@@ -179,7 +179,7 @@ describe('a run that stands still', () => {
     expect(resumed.end).toMatchObject({ type: 'unrestorable', detail: expect.stringContaining('is damaged') });
   });
 
-  it('the same segments replayed give the same memory, bit by bit', async () => {
+  it('has the same memory, bit by bit, after a replay of its segments', async () => {
     const play = async () => {
       const { slot, compile, start, read } = await openSlot({ memoryMb: 64 });
       const bytecode = compile(`
@@ -252,7 +252,7 @@ describe('a script that computes for long', () => {
     return { host, inside };
   }
 
-  it('stays where it is when it is alone', async () => {
+  it('stays on its worker if it is alone', async () => {
     const alone = new QuickJsPool({ size: 1 });
     expect(returned(await driveRun(alone, SPIN.replace('20_000_000', '5_000_000')))).toBeGreaterThan(0);
     expect(alone.stats().moved).toBe(0);

@@ -24,7 +24,7 @@ describe('the metered engine', () => {
     expect(report.bulkOperations).toBeGreaterThan(100);
   });
 
-  it('refuses what is no WebAssembly, and cut binaries', async () => {
+  it('rejects truncated binaries, and data that is not WebAssembly', async () => {
     const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
     expect(() => meterEngine(Buffer.from('no wasm'))).toThrow(/WebAssembly/u);
     expect(() => meterEngine(engine.subarray(0, engine.length - 1000))).toThrow(/WebAssembly/u);
@@ -87,17 +87,17 @@ describe('the image', () => {
   }
 });
 
-describe('what a script can reach', () => {
+describe('the globals of a script', () => {
   let pool: QuickJsPool;
   beforeAll(() => (pool = new QuickJsPool({ size: 1 })));
   afterAll(() => pool.close());
 
-  it('its globals are the reviewed ones', async () => {
+  it('are the reviewed ones', async () => {
     const names = returned(await driveRun(pool, 'return Object.getOwnPropertyNames(globalThis).sort()'));
     expect(names).toEqual(REVIEWED_GLOBALS.toSorted());
   });
 
-  it('every intrinsic it can reach is frozen', async () => {
+  it('lead only to frozen intrinsics', async () => {
     const body = `
       const seen = new Set([globalThis, context, tools]); const open = [];
       const queue = [['async', Object.getPrototypeOf(async function () {})], ['gen', Object.getPrototypeOf(function* () {})], ['agen', Object.getPrototypeOf(async function* () {})], ['err', (() => { try { null.x } catch (e) { return Object.getPrototypeOf(e) } })()], ['oom', (() => { try { 'x'.repeat(2 ** 30) } catch (e) { return Object.getPrototypeOf(e) } })()]];
@@ -118,7 +118,7 @@ describe('what a script can reach', () => {
     expect(open).toEqual([]);
   });
 
-  it('its functions have the names of their keys, whatever the bundler calls them', async () => {
+  it('have functions with the names of their keys, whatever the bundler calls them', async () => {
     const body = `
       const seen = new Set([tools, context]); const named = []; const queue = [globalThis];
       while (queue.length > 0) {

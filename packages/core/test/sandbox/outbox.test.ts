@@ -77,7 +77,7 @@ describe("a message of the guest's", () => {
     expect(() => readOutbox(text, callsMade, TEST_LIMITS)).toThrow(GuestBreach);
   });
 
-  it('is read, or refused as a breach, whatever it is', () => {
+  it('is read or rejected as a breach, whatever its content', () => {
     const anything = fc.oneof(
       fc.string(),
       fc.json().map((json) => `:${json}\n`),
@@ -115,7 +115,7 @@ describe("a message of the guest's", () => {
 });
 
 describe("a segment's frame", () => {
-  it('gives back the places and the text that were put into it', () => {
+  it('returns the places and the text that were written into it', () => {
     const place = fc.record({ line: fc.nat(), column: fc.nat() });
     const guestText = fc.tuple(fc.constantFrom(':', '!'), fc.string()).map((parts) => parts.join(''));
     fc.assert(

@@ -33,7 +33,7 @@ async function holdSlot(pool: QuickJsPool) {
 }
 
 describe('the worker pool', () => {
-  it('a run that finds every slot taken waits, and ends as busy when the wait is over', async () => {
+  it('a run without a free slot waits, and ends as busy when the wait expires', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
     const { run: first, release } = await holdSlot(pool);
     const second = await driveRun(pool, 'return 2', { limits: { queueWaitMs: 50 } });
@@ -44,7 +44,7 @@ describe('the worker pool', () => {
     expect(returned(await third)).toBe(3);
   });
 
-  it('a queue that is full turns runs away at once', async () => {
+  it('a full queue rejects runs at once', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1, maxWaiting: 1 });
     await pool.warm();
     const never = new Promise(() => {});
@@ -70,7 +70,7 @@ describe('the worker pool', () => {
     expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
   });
 
-  it('a worker that hangs is ended and replaced, and its other scripts go on from their tapes', async () => {
+  it('a worker that hangs is terminated and replaced, and its other scripts continue from their tapes', async () => {
     const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
     await pool.warm();
     let calls = 0;
@@ -115,13 +115,13 @@ describe('the worker pool', () => {
     expect(pool.stats()).toMatchObject({ instancesDropped: 1, workersReplaced: 0 });
   });
 
-  it('threads that die at birth end the wait with a clear end, not a loop', async () => {
+  it('threads that die at their start end the wait with an error, not a loop', async () => {
     const pool = makePool({ size: 2 }, 'stillborn-entry.mjs');
     const { end } = await driveRun(pool, 'return 1');
     expect(end).toMatchObject({ type: 'internal' });
   });
 
-  it('a script that is moved to threads that die at birth ends, and the pool goes on', async () => {
+  it('a script that is moved to threads that die at their start ends, and the pool continues', async () => {
     const births = new BroadcastChannel('births');
     let born = 0;
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- its types know no other way
@@ -146,7 +146,7 @@ describe('the worker pool', () => {
     expect(pool.stats().workersReplaced).toBeGreaterThanOrEqual(2);
   });
 
-  it('maxScriptsPerWorker replaces a worker of the slow lane too, so that a script that is moved finds one', async () => {
+  it('maxScriptsPerWorker replaces a worker of the slow lane too, so that a moved script finds one', async () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 2 });
     await pool.warm();
     const hogs = [];
@@ -168,7 +168,7 @@ describe('the worker pool', () => {
     expect(pool.stats().moved).toBe(3);
   });
 
-  it('a worn-out worker that still holds a script keeps nobody waiting', async () => {
+  it('a worn-out worker that still has a script delays no other', async () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
     const { run: holder, release } = await holdSlot(pool);
     for (let index = 0; index < 10; index++)
@@ -184,7 +184,7 @@ describe('the worker pool', () => {
     expect(pool.stats().instancesDropped).toBe(1);
   });
 
-  it('close ends what runs and what waits, and a run afterwards is cancelled', async () => {
+  it('close ends running and waiting scripts, and a later run is cancelled', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
     await pool.warm();
     const running = driveRun(pool, 'while (true) {}', { limits: { computeMs: 60_000 }, wallMs: 60_000 });
@@ -196,7 +196,7 @@ describe('the worker pool', () => {
     expect((await driveRun(pool, 'return 1')).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
   });
 
-  it('a script cancelled inside a loop gives its slot back to a script that is not disturbed', async () => {
+  it('a script cancelled inside a loop frees its slot for an undisturbed script', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
     await pool.warm();
     for (let round = 0; round < 5; round++) {
@@ -213,7 +213,7 @@ describe('the worker pool', () => {
     }
   });
 
-  it('a cancellation inside a loop ends the script, not its thread: a neighbour goes on where it was', async () => {
+  it('a cancellation inside a loop ends the script, not its thread: other scripts continue', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 2 });
     const { run: neighbour, release } = await holdSlot(pool);
     const looping = driveRun(pool, 'while (true) {}', {
@@ -227,7 +227,7 @@ describe('the worker pool', () => {
     expect(pool.stats().workersReplaced).toBe(0);
   });
 
-  it('a thread has no environment and no arguments, and bounds for its stack and its heap', async () => {
+  it('a thread has no environment and no arguments, and limits for its stack and its heap', async () => {
     const channel = new BroadcastChannel('surroundings');
     const told = new Promise<Record<string, unknown>>((resolve) => {
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a channel of Node's

@@ -7,7 +7,7 @@ import { openSlot } from './support/in-process-slot.js';
 const ENDLESS = 'for (;;);';
 
 describe('a limit', () => {
-  it('of memory is told by the engine’s own count, not by the words of an error', async () => {
+  it('of memory is detected by the engine’s own count, not by the text of an error', async () => {
     const { slot, compile, start, read } = await openSlot({ memoryMb: 8 });
     const faked = start(compile(`throw new Error('out of memory')`));
     expect(faked.end).toBeUndefined();
@@ -17,7 +17,7 @@ describe('a limit', () => {
     expect(full.end).toMatchObject({ type: 'limit', limit: 'memory' });
   });
 
-  it('of memory is reported, too, if none is left to report the output', async () => {
+  it('of memory is reported even if none is left to report the output', async () => {
     const { slot, compile, start } = await openSlot({ memoryMb: 8 });
     const segment = start(
       compile(`
@@ -34,19 +34,19 @@ describe('a limit', () => {
     'const list = []; for (;;) list.push(new Error("x"));',
     'const list = []; try { for (;;) list.push([list.length]); } catch { for (;;) list.push({}); }',
     'for (let n = 0; n < 100_000; n++) clearTimeout(setTimeout(() => {}, 10));',
-  ])('of memory is told where none is left for the engine’s error: %s', async (body) => {
+  ])('of memory is reported if none is left for the engine’s error: %s', async (body) => {
     const { compile, start } = await openSlot({ memoryMb: 4, computeMs: 60_000 });
     expect(start(compile(body)).end).toMatchObject({ type: 'limit', limit: 'memory' });
   });
 
-  it('of memory is not told of a script that throws null with room to spare', async () => {
+  it('of memory is not reported for a script that throws null with free memory', async () => {
     const { compile, start, read } = await openSlot({ memoryMb: 8 });
     const segment = start(compile('throw null'));
     expect(segment.end).toBeUndefined();
     expect(read(segment).end).toMatchObject({ type: 'threw', error: { message: 'null' } });
   });
 
-  it('of the stack is told by the engine’s own count, not by the words of an error', async () => {
+  it('of the stack is detected by the engine’s own count, not by the text of an error', async () => {
     const { slot, compile, start, read } = await openSlot();
     const faked = start(compile(`throw new RangeError('Maximum call stack size exceeded')`));
     expect(faked.end).toBeUndefined();
@@ -55,7 +55,7 @@ describe('a limit', () => {
     expect(start(compile('const f = () => f() + 1; return f()')).end).toMatchObject({ type: 'limit', limit: 'stack' });
   });
 
-  it('of compute time ends a loop of which nothing else would end', async () => {
+  it('of compute time ends a loop that nothing else would end', async () => {
     const { compile, startWithin } = await openSlot({ computeMs: 50 });
     expect(startWithin(compile(ENDLESS), 5_000).end).toEqual({ type: 'limit', limit: 'compute' });
   });
@@ -65,17 +65,20 @@ describe('a limit', () => {
     expect(startWithin(compile(ENDLESS), 50).end).toEqual({ type: 'limit', limit: 'wall' });
   });
 
-  it('of calls holds by the host’s own count, whatever the guest was told', async () => {
+  it('of calls is enforced by the host’s own count, whatever the guest’s limit', async () => {
     const { slot, compile, start } = await openSlot(
       { maxCalls: 3, maxBuiltinCalls: 2 },
       { toldLimits: { maxCalls: 1_000, maxBuiltinCalls: 1_000 } },
     );
     const segment = start(compile('for (let n = 0; n < 6; n++) tools.echo({ n }); await new Promise(() => {})'));
-    expect(segment.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('more calls than it may') });
+    expect(segment.end).toMatchObject({
+      type: 'internal',
+      detail: expect.stringContaining('more calls than its limit allows'),
+    });
     expect(slot.recycle()).toBe(false);
   });
 
-  it('of built-in calls is kept by the guest: the call beyond it is refused in the script', async () => {
+  it('of built-in calls is enforced by the guest, which refuses the call beyond it in the script', async () => {
     const { compile, start, read } = await openSlot({ maxBuiltinCalls: 2 });
     const segment = start(
       compile(`
@@ -101,13 +104,13 @@ describe('a cancellation', () => {
 });
 
 describe('an instance', () => {
-  it('that was stopped half-way is not used again', async () => {
+  it('that was stopped inside a segment is not reused', async () => {
     const { slot, compile, start } = await openSlot({ computeMs: 20 });
     start(compile(ENDLESS));
     expect(slot.recycle()).toBe(false);
   });
 
-  it('that grew is not used again', async () => {
+  it('that grew is not reused', async () => {
     const { slot, compile, start, read } = await openSlot();
     expect(read(start(compile('return new Array(2e6).fill(1.5).length'))).end).toMatchObject({ type: 'returned' });
     expect(slot.recycle()).toBe(false);
@@ -115,7 +118,7 @@ describe('an instance', () => {
 });
 
 describe('the error of a full heap', () => {
-  it('leads to a class that is frozen, as is all that it shares with other errors', async () => {
+  it('has a frozen class, and shares only frozen objects with other errors', async () => {
     const { compile, start, read } = await openSlot({ memoryMb: 8 });
     const segment = start(
       compile(`
@@ -130,7 +133,7 @@ describe('the error of a full heap', () => {
   });
 });
 
-describe('a memory to restore', () => {
+describe('a memory image to restore', () => {
   const PAGE = 4096;
   const ROOM = 16 * 1_048_576;
 
@@ -152,7 +155,7 @@ describe('a memory to restore', () => {
     return { other, restore: () => other.restore({ ...snapshot, memory: bytes }, limits, 1_000, maxBytes) };
   }
 
-  it('that holds nothing but the guest’s own pages is taken', async () => {
+  it('that contains only the guest’s own pages is accepted', async () => {
     const { restore } = await restoring((first, heapPages) => memoryOf([first, first + 1], heapPages));
     expect(restore).not.toThrow();
   });
@@ -162,13 +165,13 @@ describe('a memory to restore', () => {
     ['just below the guest', (first) => first - 1],
     ['behind the end of the heap', (_first, heapPages) => heapPages * 16],
     ['far outside', () => 0xffff_ffff],
-  ])('with a page %s is refused, and its instance is not used again', async (_where, page) => {
+  ])('with a page %s is rejected, and its instance is not reused', async (_where, page) => {
     const { other, restore } = await restoring((first, heapPages) => memoryOf([page(first, heapPages)], heapPages));
     expect(restore).toThrow(SnapshotError);
     expect(other.recycle()).toBe(false);
   });
 
-  it('of another length than its head says is refused', async () => {
+  it('of a length other than in its header is rejected', async () => {
     const { restore } = await restoring((first, heapPages) => {
       const words = Buffer.alloc(16);
       [1, heapPages, first, 0].forEach((word, index) => words.writeUInt32LE(word, index * 4));
@@ -177,7 +180,7 @@ describe('a memory to restore', () => {
     expect(restore).toThrow(SnapshotError);
   });
 
-  it('that unfolds to more than a guest may have is refused', async () => {
+  it('that decompresses to more than a guest’s maximum is rejected', async () => {
     const pages = (first: number) => Array.from({ length: 512 }, () => first);
     const { restore } = await restoring((first, heapPages) => memoryOf(pages(first), heapPages), 1_048_576);
     expect(restore).toThrow(SnapshotError);

@@ -18,7 +18,7 @@ function run(body: string, principal: string, limits: { computeMs?: number; queu
 }
 
 describe('scripts that compute for long', () => {
-  it('take turns by principal: one script of another is not served after all that were there before it', async () => {
+  it('take turns by principal: a script of another principal does not wait for all earlier ones', async () => {
     await pool.warm();
     const finished: string[] = [];
     const many = Array.from({ length: 12 }, (_, index) => run(hog(index), 'ann').then(() => finished.push('ann')));
@@ -30,7 +30,7 @@ describe('scripts that compute for long', () => {
     expect(finished.indexOf('bob')).toBeLessThan(6);
   });
 
-  it('make room for others that compute, and still come to their end', async () => {
+  it('make room for others that compute, and still complete', async () => {
     await pool.warm();
     const long = run(hog(1, 40_000_000), 'ann');
     while (pool.stats().moved < 1) {
@@ -54,7 +54,7 @@ describe('scripts that compute for long', () => {
     for (const one of await Promise.all(endless)) expect(one.end.type === 'limit').toBe(true);
   });
 
-  it('repeat no call when they make room', async () => {
+  it('repeat no call after they have made room', async () => {
     await pool.warm();
     const calls: unknown[] = [];
     const host = (_name: string, args: unknown) => void calls.push(args);
@@ -68,7 +68,7 @@ describe('scripts that compute for long', () => {
 });
 
 describe('workers that are ended from outside', () => {
-  it('take no script with them: each goes on from its tape, and repeats no call', async () => {
+  it('lose no script: each continues from its tape, and repeats no call', async () => {
     const workers = new Set<Worker>();
     const onWorker = (worker: Worker) => {
       workers.add(worker);

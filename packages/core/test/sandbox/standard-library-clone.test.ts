@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => realm.close());
 
 describe('structuredClone', () => {
-  it('copies any plain data, and shares nothing with it', () => {
+  it('copies any plain data without sharing', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
         expectNodesAnswer(realm, (given) => structuredClone(given), data);
@@ -25,7 +25,7 @@ describe('structuredClone', () => {
     );
   });
 
-  it('keeps cycles and shared objects in shape', () => {
+  it('keeps cycles and shared objects', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -97,7 +97,7 @@ describe('structuredClone', () => {
     );
   });
 
-  it('copies buffers once, and every view of them at its place', () => {
+  it('copies buffers once, and every view at its offset', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -173,7 +173,7 @@ describe('structuredClone', () => {
     ).toEqual({ value: [1] });
   });
 
-  it('makes plain objects of instances, calls getters, and leaves symbols and hidden properties out', () => {
+  it('converts instances to plain objects, calls getters, and omits symbols and hidden properties', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -209,7 +209,7 @@ describe('structuredClone', () => {
     );
   });
 
-  it('carries the keys that prototypes have as plain data', () => {
+  it('copies keys with the names of prototype members as plain data', () => {
     expectNodesAnswer(
       realm,
       (text) => {
@@ -220,7 +220,7 @@ describe('structuredClone', () => {
     );
   });
 
-  it('makes frozen data free again', () => {
+  it('makes frozen data mutable again', () => {
     expect(
       realm.run(() => {
         const copy = structuredClone(Object.freeze({ list: Object.freeze([1]) })) as { list: number[]; more?: string };
@@ -231,7 +231,7 @@ describe('structuredClone', () => {
     ).toEqual({ value: { list: [1, 2], more: 'yes' } });
   });
 
-  it('refuses what cannot be copied with a DataCloneError', () => {
+  it('rejects values that cannot be copied with a DataCloneError', () => {
     const outcome = realm.run(() => {
       const refused: unknown[] = [
         () => 1,
@@ -278,7 +278,7 @@ describe('structuredClone', () => {
     });
   });
 
-  it('asks for a value, and refuses to transfer', () => {
+  it('requires a value, and rejects a transfer', () => {
     expectNodesAnswer(realm, () => (structuredClone as () => unknown)(), null);
     expectNodesAnswer(realm, () => [structuredClone(1, undefined), structuredClone(1, { transfer: [] })], null);
     const outcome = realm.run(() => {
@@ -302,7 +302,7 @@ describe('structuredClone', () => {
     expect(outcome).toEqual({ value: true });
   });
 
-  it('asks objects what they are, not their properties', () => {
+  it('detects kinds of objects by internal slots, not by properties', () => {
     expectNodesAnswer(
       realm,
       () => {

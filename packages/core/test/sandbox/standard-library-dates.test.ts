@@ -81,7 +81,7 @@ function defined(options: Options): Options {
 }
 
 describe('dates in en-US', () => {
-  it('are written as Node writes them when nothing is asked', () => {
+  it('are formatted as in Node without options', () => {
     fc.assert(
       fc.property(time, (given) =>
         expectNodesAnswer(
@@ -103,7 +103,7 @@ describe('dates in en-US', () => {
     );
   });
 
-  it('are written as Node writes them with any fields of date and time', () => {
+  it('are formatted as in Node with any fields of date and time', () => {
     fc.assert(
       fc.property(time, date, clock, cycle, (moment, day, hour, how) => {
         const options = { ...day, ...hour, ...how };
@@ -114,14 +114,14 @@ describe('dates in en-US', () => {
     );
   });
 
-  it('are written as Node writes them in any style', () => {
+  it('are formatted as in Node in any style', () => {
     fc.assert(
       fc.property(time, styles, (moment, options) => expectNodesAnswer(realm, format, { time: moment, options })),
       comparing(200),
     );
   });
 
-  it('show the date or the time alone where the method says so', () => {
+  it('show only the date or only the time if the method requires it', () => {
     fc.assert(
       fc.property(time, date, clock, (moment, day, hour) => {
         fc.pre(commonlyAsked({ ...day, hour: 'numeric' }) && commonlyAsked(day));
@@ -158,7 +158,7 @@ describe('dates in en-US', () => {
     );
   });
 
-  it('are 00 o’clock at midnight on a clock of 24 hours', () => {
+  it('show midnight as 00 on a 24-hour clock', () => {
     const outcome = realm.run(
       () => [
         new Date(0).toLocaleTimeString('en-US', { hour12: false }),
@@ -201,7 +201,7 @@ describe('dates in en-US', () => {
     });
   });
 
-  it('are Invalid Date where they are none, and refused by a formatter', () => {
+  it('are shown as Invalid Date if invalid, and rejected by a formatter', () => {
     expectNodesAnswer(
       realm,
       () => [
@@ -223,7 +223,7 @@ describe('dates in en-US', () => {
 });
 
 describe('Intl.DateTimeFormat', () => {
-  it('says what to use instead of a named time zone', () => {
+  it('rejects a named time zone with the alternatives', () => {
     for (const zone of ['America/New_York', 'Mars/Olympus', '+25:00', '+5', '']) {
       expect(realm.run((timeZone) => new Date(0).toLocaleString('en-US', { timeZone }), zone)).toEqual({
         error: 'RangeError',
@@ -232,7 +232,7 @@ describe('Intl.DateTimeFormat', () => {
     }
   });
 
-  it('refuses options that are none, and styles beside fields, as Node does', () => {
+  it('rejects invalid options, and styles combined with fields, like Node', () => {
     const cases = [
       { month: 'big' },
       { dateStyle: 'tiny' },
@@ -253,7 +253,7 @@ describe('Intl.DateTimeFormat', () => {
     });
   });
 
-  it('works without new and as a bound function, and takes the present when given nothing', () => {
+  it('works without new and as a bound function, and formats the current time by default', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -273,7 +273,7 @@ describe('Intl.DateTimeFormat', () => {
     );
   });
 
-  it('shows a range, and one date where both ends look the same', () => {
+  it('shows a range, and one date if both ends look the same', () => {
     expect(
       realm.run(() => {
         const formatter = new Intl.DateTimeFormat('en-US');

@@ -26,7 +26,7 @@ const options: fc.Arbitrary<Intl.CollatorOptions> = fc.record(
 );
 
 describe('text in order', () => {
-  it('is compared as Node compares it', () => {
+  it('is compared as in Node', () => {
     fc.assert(
       fc.property(related, fc.oneof(fc.constant({}), options), (pair, how) =>
         expectNodesAnswer(
@@ -43,7 +43,7 @@ describe('text in order', () => {
     );
   });
 
-  it('is sorted as Node sorts it', () => {
+  it('is sorted as in Node', () => {
     expectNodesAnswer(
       realm,
       (words) => [
@@ -85,7 +85,7 @@ describe('text in order', () => {
     );
   });
 
-  it('puts other scripts after Latin and equal text together', () => {
+  it('sorts other scripts after Latin, and equal text together', () => {
     expectNodesAnswer(
       realm,
       () => [
@@ -102,7 +102,7 @@ describe('text in order', () => {
     );
   });
 
-  it('ignores punctuation where asked', () => {
+  it('ignores punctuation on request', () => {
     expectNodesAnswer(
       realm,
       () => [
@@ -114,7 +114,7 @@ describe('text in order', () => {
     );
   });
 
-  it('compares what it is given as text, and refuses what has none', () => {
+  it('compares its arguments as strings, and rejects those that have no string', () => {
     expectNodesAnswer(
       realm,
       () => [
@@ -129,7 +129,7 @@ describe('text in order', () => {
     expectNodesAnswer(realm, () => 'a'.localeCompare('b', 'no_locale'), null);
   });
 
-  it('compares long text and long digits without harm', () => {
+  it('compares long text and long digits fast', () => {
     const outcome = realm.run(() => {
       const [nines, zeros] = ['9'.repeat(50_000), '0'.repeat(50_000)];
       return [
@@ -143,7 +143,7 @@ describe('text in order', () => {
 });
 
 describe('plurals', () => {
-  it('are chosen as Node chooses them', () => {
+  it('are selected as in Node', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -170,7 +170,7 @@ describe('plurals', () => {
 });
 
 describe('lists of words', () => {
-  it('are joined as Node joins them, in every type and style', () => {
+  it('are joined as in Node, in every type and style', () => {
     expectNodesAnswer(
       realm,
       () =>
@@ -191,7 +191,7 @@ describe('lists of words', () => {
 });
 
 describe('relative times', () => {
-  it('are written as Node writes them, in every style and unit', () => {
+  it('are formatted as in Node, in every style and unit', () => {
     expectNodesAnswer(
       realm,
       () =>
@@ -210,7 +210,7 @@ describe('relative times', () => {
     );
   });
 
-  it('refuse other units and numbers that are not finite, as in Node', () => {
+  it('reject other units and numbers that are not finite, as in Node', () => {
     for (const unit of ['fortnight', 'dayss', '', 'toString'])
       expectNodesAnswer(realm, (given) => new Intl.RelativeTimeFormat('en').format(1, given as never), unit);
     expectNodesAnswer(realm, () => new Intl.RelativeTimeFormat('en').format(Infinity, 'day'), null);
@@ -219,7 +219,7 @@ describe('relative times', () => {
 });
 
 describe('Intl', () => {
-  it('has these parts and no trace of how they were made', () => {
+  it('has exactly these members', () => {
     const outcome = realm.run(
       () => [Object.getOwnPropertyNames(Intl).sort(), Object.keys(Intl), 'guest' in globalThis],
       null,

@@ -165,7 +165,7 @@ function agreed({ currency, currencyDisplay, notation, maximumFractionDigits }: 
 }
 
 describe('numbers in en-US', () => {
-  it('are written as Node writes them when nothing is asked', () => {
+  it('are formatted as in Node without options', () => {
     fc.assert(
       fc.property(number, (value) =>
         expectNodesAnswer(
@@ -178,7 +178,7 @@ describe('numbers in en-US', () => {
     );
   });
 
-  it('are written as Node writes them with any digits, rounding, grouping and sign', () => {
+  it('are formatted as in Node with any digits, rounding, grouping and sign', () => {
     fc.assert(
       fc.property(number, digits, fc.oneof(fc.constant({}), rest), (value, how, more) =>
         expectNodesAnswer(realm, format, { value, options: { ...more, ...how, notation: 'standard' } }),
@@ -187,7 +187,7 @@ describe('numbers in en-US', () => {
     );
   });
 
-  it('are written as Node writes them in any style and notation', () => {
+  it('are formatted as in Node in any style and notation', () => {
     fc.assert(
       fc.property(number, anyOptions, (value, options) => expectNodesAnswer(realm, format, { value, options })),
       comparing(500),
@@ -206,14 +206,14 @@ describe('numbers in en-US', () => {
     );
   });
 
-  it('have no fraction of their own in compact notation', () => {
+  it('have no default fraction in compact notation', () => {
     const options: Options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits: 1 };
     expect(
       realm.run((given) => [1e6, 1_250_000].map((value) => value.toLocaleString('en-US', given)), options),
     ).toEqual({ value: ['$1M', '$1.3M'] });
   });
 
-  it('are exact when they are BigInts or text', () => {
+  it('are exact if they are BigInts or strings', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.nat(8), (value, places) =>
         expectNodesAnswer(
@@ -231,7 +231,7 @@ describe('numbers in en-US', () => {
     );
   });
 
-  it('are read from whatever is given, as Node reads it', () => {
+  it('are converted from any argument as in Node', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -263,7 +263,7 @@ describe('numbers in en-US', () => {
     expectNodesAnswer(realm, () => Number.prototype.toLocaleString.call('5' as never), null);
   });
 
-  it('keep the names of common currencies', () => {
+  it('include the names of common currencies', () => {
     expectNodesAnswer(
       realm,
       (codes) =>
@@ -276,7 +276,7 @@ describe('numbers in en-US', () => {
     );
   });
 
-  it('know every unit, in every width', () => {
+  it('support every unit in every width', () => {
     const all = Intl.supportedValuesOf('unit');
     expectNodesAnswer(
       realm,
@@ -335,7 +335,7 @@ describe('Intl.NumberFormat', () => {
     );
   });
 
-  it('answers other locales in en-US and refuses text that is no locale', () => {
+  it('uses en-US for other locales and rejects text that is not a locale', () => {
     const outcome = realm.run(
       () =>
         ['de-DE', 'en', 'en-GB', ['fr', 'en'], [], undefined].map((locale) => [
@@ -352,7 +352,7 @@ describe('Intl.NumberFormat', () => {
 });
 
 describe('lists', () => {
-  it('write each member in the locale, and nothing for what is missing', () => {
+  it('format each member in the locale, and missing ones as empty text', () => {
     expectNodesAnswer(
       realm,
       () => [

@@ -43,14 +43,14 @@ const bytes = fc.oneof(
 );
 
 describe('TextEncoder', () => {
-  it('gives the bytes that Node gives, for any text', () => {
+  it('returns the same bytes as Node for any text', () => {
     fc.assert(
       fc.property(anyText, (text) => expectNodesAnswer(realm, (given) => [...new TextEncoder().encode(given)], text)),
       comparing(300),
     );
   });
 
-  it('writes whole characters only into the room that there is', () => {
+  it('writes only complete characters into the available room', () => {
     fc.assert(
       fc.property(anyText, fc.nat(20), (text, room) =>
         expectNodesAnswer(
@@ -67,7 +67,7 @@ describe('TextEncoder', () => {
     );
   });
 
-  it('encodes nothing when given nothing', () => {
+  it('encodes an absent argument as no bytes', () => {
     expectNodesAnswer(
       realm,
       () => [new TextEncoder().encode().length, new TextEncoder().encode(undefined).length, new TextEncoder().encoding],
@@ -75,31 +75,28 @@ describe('TextEncoder', () => {
     );
   });
 
-  it('refuses to encode into anything but a Uint8Array', () => {
+  it('encodes only into a Uint8Array', () => {
     expect(realm.run(() => new TextEncoder().encodeInto('a', [] as never), null)).toMatchObject({ error: 'TypeError' });
   });
 });
 
 describe('TextDecoder', () => {
-  it.each(['utf-8', 'utf-16le'])(
-    'gives the text that Node gives for any %s bytes, or throws where Node throws',
-    (label) => {
-      fc.assert(
-        fc.property(bytes, fc.boolean(), fc.boolean(), (data, fatal, ignoreBOM) => {
-          if (label === 'utf-16le' && data.length % 2 === 1) data.pop();
-          expectNodesAnswer(
-            realm,
-            ({ label, data, fatal, ignoreBOM }) =>
-              new TextDecoder(label, { fatal, ignoreBOM }).decode(new Uint8Array(data)),
-            { label, data, fatal, ignoreBOM },
-          );
-        }),
-        comparing(600),
-      );
-    },
-  );
+  it.each(['utf-8', 'utf-16le'])('returns the same text as Node for any %s bytes, or throws like Node', (label) => {
+    fc.assert(
+      fc.property(bytes, fc.boolean(), fc.boolean(), (data, fatal, ignoreBOM) => {
+        if (label === 'utf-16le' && data.length % 2 === 1) data.pop();
+        expectNodesAnswer(
+          realm,
+          ({ label, data, fatal, ignoreBOM }) =>
+            new TextDecoder(label, { fatal, ignoreBOM }).decode(new Uint8Array(data)),
+          { label, data, fatal, ignoreBOM },
+        );
+      }),
+      comparing(600),
+    );
+  });
 
-  it.each(['utf-8', 'utf-16le'])('gives the same text whole as in chunks of a %s stream', (label) => {
+  it.each(['utf-8', 'utf-16le'])('returns the same text for one input and for chunks of a %s stream', (label) => {
     fc.assert(
       fc.property(bytes, fc.array(fc.nat(6), { maxLength: 8 }), fc.boolean(), (data, cuts, ignoreBOM) => {
         const outcome = realm.run(
@@ -120,7 +117,7 @@ describe('TextDecoder', () => {
     );
   });
 
-  it('emits each chunk of a UTF-8 stream as Node does', () => {
+  it('emits each chunk of a UTF-8 stream like Node', () => {
     fc.assert(
       fc.property(fc.array(bytes, { maxLength: 5 }), (chunks) =>
         expectNodesAnswer(
@@ -136,7 +133,7 @@ describe('TextDecoder', () => {
     );
   });
 
-  it('reads every byte of windows-1252 as the Encoding standard says', () => {
+  it('reads every byte of windows-1252 as the Encoding standard requires', () => {
     const all = realm.run(
       () => new TextDecoder('latin1').decode(Uint8Array.from({ length: 256 }, (_, at) => at)),
       null,
@@ -146,7 +143,7 @@ describe('TextDecoder', () => {
     expect(all.value).toHaveLength(256);
   });
 
-  it('knows the usual labels and names the encodings to use for the others', () => {
+  it('supports the usual labels, and names the alternatives for others', () => {
     for (const label of ['UTF-8', ' utf8 ', 'unicode-1-1-utf-8', 'utf-16', 'UTF-16LE', 'latin1', 'ascii']) {
       expectNodesAnswer(realm, (given) => new TextDecoder(given).encoding, label);
     }
@@ -158,7 +155,7 @@ describe('TextDecoder', () => {
     }
   });
 
-  it('reads views at their offset, and refuses what is no bytes', () => {
+  it('reads views at their offset, and rejects values without bytes', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -175,7 +172,7 @@ describe('TextDecoder', () => {
     expectNodesAnswer(realm, () => new TextDecoder().decode('text' as never), null);
   });
 
-  it('starts afresh after a fatal error', () => {
+  it('resets its state after a fatal error', () => {
     expect(
       realm.run(() => {
         const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -192,7 +189,7 @@ describe('TextDecoder', () => {
 });
 
 describe('base64', () => {
-  it('is what Node makes of any bytes and of any text', () => {
+  it('equals Node’s for any bytes and any text', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, fc.stringMatching(/^[ A-Za-z0-9+/=\n]{0,12}$/)), (text) =>
         expectNodesAnswer(

@@ -226,11 +226,11 @@ function agreed(changes: [string, string][]): boolean {
 }
 
 describe('URL', () => {
-  it.each(addresses)('reads %j as Node does', (given) => {
+  it.each(addresses)('reads %j like Node', (given) => {
     expectNodesAnswer(realm, read, { address: given });
   });
 
-  it('reads any address as Node does, or refuses it where Node does', () => {
+  it('parses or rejects any URL like Node', () => {
     let accepted = 0;
     fc.assert(
       fc.property(address.filter(plain), (given) => {
@@ -242,7 +242,7 @@ describe('URL', () => {
     expect(accepted).toBeGreaterThan(500);
   });
 
-  it('resolves any address against a base as Node does', () => {
+  it('resolves any URL against a base like Node', () => {
     fc.assert(
       fc.property(address.filter(plain), base, (given, from) =>
         expectNodesAnswer(realm, read, { address: given, base: from }),
@@ -251,7 +251,7 @@ describe('URL', () => {
     );
   });
 
-  it('changes part by part as Node does', () => {
+  it('changes each part like Node', () => {
     const name = fc.constantFrom('href', 'protocol', 'username', 'password', 'hostname', 'pathname', 'search', 'hash');
     // Where a port is no number, or the host before it is none, Node 20 does not do what the standard says.
     const host = fc.tuple(
@@ -307,7 +307,7 @@ describe('URL', () => {
     );
   });
 
-  it('leaves the port alone where a new host brings none, and the host where there is none before the port', () => {
+  it('keeps the port if a new host has none, and the host if there is none before the port', () => {
     const outcome = realm.run(() => {
       const url = new URL('http://h:81/');
       const other = new URL('foo://h/x');
@@ -325,7 +325,7 @@ describe('URL', () => {
     }
   });
 
-  it('says in one sentence what is no address', () => {
+  it('rejects an invalid URL in one sentence', () => {
     expect(realm.run(() => new URL('nonsense'), null)).toEqual({
       error: 'TypeError',
       message: 'Invalid URL: "nonsense"',
@@ -337,7 +337,7 @@ describe('URL', () => {
     expect(realm.run(() => new (URL as never as new () => URL)(), null)).toMatchObject({ error: 'TypeError' });
   });
 
-  it('answers canParse and parse without throwing', () => {
+  it('implements canParse and parse without throwing', () => {
     const outcome = realm.run(() => {
       const { parse } = URL as unknown as { parse(address: string, base?: string): URL | null };
       return [
@@ -351,7 +351,7 @@ describe('URL', () => {
     expect(outcome).toEqual({ value: [true, false, true, null, 'http://b/a'] });
   });
 
-  it('is its address as text and as JSON', () => {
+  it('converts to its href as a string and in JSON', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -367,7 +367,7 @@ describe('URL', () => {
     );
   });
 
-  it('keeps address and parameters together, whichever changes', () => {
+  it('keeps URL and parameters in sync, whichever changes', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -395,7 +395,7 @@ describe('URLSearchParams', () => {
     fc.constantFrom('%41', '%c3%a9', '%ff', '%e2%82', '\ud800', '__proto__'),
   );
 
-  it('reads and writes any text as Node does', () => {
+  it('reads and writes any text like Node', () => {
     fc.assert(
       // Node reads bytes that are not UTF-8 otherwise when they stand beside text that is not ASCII.
       fc.property(
@@ -416,7 +416,7 @@ describe('URLSearchParams', () => {
     );
   });
 
-  it('gives back the pairs it was made from', () => {
+  it('returns the pairs that it was created from', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, word), { maxLength: 5 }), (pairs) => {
         const outcome = realm.run((given) => [...new URLSearchParams(new URLSearchParams(given).toString())], pairs);
@@ -428,7 +428,7 @@ describe('URLSearchParams', () => {
     );
   });
 
-  it('does any sequence of changes as Node does', () => {
+  it('applies any sequence of changes like Node', () => {
     const step = fc.tuple(
       fc.constantFrom('append', 'set', 'delete', 'deleteValue', 'has', 'hasValue', 'get', 'getAll', 'sort'),
       fc.constantFrom('a', 'b', 'ä', 'a b'),
@@ -459,7 +459,7 @@ describe('URLSearchParams', () => {
     );
   });
 
-  it('takes text, lists, maps, objects and other parameters, and refuses lists of anything but pairs', () => {
+  it('accepts strings, lists, maps, objects and other parameters, and rejects lists of anything but pairs', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -483,7 +483,7 @@ describe('URLSearchParams', () => {
     }
   });
 
-  it('iterates in every way there is, and sees pairs that are appended meanwhile', () => {
+  it('supports every kind of iteration, and includes pairs that are appended meanwhile', () => {
     expectNodesAnswer(
       realm,
       () => {
@@ -504,7 +504,7 @@ describe('URLSearchParams', () => {
     );
   });
 
-  it('asks for the arguments it needs', () => {
+  it('rejects missing arguments', () => {
     for (const name of ['append', 'set', 'get', 'getAll', 'has', 'delete'] as const) {
       expectNodesAnswer(
         realm,

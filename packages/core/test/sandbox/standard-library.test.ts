@@ -33,7 +33,7 @@ describe('the standard library', () => {
     bare.dispose();
   });
 
-  it('works the same where nothing is frozen', async () => {
+  it('works the same in a realm that is not frozen', async () => {
     const realm = await openRealm({ freeze: false });
     const outcome = realm.run(() => {
       const url = new URL('../b?x=1', 'https://example.com/a/');
@@ -53,7 +53,7 @@ describe('the standard library', () => {
     realm.close();
   });
 
-  it('is frozen in the realm that the other laws are tested in', async () => {
+  it('is frozen in the realm of the other tests', async () => {
     const realm = await openRealm();
     const outcome = realm.run(
       () =>
@@ -66,13 +66,13 @@ describe('the standard library', () => {
     realm.close();
   });
 
-  it('keeps what one caller did from the next', async () => {
+  it('keeps no state between callers', async () => {
     const realm = await openRealm();
     expect(realm.run(use, null)).toEqual(realm.run(use, null));
     realm.close();
   });
 
-  it('reads no clock and makes no randomness while it boots', async () => {
+  it('reads no clock and no random numbers while it boots', async () => {
     const bare = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
     bare
       .evalCode(
@@ -101,7 +101,7 @@ describe('the standard library', () => {
     measured.dispose();
   });
 
-  it('takes long and hostile text in its stride', async () => {
+  it('handles long and hostile text', async () => {
     const realm = await openRealm();
     const outcome = realm.run((count) => {
       const attempts: (() => unknown)[] = [
@@ -151,7 +151,7 @@ describe('the standard library', () => {
     realm.close();
   });
 
-  it('finds the newer parts of the language in the engine itself', async () => {
+  it('uses the engine’s own newer parts of the language', async () => {
     const realm = await openRealm();
     const outcome = realm.run(
       (paths) =>

@@ -61,7 +61,7 @@ class Waiting {
 }
 
 describe('scripts that wait for tools', () => {
-  it('hold no worker: beside five hundred of them a new script runs, and none is turned away', async () => {
+  it('hold no worker: a new script runs beside five hundred of them, and none is rejected', async () => {
     const pool = makePool({ size: 2 });
     const waiting = new Waiting(pool);
     const runs = Array.from({ length: 500 }, () => waiting.start());
@@ -73,7 +73,7 @@ describe('scripts that wait for tools', () => {
     expect(new Set(await Promise.all(runs))).toEqual(new Set([1]));
   });
 
-  it('queue at the ceiling of memory, principals taking turns, and start as others end', async () => {
+  it('queue at the memory limit, by principal in turn, and start as others end', async () => {
     const pool = makePool({ size: 1, maxPoolBytes: 2 * SANDBOX_BYTES });
     await pool.warm();
     const waiting = new Waiting(pool);
@@ -94,7 +94,7 @@ describe('scripts that wait for tools', () => {
     expect(pool.stats()).toMatchObject({ running: 0, queued: 0, memoryBytes: 0 });
   });
 
-  it('count with what they have grown by', async () => {
+  it('count with their growth', async () => {
     const pool = makePool({ size: 1, maxPoolBytes: 16_777_216 });
     await pool.warm();
     const waiting = new Waiting(pool);
@@ -110,13 +110,13 @@ describe('scripts that wait for tools', () => {
     expect(await small).toBe(1);
   });
 
-  it('one script runs under every ceiling', async () => {
+  it('one script runs under every limit', async () => {
     const pool = makePool({ size: 1, maxPoolBytes: 1 });
     expect(returned(await driveRun(pool, 'return 1'))).toBe(1);
     expect(returned(await driveRun(pool, 'return 2'))).toBe(2);
   });
 
-  it('queue where the system has no memory for another sandbox, and the pool remembers how many there can be', async () => {
+  it('queue if the system has no memory for another sandbox, and the pool keeps that maximum', async () => {
     const pool = makePool({ size: 1 }, 'small-machine-entry.mjs');
     await pool.warm();
     const waiting = new Waiting(pool);

@@ -41,7 +41,7 @@ const MAX_STALL_MS = 1_000;
 
 describe('a small source', () => {
   it.each(Object.entries(REFUSED_BOMBS))(
-    'that would become huge is refused before it does, and the next script is served: %s',
+    'that would become huge is rejected in advance, and the next script is compiled: %s',
     async (_, source) => {
       const told = await compileIn(source);
       expect(['ScriptSyntaxError', 'ScriptTooLargeError']).toContain(told.code);
@@ -52,7 +52,7 @@ describe('a small source', () => {
     },
   );
 
-  it.each(Object.entries(LONG_SOURCES))('is compiled in a time that grows with its length: %s', async (_, source) => {
+  it.each(Object.entries(LONG_SOURCES))('is compiled in time proportional to its length: %s', async (_, source) => {
     const quarter = await compileIn(source.slice(0, source.length / 4).replace(/\n[^\n]*$/, ''));
     const whole = await compileIn(source);
     expect(whole).toMatchObject({ code: 'compiled', next: true, restarts: 0 });

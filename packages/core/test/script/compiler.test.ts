@@ -21,7 +21,7 @@ function fresh(...args: Parameters<typeof createCompiler>): Compiler {
 afterAll(() => Promise.all(open.map((compiler) => compiler.close())));
 
 describe('size', () => {
-  it('is counted in UTF-8 bytes, and both numbers are told', async () => {
+  it('is counted in UTF-8 bytes, and both numbers are reported', async () => {
     const compiler = fresh();
     const source = `return "${'é'.repeat(50)}"`;
     const bytes = Buffer.byteLength(source);
@@ -45,7 +45,7 @@ describe('size', () => {
     expect((await compiler.compile(`//${'a'.repeat(65_534)}`, { ...options, maxSourceBytes: 65_536 })).ok).toBe(true);
   });
 
-  it('is judged before anything else, at once for ten megabytes', async () => {
+  it('is checked first, and at once for ten megabytes', async () => {
     const compiler = fresh();
     const result = await compiler.compile('('.repeat(10_000_000), options);
     expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptTooLargeError' } });
@@ -53,8 +53,8 @@ describe('size', () => {
   });
 });
 
-describe('what is left when the types are taken out', () => {
-  it('is refused where it is many times longer than the source', async () => {
+describe('the code after the removal of types', () => {
+  it('is rejected if it is many times longer than the source', async () => {
     const members = Array.from({ length: 1_500 }, (_, index) => `m${index}`).join();
     const source = `enum ${'E'.repeat(300)} { ${members} }\nreturn 1`;
     expect(source.length).toBeLessThan(20_480);
@@ -67,7 +67,7 @@ describe('what is left when the types are taken out', () => {
 });
 
 describe('the cache', () => {
-  it('gives the same script again and says so', async () => {
+  it('returns the same script again and reports the hit', async () => {
     const compiler = fresh();
     const first = await compiler.compile('return 1', options);
     const second = await compiler.compile('return 1', options);
@@ -85,7 +85,7 @@ describe('the cache', () => {
     expect(second).toEqual({ ...first, cacheHit: true });
   });
 
-  it('tells languages and tool sets apart, and no tools from none given', async () => {
+  it('distinguishes languages and tool sets, and an empty set from an omitted one', async () => {
     const compiler = fresh();
     const source = 'await tools.a({})';
     for (const each of [
@@ -100,7 +100,7 @@ describe('the cache', () => {
     expect(compiler.stats().size).toBe(5);
   });
 
-  it('forgets what was longest not asked for', async () => {
+  it('drops the least recently used entry', async () => {
     const compiler = fresh({ cacheSize: 2 });
     const hits: boolean[] = [];
     for (const n of [1, 2, 1, 3, 1, 2]) hits.push((await compiler.compile(`return ${n}`, options)).cacheHit);
@@ -108,21 +108,21 @@ describe('the cache', () => {
     expect(compiler.stats().size).toBe(2);
   });
 
-  it('has concurrent compiles of one source share one job', async () => {
+  it('uses one job for concurrent compiles of one source', async () => {
     const compiler = fresh();
     const results = await Promise.all(Array.from({ length: 20 }, () => compiler.compile('return 5', options)));
     expect(compiler.stats()).toMatchObject({ hits: 19, misses: 1 });
     expect(results.filter(({ cacheHit }) => !cacheHit)).toHaveLength(1);
   });
 
-  it('gives out nothing that a reader could change for the next one', async () => {
+  it('returns only data that a reader cannot change for the next one', async () => {
     const compiler = fresh();
     const script = await compiled(compiler, 'tools.a({})', ['a']);
     expect(Object.isFrozen(script) && Object.isFrozen(script.diagnostics) && Object.isFrozen(script.plan)).toBe(true);
   });
 });
 
-describe('life', () => {
+describe('the life of a compiler', () => {
   it('starts its thread with the first compile or with warm(), once', async () => {
     const compiler = fresh();
     await Promise.all([compiler.warm(), compiler.warm()]);
@@ -131,7 +131,7 @@ describe('life', () => {
     expect(compiler.stats().restarts).toBe(0);
   });
 
-  it('answers what waits when it is closed, and refuses what comes after', async () => {
+  it('answers pending compiles when it is closed, and rejects later ones', async () => {
     const compiler = fresh();
     const waiting = [compiler.compile('return 1', options), compiler.compile('return 2', options)];
     await compiler.close();
@@ -142,7 +142,7 @@ describe('life', () => {
     await compiler.close();
   });
 
-  it('is closed at once when it never started, and resolves a warm() under way', async () => {
+  it('closes at once if it never started, and resolves a pending warm()', async () => {
     await fresh().close();
     const compiler = fresh();
     const warming = compiler.warm();
@@ -186,13 +186,13 @@ describe('the type checker’s place', () => {
     });
   });
 
-  it('does not stop a script by warnings, which come with the script', async () => {
+  it('does not reject a script for warnings, which are returned with it', async () => {
     const typeChecker = checkerThat({ findings: [{ ...error, severity: 'warning', offset: 7 }] });
     const result = await fresh().compile('return 1', { ...options, typeChecker });
     expect(result).toMatchObject({ ok: true, script: { diagnostics: [{ code: 'ts2339', line: 1, column: 8 }] } });
   });
 
-  it('has no say about a script that is refused before', async () => {
+  it('is not asked about a script that is already rejected', async () => {
     const typeChecker = checkerThat({ findings: [error] });
     const compiler = fresh();
     const refused = await compiler.compile('eval("1")', { ...options, typeChecker });
@@ -201,7 +201,7 @@ describe('the type checker’s place', () => {
     expect(broken).toMatchObject({ ok: false, failure: { code: 'ScriptSyntaxError' } });
   });
 
-  it('is asked once for the same script and tools, again for other tools, and again where it could not check', async () => {
+  it('is asked once for the same script and tools, again for other tools, and again if it could not check', async () => {
     const compiler = fresh();
     const [one, other, broken] = [[], [], []] as [string[], string[], string[]];
     for (let time = 0; time < 2; time++) {
@@ -213,7 +213,7 @@ describe('the type checker’s place', () => {
   });
 });
 
-describe('what a compiled script shares', () => {
+describe('the sharing of a compiled script', () => {
   it('with the cache cannot be changed by an outcome', async () => {
     const own = createCompiler();
     try {
@@ -229,7 +229,7 @@ describe('what a compiled script shares', () => {
     }
   });
 
-  it('with the engine is kept under the hash of its code, so that kept code of another release is never run for the same source', async () => {
+  it('with the engine is kept under the hash of its code, so that cached code of another release is never run for the same source', async () => {
     const own = createCompiler();
     try {
       const made = await own.compile('return 1', { language: 'ts', maxSourceBytes: 20_480 });

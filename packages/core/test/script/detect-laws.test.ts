@@ -57,7 +57,7 @@ describe('laws for every answer', () => {
     );
   });
 
-  it('any split of an answer gives the same segments, with deltas that make up their text', () => {
+  it('any split of an answer gives the same segments, with deltas that join to their text', () => {
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { maxLength: 12 }), (answer, cuts) => {
         const { events, segments } = detectSplit(splitAt(answer, cuts));
@@ -89,7 +89,7 @@ describe('laws for every answer', () => {
     );
   });
 
-  it('a script between two texts is found whatever the texts say, when they hold no marks', () => {
+  it('a script between two texts without markers is always found', () => {
     const prose = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replace(/[<`~]/g, ' '));
     fc.assert(
       fc.property(prose, prose, (before, after) => {
@@ -129,7 +129,7 @@ describe('linear work', () => {
     ['beginnings of fences', (count) => '```typescript tool-cal\n'.repeat(count)],
   ];
 
-  it('the measure sees work that is repeated', () => {
+  it('the measure detects repeated work', () => {
     expect(workOf('<tool-calls>\n/* b\n</tool-calls>\n'.repeat(8), 1000)).toBeGreaterThan(4);
   });
 

@@ -28,7 +28,7 @@ function pushesUntilScript(deltas: readonly string[]): number {
 }
 
 describe('blocks', () => {
-  it('an answer with thinking, text and scripts comes apart in order', () => {
+  it('an answer with thinking, text and scripts is split in order', () => {
     const answer =
       'Let me look.\n\n<thinking>\nfirst search\n</thinking>\n\nStarting.\n\n<tool-calls>\nreturn 1\n</tool-calls>\n\nDone.\n```ts tool-calls\nreturn 2\n```\n';
     expect(brief(answer)).toEqual([
@@ -94,7 +94,7 @@ describe('blocks', () => {
     expect(brief('````ts tool-calls\n/*\n```\n*/\n````')).toEqual([['script', '/*\n```\n*/\n']]);
   });
 
-  it('fences can be switched off', () => {
+  it('fences can be disabled', () => {
     const answer = '```ts tool-calls\n<tool-calls>1</tool-calls>\n```\n<tool-calls>2</tool-calls>';
     expect(brief(answer, { fences: false })).toEqual([
       ['text', '```ts tool-calls\n<tool-calls>1</tool-calls>\n```\n'],
@@ -111,7 +111,7 @@ describe('blocks', () => {
     expect(brief('<tool-calls>1</tool-calls>', { tags: ['run'] })).toEqual([['text', '<tool-calls>1</tool-calls>']]);
   });
 
-  it('a name that cannot be a tag is refused with the reason', () => {
+  it('a name that cannot be a tag is rejected with the reason', () => {
     expect(() => createDetector({ tags: ['a b'] })).toThrow(/"a b" cannot be a script tag/);
     expect(() => createDetector({ tags: [''] })).toThrow(/cannot be a script tag/);
     expect(() => createDetector({ tags: ['think'] })).toThrow(/holds the model's reasoning/);
@@ -161,7 +161,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('a reasoning tag in a code span or a fence is text', () => {
+  it('a reasoning tag in a code span or a fence is plain text', () => {
     const answer = 'write `<think>` or\n```\n<thinking>\n```\n';
     expect(brief(`${answer}<tool-calls>1</tool-calls>`)).toEqual([
       ['text', answer],
@@ -236,7 +236,7 @@ describe('code spans and fences of text', () => {
     ]);
   });
 
-  it('text is passed on while a code span is open, and withheld only from a tag on', () => {
+  it('text is emitted while a code span is open, and withheld only from a tag onwards', () => {
     const detector = createDetector();
     expect(detector.push('a `b c')).toEqual([{ type: 'text_delta', text: 'a `b c' }]);
     expect(detector.push(' <tool-calls> d')).toEqual([{ type: 'text_delta', text: ' ' }]);
@@ -291,7 +291,7 @@ describe('closing tags inside a script', () => {
     ]);
   });
 
-  it('a script that writes about scripts is one script', () => {
+  it('a script that contains script tags in strings is one script', () => {
     const body =
       'await tools.writeFile({ path: "a.md", content: `\n<tool-calls>\nreturn 1\n</tool-calls>\n</tool-calls>\n<tool-calls>\n` });\n';
     expect(brief(`<tool-calls>\n${body}</tool-calls>\n<tool-calls>2</tool-calls>`)).toEqual([
@@ -301,7 +301,7 @@ describe('closing tags inside a script', () => {
     ]);
   });
 
-  it('a script is there when the last character of its closing tag has arrived', () => {
+  it('a script is emitted with the last character of its closing tag', () => {
     const answer = 'text\n<tool-calls>\nreturn 1\n</tool-calls>';
     expect(pushesUntilScript([...answer])).toBe(answer.length - 1);
     expect(pushesUntilScript(['```ts tool-calls\nreturn 1\n``', '`', '\n', 'more'])).toBe(2);
@@ -312,7 +312,7 @@ describe('malformed blocks', () => {
   it.each([
     ['template', 'const a = `oops', 'template literal', 11],
     ['comment', 'const a = /* oops', 'comment', 11],
-  ])('a stray %s costs its own block only, and the failure says where it began', (_, body, what, column) => {
+  ])('a stray %s affects only its own block, and the failure names its start', (_, body, what, column) => {
     const answer = `<tool-calls>\nf();\n${body}\n  </tool-calls>\ntext\n<tool-calls>\nreturn 2\n</tool-calls>\n`;
     expect(brief(answer)).toEqual([
       ['malformed', `f();\n${body}\n  `],
@@ -348,7 +348,7 @@ describe('malformed blocks', () => {
     ]);
   });
 
-  it('a nested block is malformed to its own close', () => {
+  it('a nested block is malformed up to its own close', () => {
     const answer = '<tool-calls>\na\n<tool-calls>b</tool-calls></tool-calls>c';
     expect(brief(answer)).toEqual([
       ['malformed', 'a\n<tool-calls>b</tool-calls>'],
@@ -365,7 +365,7 @@ describe('malformed blocks', () => {
     ]);
   });
 
-  it('a block that was not closed before the next one takes no text behind that one', () => {
+  it('a block that was not closed before the next one includes no text after that one', () => {
     expect(
       brief('<tool-calls>\na\n\ntext\n<tool-calls>\nb\n</tool-calls>\nc\n<tool-calls>\nd\n</tool-calls>\ne'),
     ).toEqual([
@@ -406,7 +406,7 @@ describe('malformed blocks', () => {
     expect(brief('a <tool-calls lang="js"')).toEqual([['text', 'a <tool-calls lang="js"']]);
   });
 
-  it('a closing tag without an opening one is malformed, alone', () => {
+  it('a closing tag without an opening one is a separate malformed segment', () => {
     expect(brief('a</tool-calls>b')).toEqual([
       ['text', 'a'],
       ['malformed', ''],
@@ -417,7 +417,7 @@ describe('malformed blocks', () => {
 });
 
 describe('events', () => {
-  it('deltas of text and reasoning come before the segment that holds the whole', () => {
+  it('deltas of text and reasoning precede the segment that contains all of them', () => {
     const detector = createDetector();
     expect(detector.push('ab<thi')).toEqual([{ type: 'text_delta', text: 'ab' }]);
     expect(detector.push('nk>c')).toEqual([
@@ -435,7 +435,7 @@ describe('events', () => {
     expect(detectScripts('')).toEqual([]);
   });
 
-  it('a second end says nothing, and a push after the end is refused', () => {
+  it('a second end returns nothing, and a push after the end is rejected', () => {
     const detector = createDetector();
     detector.push('a');
     expect(detector.end()).toHaveLength(1);
@@ -443,11 +443,11 @@ describe('events', () => {
     expect(() => detector.push('b')).toThrow(/has ended/);
   });
 
-  it('a delta that is not text is refused', () => {
-    expect(() => createDetector().push(new Uint8Array(1) as unknown as string)).toThrow(/takes text/);
+  it('a delta that is not a string is rejected', () => {
+    expect(() => createDetector().push(new Uint8Array(1) as unknown as string)).toThrow(/needs a string/);
   });
 
-  it('two detectors do not disturb each other', () => {
+  it('two detectors are independent', () => {
     const [one, two] = [createDetector(), createDetector()];
     one.push('<tool-calls>1');
     expect(two.push('a')).toEqual([{ type: 'text_delta', text: 'a' }]);

@@ -61,12 +61,12 @@ function expectOneFunction(javascript: string): void {
   ).toEqual(['ArrowFunctionExpression']);
 }
 
-describe('any text', () => {
+describe('any source', () => {
   it('has a seed that is accepted', async () => {
     for (const { source } of ORDINARY) expect(await outcomeOf(source)).toBe('compiled');
   });
 
-  it('has a result when it is a soup of tokens', async () => {
+  it('has a result if it consists of random tokens', async () => {
     const counts = { compiled: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(soup, async (source) => {
@@ -78,7 +78,7 @@ describe('any text', () => {
     expect(counts.refused).toBeGreaterThan(50);
   });
 
-  it('has a result when it is an ordinary script that was damaged', async () => {
+  it('has a result if it is a damaged ordinary script', async () => {
     const counts = { compiled: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(damaged, async (source) => {
@@ -89,7 +89,7 @@ describe('any text', () => {
     expect(Math.min(counts.compiled, counts.refused)).toBeGreaterThan(200);
   });
 
-  it('has a result when it is anything at all', async () => {
+  it('has a result if it is arbitrary text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (source) => {
         await outcomeOf(source);

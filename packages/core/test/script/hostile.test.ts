@@ -16,17 +16,20 @@ describe('hostile sources', () => {
     expect(Object.keys(HOSTILE).length).toBeGreaterThan(90);
   });
 
-  it.each(Object.entries(HOSTILE))('of 64 KB have an outcome, and the next script is served: %s', async (_, source) => {
-    const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
-    if (!result.ok)
-      expect(['ScriptSyntaxError', 'ScriptPolicyError', 'ScriptTooLargeError']).toContain(result.failure.code);
-    if (!result.ok) expect(result.failure.message.length).toBeLessThan(500);
-    await compiled(compiler, 'return 1');
-    expect(compiler.stats().restarts).toBe(0);
-  });
+  it.each(Object.entries(HOSTILE))(
+    'of 64 KB have an outcome, and the next script is compiled: %s',
+    async (_, source) => {
+      const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
+      if (!result.ok)
+        expect(['ScriptSyntaxError', 'ScriptPolicyError', 'ScriptTooLargeError']).toContain(result.failure.code);
+      if (!result.ok) expect(result.failure.message.length).toBeLessThan(500);
+      await compiled(compiler, 'return 1');
+      expect(compiler.stats().restarts).toBe(0);
+    },
+  );
 
   it.each(['(', '[', '!', 'a[', 'x=>', 'if(1)', '({a:', '`${', 'a?b:', 'new ', '- '])(
-    'are refused by the scan before the parser: %s',
+    'are rejected by the scan before the parser: %s',
     async (unit) => {
       const source = unit.repeat(Math.floor(20_000 / unit.length));
       const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 20_480 });
@@ -34,7 +37,7 @@ describe('hostile sources', () => {
     },
   );
 
-  it('leave room for what people and models write', async () => {
+  it('are rejected at limits far above ordinary scripts', async () => {
     const nested = `return ${'['.repeat(100)}1${']'.repeat(100)}`;
     await compiled(compiler, nested);
     await compiled(compiler, `return ${'1 > 2 ? 3 : '.repeat(60)}4`);
@@ -42,11 +45,11 @@ describe('hostile sources', () => {
 });
 
 describe('the thread’s stack', () => {
-  it('bears 64 KB of the deepest nesting without the scan', async () => {
+  it('can parse 64 KB of the deepest nesting without the scan', async () => {
     expect(await parseRaw(STACK_MB)).toBe('9');
   });
 
-  it('is what bears it: with Node’s own size the process dies', async () => {
+  it('is necessary: with Node’s own size the process dies', async () => {
     expect(await parseRaw(4)).not.toBe('9');
   });
 });

@@ -12,7 +12,7 @@ describe('ordinary scripts', () => {
     expect(ORDINARY.length).toBeGreaterThan(45);
   });
 
-  it.each(ORDINARY)('give the answer of plain Node and no complaint: $name', async ({ source, answer }) => {
+  it.each(ORDINARY)('give the answer of plain Node and no diagnostic: $name', async ({ source, answer }) => {
     const script = await compiled(compiler, source, ['readFile', 'listDir', 'exec']);
     expect(script.diagnostics).toEqual([]);
     expect(await run(script)).toEqual(answer ?? (await askNode(source)));
@@ -23,7 +23,7 @@ describe('ordinary scripts', () => {
     expect(shapeOf(javascript)).toEqual(['ArrowFunctionExpression', true, 0]);
   });
 
-  it('get no more than a text from being compiled: evaluating it starts nothing', async () => {
+  it('compile to code whose evaluation starts nothing', async () => {
     const script = await compiled(compiler, 'globalThis.started = true; return 1');
     const { createContext, runInContext } = await import('node:vm');
     const realm = createContext({});

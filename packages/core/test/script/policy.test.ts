@@ -67,7 +67,7 @@ const ALLOWED: readonly string[] = [
 ];
 
 describe('banned constructs', () => {
-  it.each(BANNED)('%s is refused by name with what to do instead: %s', async (construct, source) => {
+  it.each(BANNED)('%s is rejected by name with its replacement: %s', async (construct, source) => {
     const failure = await refused(compiler, `const padding = 1;\n${source}`);
     expect(failure.code).toBe('ScriptPolicyError');
     expect(failure.phase).toBe('checking');
@@ -78,11 +78,11 @@ describe('banned constructs', () => {
     expect(failure.frame).toContain('> ');
   });
 
-  it.each(ALLOWED)('ordinary code is not refused: %s', async (source) => {
+  it.each(ALLOWED)('ordinary code is not rejected: %s', async (source) => {
     await compiled(compiler, source);
   });
 
-  it('are all told, the first one as the failure', async () => {
+  it('are all reported, the first one as the failure', async () => {
     const result = await compiler.compile('require("a");\neval("b");\nreturn import("c");', {
       language: 'js',
       maxSourceBytes: 1000,

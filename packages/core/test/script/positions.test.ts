@@ -37,7 +37,7 @@ describe('positions in the compiled code', () => {
     ],
   ];
 
-  it.each(scripts)('lead back to the line and token of an error: %s', async (_, source) => {
+  it.each(scripts)('map to the line and token of an error: %s', async (_, source) => {
     const script = await compiled(compiler, source);
     const error: unknown = await start(script).then(
       () => undefined,
@@ -73,7 +73,7 @@ describe('positions in the compiled code', () => {
     expect((await compiled(compiler, '')).originalPosition(2, 1)).toBeUndefined();
   });
 
-  it('lie in the source, whatever is asked', async () => {
+  it('are in the source for every query', async () => {
     const source = 'async () => {\r\n  const x: number = 1;\n  return `${x}\u2028`;\n}';
     const script = await compiled(compiler, source);
     const lines = source.split(/\r\n|\n/);
@@ -98,11 +98,11 @@ describe('positions of syntax errors', () => {
     ['```ts\nlet x = ;\n```', 2, 9],
     ['\ufefflet x = ;', 1, 10],
     ['enum E { A = f(), B }', 1, 19],
-  ])('count in the text as the model wrote it: %j', async (source, line, column) => {
+  ])('refer to the model’s own text: %j', async (source, line, column) => {
     expect(await refused(compiler, source)).toMatchObject({ code: 'ScriptSyntaxError', line, column });
   });
 
-  it('come with a frame, a hint where there is one, and a message that names the place', async () => {
+  it('have a frame, a hint if there is one, and a message that names the place', async () => {
     const failure = await refused(compiler, 'const a = 1;\nreturn <div>{a}</div>;\nfoo();');
     expect(failure.message).toBe('JSX is not available in scripts (line 2, column 8).');
     expect(failure.hint).toBeDefined();
@@ -126,7 +126,7 @@ describe('edits', () => {
       return { text, list };
     });
 
-  it('lead every kept character back to itself', () => {
+  it('map every kept character to itself', () => {
     fc.assert(
       fc.property(edits, ({ text, list }) => {
         const edited = applyLayers(text, [list]);

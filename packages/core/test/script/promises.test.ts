@@ -33,7 +33,7 @@ async function endOf(source: string): Promise<string> {
   return [value, ...deeds, ...new Set(told)].join(', ');
 }
 
-describe('work that nothing waits for', () => {
+describe('work that is not awaited', () => {
   it.each([
     ['[1, 2].forEach((id) => tools.remove({ id }))', 'failed, async-foreach'],
     ['[1, 2].forEach((id) => { tools.remove({ id }); })', 'failed, floating-promise'],
@@ -144,11 +144,11 @@ describe('work that nothing waits for', () => {
     'const all = []; for (const id of [1, 2]) all.push(tools.remove({ id })); return 1',
     'const tasks = [1].map((id) => () => tools.remove({ id })); for (const task of tasks) task(); return 1',
     '[1, 2].reduce((before, id) => before.then(() => tools.remove({ id })), Promise.resolve<unknown>(0)); return 1',
-  ])('is told when it was aborted, where nothing shows it before: %s', async (source) => {
+  ])('is reported when it was aborted, if nothing showed it before: %s', async (source) => {
     expect(await endOf(source)).toBe('1, aborted-call');
   });
 
-  it('is told once for each place, with the number of calls', async () => {
+  it('is reported once for each place, with the number of calls', async () => {
     const outcome = await harness.runScript(
       'const all = [];\nfor (const id of [1, 2]) all.push(tools.remove({ id }));',
     );
@@ -161,7 +161,7 @@ describe('work that nothing waits for', () => {
     'const { remove } = tools; void remove({ id: 1 }); return 1',
     'void tools\n  .remove({ id: 1 }); return 1',
     'void tools["remove"]({ id: 1 }); return 1',
-  ])('is nobody’s loss where `void` says so: %s', async (source) => {
+  ])('is not reported if `void` marks it as deliberate: %s', async (source) => {
     expect(await endOf(source)).toBe('1');
   });
 

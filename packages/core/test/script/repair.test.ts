@@ -274,7 +274,7 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     codes: ['repair-floating-call', 'repair-function'],
   },
   {
-    name: 'a sequence of tool calls that nobody awaits',
+    name: 'a sequence of tool calls that are not awaited',
     source: 'tools.exec({ argv: ["c"] }), tools.exec({ argv: ["d"] }); return 33',
     answer: 33,
     codes: ['repair-floating-call', 'repair-floating-call'],
@@ -384,20 +384,20 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
 const TOOL_NAMES = ['exec', 'readFile', 'listDir', 'shell.run', 'far.deep.go', 'a.twice', 'b.twice'];
 
 describe('repairs', () => {
-  it.each(REPAIRED)('are made and told: $name', async ({ source, answer, codes }) => {
+  it.each(REPAIRED)('are made and reported: $name', async ({ source, answer, codes }) => {
     const script = await compiled(compiler, source);
     expect(script.diagnostics.map(({ code }) => code)).toEqual(codes);
     expect(script.source).toBe(source);
     expect(await run(script)).toEqual(answer);
   });
 
-  it.each(NAMED)('are made and told where the tools are known: $name', async ({ source, answer, codes }) => {
+  it.each(NAMED)('are made and reported if the tools are known: $name', async ({ source, answer, codes }) => {
     const script = await compiled(compiler, source, TOOL_NAMES);
     expect(script.diagnostics.map(({ code }) => code)).toEqual(codes);
     expect(await run(script)).toEqual(answer);
   });
 
-  it('take no name for a tool that several tools have, that the script declares, or that the language has', async () => {
+  it('do not read a name as a tool if several tools, the script or the language have it', async () => {
     for (const source of [
       'return typeof exec === "undefined" ? 1 : exec({})',
       'const codemode = { exec: (x: any) => x }; return codemode.exec({})',
@@ -435,24 +435,24 @@ describe('repairs', () => {
     'import { go } from "tools"; await go({})',
     'import { readFile } from "node:fs/promises"; await readFile({ path: "a" })',
     'start({}); import { exec as start } from "tools"',
-  ])('take no import of a package, or of a part of a name, for a tool: %s', async (source) => {
+  ])('do not read an import of a package, or of a part of a name, as a tool: %s', async (source) => {
     const failure = await refused(compiler, source, TOOL_NAMES);
     expect(failure).toMatchObject({ code: 'ScriptPolicyError' });
   });
 
-  it('say nothing of what was to run in a script that is refused', async () => {
+  it('do not mention the entry of a script that is rejected', async () => {
     const source = 'tools.exec({ argv: ["a"] });\nasync function main() { eval("1") }\nmain()';
     const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
     expect(result).toMatchObject({ ok: false, diagnostics: [{ code: 'policy-eval' }] });
   });
 
-  it('take the last part of a name for no tool, but for a hint', async () => {
+  it('use the last part of a name only for a hint', async () => {
     const { diagnostics } = await compiled(compiler, 'return (await run({ argv: ["h"] })).stdout', TOOL_NAMES);
     expect(diagnostics).toMatchObject([{ code: 'bare-tool-name' }]);
     expect(diagnostics[0]?.message).toContain('tools.shell.run(…)');
   });
 
-  it('say which tools may be meant where a name is none', async () => {
+  it('suggest the likely tools for an unknown name', async () => {
     const { diagnostics } = await compiled(compiler, 'return await read_file({ path: "a" })', TOOL_NAMES);
     expect(diagnostics).toMatchObject([{ code: 'bare-tool-name', severity: 'warning', line: 1, column: 14 }]);
     expect(diagnostics[0]?.message).toContain('tools.readFile(…)');
@@ -463,7 +463,7 @@ describe('repairs', () => {
     expect((await compiled(compiler, 'return readings({})', TOOL_NAMES)).diagnostics).toEqual([]);
   });
 
-  it('leave alone a last statement that is made for what it does, and scripts that return', async () => {
+  it('do not change a last statement with an effect, and scripts that return', async () => {
     for (const source of [
       'const a = []; a.push(1)',
       'let n = 0; n += 1',
@@ -500,13 +500,13 @@ describe('repairs', () => {
     },
   );
 
-  it('leave alone what parses: entities in strings are text', async () => {
+  it('do not change text that parses: entities in strings are text', async () => {
     const script = await compiled(compiler, 'return "a &lt; b &amp;&amp; c"');
     expect(script.diagnostics).toEqual([]);
     expect(await run(script)).toBe('a &lt; b &amp;&amp; c');
   });
 
-  it('leave alone calls that are awaited, returned, voided or not the last', async () => {
+  it('do not change calls that are awaited, returned, voided or not the last', async () => {
     for (const source of [
       'const f = async () => 1; await f(); return;',
       'const f = async () => 1; void f();',
@@ -518,14 +518,14 @@ describe('repairs', () => {
     }
   });
 
-  it('report the errors of the text as it was when no repair helps', async () => {
+  it('report the errors of the original text if no repair helps', async () => {
     const failure = await refused(compiler, 'const a = 1;\nconst x = &lt; ;\n```');
     expect(failure).toMatchObject({ code: 'ScriptSyntaxError', line: 2 });
     const withWords = await refused(compiler, 'const a = 1;\nconst x = ;\n```\nDone');
     expect(withWords).toMatchObject({ code: 'ScriptSyntaxError', line: 2 });
   });
 
-  it('count no export inside a namespace', async () => {
+  it('ignore an export inside a namespace', async () => {
     expect(await run(await compiled(compiler, 'namespace N { export const a = 1 }\nreturn N.a'))).toBe(1);
   });
 });

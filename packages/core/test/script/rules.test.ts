@@ -72,7 +72,7 @@ describe('promise rules', () => {
     expect(warnings[0]?.column).toBeGreaterThan(2);
   });
 
-  it.each(SILENT)('deliberate and correct code is silent: %s', async (source) => {
+  it.each(SILENT)('deliberate and correct code gets no warning: %s', async (source) => {
     const { diagnostics } = await compiled(compiler, `let x;\n${source}`, TOOLS);
     expect(diagnostics.filter(isNoInfo)).toEqual([]);
   });
@@ -85,16 +85,16 @@ describe('unknown tools', () => {
     ['patchApply', 'applyPatch'],
     ['execute', 'exec'],
     ['prompts.store', 'prompts.save'],
-  ])('%s is told with the nearest name %s', async (written, meant) => {
+  ])('%s is reported with the nearest name %s', async (written, meant) => {
     const { diagnostics } = await compiled(compiler, `await tools.${written}({})`, TOOLS);
     expect(diagnostics.find(isNoInfo)?.message).toContain(`tools.${meant}`);
   });
 
-  it('are not looked for where no names are given', async () => {
+  it('are not reported without a list of names', async () => {
     expect((await compiled(compiler, 'return tools.anything({})')).diagnostics).toEqual([]);
   });
 
-  it('are all unknown where the list is empty', async () => {
+  it('are all reported if the list is empty', async () => {
     expect((await compiled(compiler, 'return tools.anything({})', [])).diagnostics).toHaveLength(1);
   });
 });
@@ -160,7 +160,7 @@ describe('the plan', () => {
     expect(script.plan).toMatchObject(plan);
   });
 
-  it('holds no input that is not wholly literal', async () => {
+  it('contains only inputs that are completely literal', async () => {
     const sources = [
       '{ a: x }',
       '{ ...x }',

@@ -79,8 +79,8 @@ function expectBlocksInOrder(events: readonly DetectorEvent[]): number {
   return blocks;
 }
 
-describe('the source of a block, told while it is typed', () => {
-  it.each(HARD)('of %j is told as expected, in one piece and unit by unit', (answer, sources) => {
+describe('the streamed source of a block', () => {
+  it.each(HARD)('of %j is emitted as expected, in one piece and unit by unit', (answer, sources) => {
     for (const deltas of [[answer], answer.split('')]) {
       const events = detect(deltas);
       expect(toldBy(events)).toEqual(sources);
@@ -88,7 +88,7 @@ describe('the source of a block, told while it is typed', () => {
     }
   });
 
-  it('joined, is the source of its segment, script or malformed, however the answer is split', () => {
+  it('joins to the source of its segment, script or malformed, however the answer is split', () => {
     const kinds = new Set<string>();
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { maxLength: 12 }), (answer, cuts) => {
@@ -102,7 +102,7 @@ describe('the source of a block, told while it is typed', () => {
     expect([...kinds].toSorted()).toEqual(['malformed', 'reasoning', 'script', 'text']);
   });
 
-  it('changes nothing else: text, reasoning and segments are told as without it', () => {
+  it('changes nothing else: text, reasoning and segments are emitted as without it', () => {
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { maxLength: 12 }), (answer, cuts) => {
         const deltas = splitAt(answer, cuts);
@@ -114,7 +114,7 @@ describe('the source of a block, told while it is typed', () => {
     );
   });
 
-  it('is at every moment as far as the text allows: what was told does not depend on the split', () => {
+  it('is always as long as the text allows, whatever the split', () => {
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { maxLength: 12 }), (answer, cuts) => {
         const split = createDetector({ ...options, sourceDeltas: true });
@@ -147,7 +147,7 @@ describe('the source of a block, told while it is typed', () => {
     expect(expectBlocksInOrder(events)).toBe(1);
   });
 
-  it('waits behind a closing tag that may have been meant, and goes on when the block ends', () => {
+  it('waits after a closing tag that may be the real one, and continues when the block ends', () => {
     const detector = createDetector({ sourceDeltas: true });
     expect(toldBy(detector.push('<tool-calls>\nreturn `\n</tool-calls>\nmore'))).toEqual(['return `\n']);
     expect(detector.push(' and more')).toEqual([]);
@@ -155,7 +155,7 @@ describe('the source of a block, told while it is typed', () => {
     expect(rest).toEqual({ type: 'source_delta', text: '</tool-calls>\nmore and more`;\n' });
   });
 
-  it('is read once: the work for an answer is the same with it and without', () => {
+  it('is read once: the work for an answer is the same without it', () => {
     const answer = [
       '```ts tool-calls\n   a\n  `b`\n```\n',
       '<tool-calls>                \n   a < b\n</tool-calls>\n',

@@ -49,14 +49,14 @@ describe('the compile thread', () => {
     ['die', 'broken'],
     ['throw', 'broken'],
     ['memory', 'memory'],
-  ])('fails only the job it died on, and the queue behind it goes on: %s', async (how, type) => {
+  ])('fails only the job that killed it, and the queue continues: %s', async (how, type) => {
     const thread = fresh();
     const results = await Promise.all(['a', how, 'b', 'c'].map((source) => ask(thread, source)));
     expect(results.map((result) => result.type)).toEqual(['answer', type, 'answer', 'answer']);
     expect(thread.restarts).toBe(1);
   });
 
-  it('gives up a job that misses its deadline, and the queue behind it goes on', async () => {
+  it('abandons a job that misses its deadline, and the queue continues', async () => {
     const thread = fresh(1_500);
     await thread.warm();
     const results = await Promise.all(['spin', 'a', 'spin', 'b'].map((source) => ask(thread, source)));
@@ -64,14 +64,14 @@ describe('the compile thread', () => {
     expect(thread.restarts).toBe(2);
   });
 
-  it('refuses jobs while too many threads are stuck in native code, and serves again after', async () => {
+  it('rejects jobs while too many threads are stuck in native code, and accepts them again afterwards', async () => {
     const thread = fresh(50);
     const results = await Promise.all(['stuck', 'stuck', 'stuck', 'a'].map((source) => ask(thread, source)));
     expect(results.map(({ type }) => type)).toEqual(['deadline', 'deadline', 'deadline', 'busy']);
     await expect.poll(async () => (await ask(thread, 'b')).type, { timeout: 20_000, interval: 200 }).toBe('answer');
   });
 
-  it('goes on in the same thread after a job that was its own fault', async () => {
+  it('continues in the same thread after a faulty job', async () => {
     const thread = fresh();
     const [broken, answer] = await Promise.all([ask(thread, 'broken'), ask(thread, 'a')]);
     expect(broken).toEqual({ type: 'broken', detail: 'why' });
@@ -79,7 +79,7 @@ describe('the compile thread', () => {
     expect(thread.restarts).toBe(0);
   });
 
-  it('answers every job when it cannot start, and tries again with the next', async () => {
+  it('answers every job if it cannot start, and retries with the next', async () => {
     const thread = fresh(1000, pathToFileURL(join(folder, 'missing.mjs')));
     const results = await Promise.all([ask(thread, 'a'), ask(thread, 'b')]);
     expect(results.map(({ type }) => type)).toEqual(['broken', 'broken']);
@@ -92,14 +92,14 @@ describe('the compile thread', () => {
     expect(result).toMatchObject({ type: 'answer', answer: { env: [], argv: [] } });
   });
 
-  it('has bounds for its stack and its heap', async () => {
+  it('has limits for its stack and its heap', async () => {
     expect(await ask(fresh(), 'a')).toMatchObject({
       type: 'answer',
       answer: { resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: 256 } },
     });
   });
 
-  it('answers what is under way and what waits when it is closed', async () => {
+  it('answers running and waiting jobs when it is closed', async () => {
     const thread = fresh();
     await thread.warm();
     const results = [ask(thread, 'spin'), ask(thread, 'a')];

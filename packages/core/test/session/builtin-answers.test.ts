@@ -15,7 +15,7 @@ function open() {
 }
 
 describe('answers of the catalog and of tasks', () => {
-  it('wait to be made until the guest has taken those before, however many a script asks for', async () => {
+  it('are created only after the guest has received the earlier ones, however many a script requests', async () => {
     const { settled, answers } = open();
     let made = 0;
     for (let index = 0; index < 20; index++)
@@ -34,7 +34,7 @@ describe('answers of the catalog and of tasks', () => {
     answers.close();
   });
 
-  it('have a total for one script: those beyond it are refused and not made', () => {
+  it('have a maximum total per script: further ones are refused and not created', () => {
     const { settled, answers } = open();
     let made = 0;
     for (let index = 0; index < 5; index++) {

@@ -98,14 +98,14 @@ async function afterTheDeathOfAll(store: HarnessStore): Promise<HarnessStore> {
 const FIVE = 'for (const name of ["a", "b", "c", "d", "e"]) tools.spawn.exec("hold", { name });';
 
 describe('the places of detached tasks', () => {
-  it('are their own: the calls of the script do not wait for them', async () => {
+  it('are separate: the calls of the script do not wait for them', async () => {
     const { open, release } = world();
     const harness = open({ limits: { maxConcurrentToolCalls: 1 } });
     expect(valueOf(await harness.runScript(`${FIVE} return await tools.read()`))).toBe('read');
     release();
   });
 
-  it('are so many, and a task that waits for one is said to be queued, by its own script and by later ones', async () => {
+  it('are limited, and a task that waits for one is reported as queued to its own script and to later ones', async () => {
     const { open, release, began } = world();
     const harness = open({ limits: { maxConcurrentDetachedTasks: 2 } });
     const source = `const last = tools.spawn.exec("hold", { name: "x" }); ${FIVE}
@@ -130,7 +130,7 @@ describe('the places of detached tasks', () => {
     expect((await tasksOf(harness)).at(-1)!.status).toBe('cancelled');
   });
 
-  it('are not asked for while a person has to decide, which is said', async () => {
+  it('are not needed while a user has to decide, which is reported', async () => {
     const { open } = world();
     let approve = (_decision: 'approve') => {};
     const harness = open({ approvals: () => new Promise((resolve) => (approve = resolve)) });
@@ -142,8 +142,8 @@ describe('the places of detached tasks', () => {
   });
 });
 
-describe('a detached task that has not begun when its script ends', () => {
-  it('is detached, and never said not to have started; its end is told when it comes', async () => {
+describe('a detached task that has not started when its script ends', () => {
+  it('is reported as detached, never as not started, and its end is reported later', async () => {
     const { open, release, ends } = world();
     const outcome = await open({ limits: { maxConcurrentDetachedTasks: 2 } }).runScript(FIVE);
     expect(statusesOf(outcome)).toEqual(Array.from({ length: 5 }, () => 'detached'));
@@ -152,7 +152,7 @@ describe('a detached task that has not begun when its script ends', () => {
     await eventually(() => expect(ends()).toEqual(Array.from({ length: 5 }, () => 'completed')));
   });
 
-  it('leaves its script ended for everybody who looks at the store, also where its intent is all that was written', async () => {
+  it('leaves its script ended in the store, even if only its intent was written', async () => {
     const { open, store, failures } = world();
     let approve = (_decision: 'approve') => {};
     const harness = open({ approvals: () => new Promise((resolve) => (approve = resolve)) });
@@ -187,7 +187,7 @@ describe('the end of a detached task', () => {
     const result = await done.catch(({ code, data }) => [code, data]);
     const ended = [result, (await tools.spawn.wait(id)).status]; await other; return ended`;
 
-  it('is written while its script is suspended, and read back by whoever resumes it', async () => {
+  it('is written while its script is suspended, and read at the resume', async () => {
     const { open, store, release } = world();
     const harness = open();
     const first = suspended(await harness.runScript(`const other = undefined; ${SOURCE}`));
@@ -206,7 +206,7 @@ describe('the end of a detached task', () => {
     expect(await tasksOf(other)).toMatchObject([{ tool: 'hold', status: 'completed' }]);
   });
 
-  it('that nobody has written is unknown in every report', async () => {
+  it('that was not written is unknown in every report', async () => {
     const { open, store, release, failures } = world();
     const first = suspended(await open().runScript(`const other = tools.note(); ${SOURCE}`));
     const copy = await afterTheDeathOfAll(store);
@@ -224,7 +224,7 @@ describe('the end of a detached task', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is told to the script that was suspended more than once meanwhile', async () => {
+  it('is delivered to a script that was suspended more than once meanwhile', async () => {
     const { open, release } = world();
     const harness = open();
     const source = `const { done } = tools.spawn.exec("hold"); await tools.note(); await tools.note(); return await done`;
@@ -238,7 +238,7 @@ describe('the end of a detached task', () => {
     expect(statusesOf(done)).toEqual(['completed', 'completed', 'completed']);
   });
 
-  it('is written by the script that was resumed beside it, so that a crash does not lose it', async () => {
+  it('is written by the resumed script, so that a crash does not lose it', async () => {
     const { open, store, release, began } = world();
     const harness = open();
     const source = `const { done } = tools.spawn.exec("hold"); await tools.note(); const held = await done;
@@ -256,7 +256,7 @@ describe('the end of a detached task', () => {
     expect(began).toEqual(['one', 'never']);
   });
 
-  it('that is still queued when its script is suspended comes all the same, and does not undo the suspension', async () => {
+  it('that is still queued when its script is suspended is delivered without undoing the suspension', async () => {
     const { open, store, release, ends } = world();
     const harness = open({ limits: { maxConcurrentDetachedTasks: 1 } });
     const source = `const tasks = ["a", "b", "c"].map((name) => tools.spawn.exec("hold", { name }).done);

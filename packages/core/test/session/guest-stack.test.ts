@@ -12,7 +12,7 @@ describe('the frames of a guest’s stack', () => {
     return mapGuestStack(lines.join('\n'), result.script);
   }
 
-  it('are kept where they are the script’s own', async () => {
+  it('are kept if they are the script’s own', async () => {
     expect(await mapped('    at step (script.ts:2:1)', '    at <anonymous> (script.ts:3:1)')).toMatchObject({
       text: expect.stringMatching(/^ {4}at step \(script\.ts:\d+:\d+\)\n {4}at \(script\.ts:\d+:\d+\)$/u),
     });
@@ -25,17 +25,17 @@ describe('the frames of a guest’s stack', () => {
     '    at file:///srv/app/host.js:2:1',
     '    at worker (node:internal/process:2:1)',
     'Error: at (script.ts:2:1) of something else',
-  ])('are left out where they are another file’s: %s', async (line) => {
+  ])('are omitted if they are from another file: %s', async (line) => {
     expect(await mapped(line)).toEqual({ position: undefined, text: '' });
   });
 
-  it('hold nothing of a name that could hide, reorder or pass for more than a name', async () => {
+  it('contain no part of a name that could hide, reorder or imitate other text', async () => {
     const { text } = await mapped(`    at a\u202e\u0007'"\`\\(){};<b>\u{200b} (script.ts:2:1)`);
     expect(text).toMatch(/^ {4}at [\w$.<>#[\] ?-]+ \(script\.ts:\d+:\d+\)$/u);
     expect(text).toContain('<b>');
   });
 
-  it('hold 60 characters of a name, and are ten at most', async () => {
+  it('contain at most 60 characters of a name, and are at most ten', async () => {
     const { text } = await mapped(...Array.from({ length: 50 }, () => `    at ${'n'.repeat(5_000)} (script.ts:2:1)`));
     expect(text.split('\n')).toHaveLength(10);
     expect(text.length).toBeLessThan(10 * 100);

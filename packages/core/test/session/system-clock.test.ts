@@ -63,7 +63,7 @@ const LOOP = `const from = Date.now(); const began = performance.now(); let turn
   return [Date.now() - from, performance.now() - began]`;
 
 describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpMs) => {
-  it('the clock that a script reads goes on evenly, and its loops of sleep end', async () => {
+  it('the clock of a script advances evenly, and its sleep loops end', async () => {
     const { harness } = open(jumpMs);
     const outcome = await harness.runScript(LOOP);
     const [shown, measured] = valueOf(outcome) as [number, number];
@@ -84,7 +84,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expect(replayed.status === 'failed' && replayed.error.message).toBe(outcome.error.message);
   });
 
-  it('a sleep takes as long as it says', async () => {
+  it('a sleep takes its full time', async () => {
     const { harness, jump } = open(jumpMs);
     const began = performance.now();
     setTimeout(jump, 40);
@@ -92,7 +92,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expect(performance.now() - began).toBeGreaterThanOrEqual(110);
   });
 
-  it('the wall clock of a script ends it no sooner and no later', async () => {
+  it('the wall clock of a script ends it neither sooner nor later', async () => {
     const { harness, jump, release } = open(jumpMs);
     const within = harness.runScript('await tools.jump(); await sleep(20); return 1', {
       limits: { timeoutMs: 60_000 },
@@ -104,7 +104,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expect(late).toMatchObject({ status: 'failed', error: { code: 'ScriptTimeoutError' } });
   });
 
-  it('a decision is waited for as long as the limit says', async () => {
+  it('the wait for a decision has its full time', async () => {
     const asked: ((decision: 'approve') => void)[] = [];
     const { harness, jump } = open(jumpMs, { approvals: () => new Promise((resolve) => asked.push(resolve)) });
     setTimeout(jump, 20);
@@ -122,7 +122,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expectPlausible(outcome.metadata.approvalWaitMs, outcome.metadata.durationMs);
   });
 
-  it('a script waits for a free sandbox as long as the limit says', async () => {
+  it('the wait for a free sandbox has its full time', async () => {
     const { harness, jump, release } = open(jumpMs, { workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 80 } });
     const first = harness.runScript('return await tools.hold()');
     await eventually(() => expect(harness.stats().sandbox.running).toBe(1));
@@ -134,7 +134,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expect(valueOf(await harness.runScript('return 2'))).toBe(2);
   });
 
-  it('a detached task is said to have taken what it took', async () => {
+  it('a detached task reports its real duration', async () => {
     const { harness, jump, release } = open(jumpMs, { expose: { spawn: true } });
     const id = valueOf(await harness.runScript('return tools.spawn.exec("hold").id')) as string;
     jump();
@@ -146,7 +146,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     expectPlausible(await durationOf());
   });
 
-  it('while a script is suspended, its clock does not go back, and its loops end', async () => {
+  it('the clock of a suspended script does not go back, and its loops end', async () => {
     const { harness, jump } = open(jumpMs);
     const source = `const before = Date.now(); await tools.note(); const after = Date.now();
       while (Date.now() - after < 40) await sleep(5);

@@ -12,7 +12,7 @@ function compute(ms: number): true {
 }
 
 describe('the calls of one segment', () => {
-  it('are started in turns of the event loop, so that a script that makes many does not hold up its host', async () => {
+  it('are started over several turns of the event loop, so that many calls do not block the host', async () => {
     let checked = 0;
     let checkedWhenHostHadItsTurn = -1;
     const slow = defineTool({

@@ -30,14 +30,14 @@ describe('a guest that has taken over its sandbox', () => {
   });
 
   it.each(['ApprovalDeniedError', 'HarnessInternalError', 'ScriptTimeoutError', 'constructor'])(
-    'gives its failure no code that the host has not given: %s',
+    'gets no failure code that the host has not set: %s',
     async (code) => {
       const { run } = openUntrue(() => thrown({ code }));
       expect(failureOf(await run()).code).toBe('ScriptRuntimeError');
     },
   );
 
-  it('gives its failure no code by a call that was not refused so', async () => {
+  it('gets no failure code from a call that was not refused with it', async () => {
     const { run } = openUntrue((segment) =>
       segment === 0
         ? { calls: [callOf(0, 'echo', { value: 1 })] }
@@ -46,7 +46,7 @@ describe('a guest that has taken over its sandbox', () => {
     expect(failureOf(await run()).code).toBe('ScriptRuntimeError');
   });
 
-  it('says no more lines than the host keeps, and the host says that it dropped some', async () => {
+  it('adds no more lines than the host keeps, and the host reports the dropped ones', async () => {
     const logs = Array.from({ length: 5_000 }, (_, line) => ({ level: 'info' as const, text: `line ${line}` }));
     const limits = { maxLogEvents: 10, logRatePerSec: 1_000_000 };
     const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits }).run();
@@ -54,21 +54,21 @@ describe('a guest that has taken over its sandbox', () => {
     expect(kept.at(-1)!.text).toContain('4990 console lines were dropped');
   });
 
-  it('says no more bytes in lines than the host keeps', async () => {
+  it('adds no more bytes in lines than the host keeps', async () => {
     const logs = Array.from({ length: 100 }, () => ({ level: 'info' as const, text: 'ä'.repeat(500) }));
     const limits = { maxLogBytes: 10_000, logRatePerSec: 1_000_000 };
     const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits }).run();
     expect(kept.filter(({ level }) => level === 'info')).toHaveLength(10);
   });
 
-  it('says no more lines at once than the host’s pace allows', async () => {
+  it('adds lines no faster than the host’s rate limit', async () => {
     const logs = Array.from({ length: 150 }, () => ({ level: 'info' as const, text: 'x' }));
     // At one a second the bucket holds one; a second more would have to pass for each further line.
     const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits: { logRatePerSec: 1 } }).run();
     expect(kept.filter(({ level }) => level === 'info').length).toBeLessThan(100);
   });
 
-  it('shows the user no more text than the host keeps, in however many parts it comes', async () => {
+  it('shows the user no more text than the host keeps, in any number of parts', async () => {
     const { run } = openUntrue(
       (segment) => ({
         output: 'x'.repeat(300),
@@ -80,7 +80,7 @@ describe('a guest that has taken over its sandbox', () => {
     expect(output).toBe(`${'x'.repeat(1_000)}\n[the rest of the output was truncated]`);
   });
 
-  it('tells no more progress than the host passes on', async () => {
+  it('reports no more progress than the host allows', async () => {
     const progress = Array.from({ length: 500 }, () => ({ message: 'more', kind: 'info' as const }));
     const { tools } = sampleTools();
     const runtime = untrueRuntime(() => ({ progress, ...RETURNED }));
@@ -98,7 +98,7 @@ describe('a script whose sandbox failed', () => {
       return segment === 0 ? { calls } : { end: { type: 'internal', detail: 'planted' } };
     };
 
-  it('is run a second time where nothing but reads had started', async () => {
+  it('is run a second time if only reads had started', async () => {
     const { runtime, run } = openUntrue(failsOnce(callOf(0, 'echo', { value: 1 })));
     expect(valueOf(await run())).toBe(1);
     expect(runtime.runs()).toBe(2);

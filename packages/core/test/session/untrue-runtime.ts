@@ -48,7 +48,7 @@ export function untrueRuntime(tell: (segment: number, run: number) => Told): Unt
   };
 }
 
-/** A call of a tool, as a segment reports it. */
+/** A call to a tool, as a segment reports it. */
 export function callOf(callIndex: number, name: string, args: unknown = {}): SandboxCall {
   return { callIndex, name, argsJson: JSON.stringify(args), line: 1, column: 1 };
 }

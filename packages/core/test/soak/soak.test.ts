@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 // The long version is `npm run soak`.
-it('three thousand scripts of every kind leave no growth, no rejection unheard and nothing open', () => {
+it('three thousand scripts of every kind leave no growth, no unhandled rejection and nothing open', () => {
   const script = fileURLToPath(new URL('soak.mjs', import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', script, '3000'], {
     encoding: 'utf8',

@@ -36,7 +36,7 @@ describe('the file store', () => {
 /** Each weakness, and a law that must see it. */
 const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => HarnessStore][] = [
   [
-    'exactly one of many concurrent takers wins',
+    'exactly one of many concurrent claims wins',
     (store) => ({
       ...store,
       claim: weakened(store.claim, {
@@ -45,7 +45,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     }),
   ],
   [
-    'exactly one of many takers wins, over two handles',
+    'exactly one of many claims wins, across two handles',
     // Looks, and then writes.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
@@ -59,7 +59,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     },
   ],
   [
-    'a take returns every earlier append, and later appends of the old epoch do not count',
+    'a claim returns every earlier append, and later appends of the old epoch do not count',
     // Reads the journal, and then takes.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
@@ -73,7 +73,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   ['a stale epoch cannot append', (store) => ({ ...store, journal: weakened(store.journal, { append: () => {} }) })],
   [
-    'a held claim is taken by force only',
+    'a held script is claimed only by force',
     (store) => {
       const take: HarnessStore['claim']['take'] = (scriptId, fromEpoch, options) =>
         store.claim.take(scriptId, fromEpoch, { ...options, force: true });
@@ -85,7 +85,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     (store) => ({ ...store, claim: weakened(store.claim, { renew: async () => true }) }),
   ],
   [
-    'images refuse bytes of another hash',
+    'an image with a wrong hash is rejected',
     (store) => ({ ...store, images: weakened(store.images, { put: async () => {} }) }),
   ],
   [

@@ -16,7 +16,7 @@ function startProcess(...parameters: string[]) {
 }
 
 describe('a lock of a file', () => {
-  it('lets changes of many processes follow one another, so that none is lost', async () => {
+  it('serialises the changes of many processes, so that none is lost', async () => {
     const file = join(newFolder(), 'inner', 'count');
     const children = Array.from({ length: 6 }, () => startProcess('count', file, '20'));
     const codes = await Promise.all(children.map(async (child) => (await once(child, 'close'))[0] as number));
@@ -25,7 +25,7 @@ describe('a lock of a file', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['count']);
   });
 
-  it('is held by no process that was killed', async () => {
+  it('is not held by a killed process', async () => {
     const file = join(newFolder(), 'count');
     const child = startProcess('hold', file);
     await once(child, 'message');
@@ -36,7 +36,7 @@ describe('a lock of a file', () => {
     expect(await withFileLock(file, async () => 'mine')).toBe('mine');
   });
 
-  it('is broken after a while where nobody can know whether its holder lives', async () => {
+  it('is broken after a while if it is unknown whether its holder is alive', async () => {
     const file = join(newFolder(), 'count');
     mkdirSync(`${file}.lock`, { recursive: true });
     const holder = join(`${file}.lock`, 'holder');
@@ -45,7 +45,7 @@ describe('a lock of a file', () => {
     expect(await withFileLock(file, async () => 'mine')).toBe('mine');
   });
 
-  it('is released where the work fails, whose error it is', async () => {
+  it('is released if the work fails, and passes on its error', async () => {
     const file = join(newFolder(), 'count');
     const failing = withFileLock(file, () => Promise.reject(new Error('full')));
     await expect(failing).rejects.toThrow('full');

@@ -54,7 +54,7 @@ function modes(folder: string): { folders: Set<number>; files: Set<number>; coun
 }
 
 describe('the folder', () => {
-  it('is not made by looking', async () => {
+  it('is not created by reads', async () => {
     const folder = newFolder();
     const { claim, journal, images } = fileStore(folder);
     expect(await claim.current('scr_a')).toBe(undefined);
@@ -72,7 +72,7 @@ describe('the folder', () => {
   });
 
   it.runIf(process.platform !== 'win32').each([0, 0o022, 0o277, 0o777])(
-    'is for its owner alone, also under umask %o',
+    'is accessible only to its owner, also under umask %o',
     async (umask) => {
       const folder = newFolder();
       const before = process.umask(umask);
@@ -85,7 +85,7 @@ describe('the folder', () => {
     },
   );
 
-  it('that was there keeps its mode; those in it are made private', async () => {
+  it('keeps its mode if it existed, and its subfolders become private', async () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'journal'), { recursive: true, mode: 0o755 });
     await fill(fileStore(folder));
@@ -93,7 +93,7 @@ describe('the folder', () => {
     expect(statSync(join(folder, 'journal')).mode & 0o777).toBe(0o700);
   });
 
-  it('that is removed under a living store is made again', async () => {
+  it('is created again if it is removed under an open store', async () => {
     const folder = newFolder();
     const store = fileStore(folder);
     await fill(store);
@@ -103,7 +103,7 @@ describe('the folder', () => {
     expect(await linesOf(store)).toEqual(['one']);
   });
 
-  it('is left without traces of what was being written', async () => {
+  it('contains no leftovers of writes', async () => {
     const folder = newFolder();
     const store = fileStore(folder);
     await fill(store);
@@ -115,7 +115,7 @@ describe('the folder', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'loses what processes left that have ended, however young, and of nobody else what is younger than a week',
+    'loses leftovers of processes that have ended, and those of other processes after a week',
     async () => {
       const folder = newFolder();
       await fill(fileStore(folder));
@@ -133,8 +133,8 @@ describe('the folder', () => {
   );
 });
 
-describe.runIf(process.platform !== 'win32')('what is planted', () => {
-  it.each(['a file', 'nothing'])('a link in place of a journal, to %s, is refused', async (target) => {
+describe.runIf(process.platform !== 'win32')('a planted file', () => {
+  it.each(['a file', 'nothing'])('that is a link in place of a journal, to %s, is rejected', async (target) => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     const victim = join(dirname(folder), 'victim');
@@ -149,16 +149,19 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
     expect(existsSync(victim) && readFileSync(victim, 'utf8')).toBe(target === 'a file' && '\n1 secret\n.');
   });
 
-  it.each(['claims', 'journal', 'images', 'partial'])('a link in place of the folder %s is refused', async (name) => {
-    const folder = newFolder();
-    const elsewhere = join(dirname(folder), 'elsewhere');
-    for (const path of [folder, elsewhere]) mkdirSync(path);
-    symlinkSync(elsewhere, join(folder, name));
-    await expect(fill(fileStore(folder))).rejects.toThrow('is not a folder');
-    expect(readdirSync(elsewhere)).toEqual([]);
-  });
+  it.each(['claims', 'journal', 'images', 'partial'])(
+    'that is a link in place of the folder %s is rejected',
+    async (name) => {
+      const folder = newFolder();
+      const elsewhere = join(dirname(folder), 'elsewhere');
+      for (const path of [folder, elsewhere]) mkdirSync(path);
+      symlinkSync(elsewhere, join(folder, name));
+      await expect(fill(fileStore(folder))).rejects.toThrow('is not a folder');
+      expect(readdirSync(elsewhere)).toEqual([]);
+    },
+  );
 
-  it('a link in place of a claim or an image is refused', async () => {
+  it('that is a link in place of a claim or an image is rejected', async () => {
     const folder = newFolder();
     const store = fileStore(folder);
     await fill(store);
@@ -171,7 +174,7 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
     expect(await store.images.has(IMAGE_HASH)).toBe(false);
   });
 
-  it('a pipe in place of a journal neither holds up nor is written', async () => {
+  it('that is a pipe in place of a journal neither blocks nor is written', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -183,7 +186,7 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
 });
 
 describe('the journal’s file', () => {
-  it('arbitrary lines come back, in batches, between takers', async () => {
+  it('returns arbitrary lines, in batches, between claims', async () => {
     const store = fileStore(newFolder());
     const line = fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => text.replaceAll('\n', ''));
     let made = 0;
@@ -200,7 +203,7 @@ describe('the journal’s file', () => {
     );
   });
 
-  it('an append after a torn one, at every byte, stands on its own', async () => {
+  it('keeps an append after one that was truncated at any byte', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -217,7 +220,7 @@ describe('the journal’s file', () => {
     }
   });
 
-  it('a journal of which only a torn append is left has no lines', async () => {
+  it('has no lines if only a truncated append is left', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -231,7 +234,7 @@ describe('the journal’s file', () => {
     [1, 1],
     [1, 200_000],
     [20_000, 1],
-  ])('what a slow writer still writes after the take does not count (%i times %i bytes)', async (times, bytes) => {
+  ])('ignores writes of a slow writer after a claim (%i times %i bytes)', async (times, bytes) => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -244,7 +247,7 @@ describe('the journal’s file', () => {
     expect(await linesOf({ journal })).toEqual(['one', 'two']);
   });
 
-  it('survives the loss of its claims: the next taker goes on above its epochs', async () => {
+  it('survives the loss of its claims: the next claim has a higher epoch', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -259,7 +262,7 @@ describe('the journal’s file', () => {
     expect(await linesOf({ journal })).toEqual(['two', 'three']);
   });
 
-  it('foreign files are not listed', async () => {
+  it('does not count foreign files as scripts', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     await claim.take('scr_a', 0, HOLDER);
@@ -280,7 +283,7 @@ describe('the list', () => {
   const listed = async ({ journal }: HarnessStore) =>
     (await journal.list({ state: 'suspended' })).scripts.map(({ scriptId }) => scriptId);
 
-  it('reads a folder once while nothing changes in it, and sees what another process put there or removed', async () => {
+  it('reads an unchanged folder once, and sees the changes of other processes', async () => {
     const folder = newFolder();
     const [store, other] = [fileStore(folder), fileStore(folder)];
     await put(other, 'scr_a');
@@ -298,21 +301,24 @@ describe('the list', () => {
 });
 
 describe('an image’s file', () => {
-  it.each(['cut short', 'another image', 'nothing'])('%s is no image, and the next put repairs it', async (damage) => {
-    const folder = newFolder();
-    const { images } = fileStore(folder);
-    await images.put(IMAGE_HASH, IMAGE);
-    const path = join(folder, 'images', IMAGE_HASH);
-    expect(statSync(path).size).toBeLessThan(IMAGE.length / 10);
-    if (damage === 'cut short') truncateSync(path, 40);
-    if (damage === 'nothing') truncateSync(path, 0);
-    if (damage === 'another image') {
-      const other = createHash('sha256').update('other').digest('hex');
-      await images.put(other, Buffer.from('other'));
-      writeFileSync(path, readFileSync(join(folder, 'images', other)));
-    }
-    expect(await images.get(IMAGE_HASH)).toBe(undefined);
-    await images.put(IMAGE_HASH, IMAGE);
-    expect(Buffer.from(IMAGE).equals((await images.get(IMAGE_HASH))!)).toBe(true);
-  });
+  it.each(['cut short', 'another image', 'nothing'])(
+    'that is %s is not an image, and the next put repairs it',
+    async (damage) => {
+      const folder = newFolder();
+      const { images } = fileStore(folder);
+      await images.put(IMAGE_HASH, IMAGE);
+      const path = join(folder, 'images', IMAGE_HASH);
+      expect(statSync(path).size).toBeLessThan(IMAGE.length / 10);
+      if (damage === 'cut short') truncateSync(path, 40);
+      if (damage === 'nothing') truncateSync(path, 0);
+      if (damage === 'another image') {
+        const other = createHash('sha256').update('other').digest('hex');
+        await images.put(other, Buffer.from('other'));
+        writeFileSync(path, readFileSync(join(folder, 'images', other)));
+      }
+      expect(await images.get(IMAGE_HASH)).toBe(undefined);
+      await images.put(IMAGE_HASH, IMAGE);
+      expect(Buffer.from(IMAGE).equals((await images.get(IMAGE_HASH))!)).toBe(true);
+    },
+  );
 });

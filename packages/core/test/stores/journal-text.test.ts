@@ -14,7 +14,7 @@ const textOf = (all: readonly (readonly string[])[], { epoch = 3, first = 0 } = 
   all.map((batch, index) => writeBatch(epoch, first + index, { lines: batch })).join('');
 
 describe('the text of a journal', () => {
-  it('gives back every line', () => {
+  it('returns every line', () => {
     fc.assert(
       fc.property(batches, (all) => {
         const { lines: found, gap, counts } = readJournalText(textOf(all));
@@ -25,7 +25,7 @@ describe('the text of a journal', () => {
     );
   });
 
-  it('a batch that was cut off anywhere does not count, nor harm what is before it and the same batch tried again', () => {
+  it('ignores a batch that is truncated anywhere, without harm to earlier batches and to its retry', () => {
     fc.assert(
       fc.property(
         batches,
@@ -47,7 +47,7 @@ describe('the text of a journal', () => {
     );
   });
 
-  it('a flipped bit takes a batch away and nothing else; what is missing in the middle is noticed', () => {
+  it('loses one batch by a flipped bit, and reports data missing in the middle', () => {
     fc.assert(
       fc.property(fc.array(lines, { minLength: 1, maxLength: 6 }), fc.nat(), fc.nat(7), (all, at, bit) => {
         const bytes = Buffer.from(textOf(all));
@@ -66,7 +66,7 @@ describe('the text of a journal', () => {
     );
   });
 
-  it('gives the newest status and slot that count', () => {
+  it('returns the newest valid status and slot', () => {
     const slot = { name: 'slot-3-1', bytes: 4, crc: '0a0b0c0d' };
     const first = writeBatch(3, 0, { lines: ['a'], status: { state: 'running' } });
     const second = writeBatch(3, 1, { lines: [], status: { state: 'suspended', threadId: 'é' }, slot });
@@ -81,7 +81,7 @@ describe('the text of a journal', () => {
     expect(readJournalText(emptied)).toMatchObject({ status: { state: 'suspended' }, slot: undefined });
   });
 
-  it('lines of an older epoch below a newer one, or below its fence, do not count', () => {
+  it('ignores lines of an older epoch after a newer one, or after its fence', () => {
     const text =
       textOf([['a']], { epoch: 1 }) + textOf([['b']], { epoch: 2 }) + textOf([['stale']], { epoch: 1, first: 1 });
     expect(readJournalText(text)).toMatchObject({ lines: ['a', 'b'], newestEpoch: 2, gap: undefined });
@@ -94,7 +94,7 @@ describe('the text of a journal', () => {
     expect(readJournalText(withoutFence).gap).toBe('1 of its entries before entry 1 of epoch 2 are missing');
   });
 
-  it('journals of version 1 are read, and go on in version 2', () => {
+  it('is read in version 1, and continued in version 2', () => {
     const text = '\n1 {"a":1}\n.\n1*2 {"b":1}\n+{"b":2}\n.\n2*0 \n.\n1 stale\n.\n2 cut';
     const old = { lines: ['{"a":1}', '{"b":1}', '{"b":2}'], newestEpoch: 2, gap: undefined };
     expect(readJournalText(text)).toMatchObject(old);
@@ -102,7 +102,7 @@ describe('the text of a journal', () => {
     expect(readJournalText(more)).toMatchObject({ lines: [...old.lines, 'new'], newestEpoch: 3, gap: undefined });
   });
 
-  it('what is no journal gives nothing', () => {
+  it('is empty for a file that is not a journal', () => {
     for (const text of [
       '',
       '\n',

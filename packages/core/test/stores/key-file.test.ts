@@ -26,7 +26,7 @@ describe.skipIf(process.platform === 'win32')('a key in a file (skipped on Windo
     expect(() => obtainKeyFile(path)).toThrow('is a link');
   });
 
-  it('is never used where others can read it, or where it is too short', () => {
+  it('is never used if others can read it, or if it is too short', () => {
     const folder = temporaryFolder();
     const shared = join(folder, 'shared');
     writeFileSync(shared, 'k'.repeat(32), { mode: 0o644 });

@@ -54,7 +54,7 @@ describe('claims between processes', () => {
     expect(winners.size).toBeGreaterThan(1);
   });
 
-  it('a claim is held while its process lives, and not after it was killed', async () => {
+  it('a claim is held while its process is alive, and not after it was killed', async () => {
     const folder = newFolder();
     const { claim } = fileStore(folder);
     const child = startProcess('hold', folder, 'scr_held');
@@ -67,7 +67,7 @@ describe('claims between processes', () => {
     expect((await claim.take('scr_held', 1, HOLDER))?.epoch).toBe(2);
   });
 
-  it.runIf(isLinux)('a killed holder whose parent never asked how it ended holds nothing', async () => {
+  it.runIf(isLinux)('a zombie process holds nothing', async () => {
     const folder = newFolder();
     const { claim } = fileStore(folder);
     // The shell becomes a program that does not wait for its children.
@@ -83,7 +83,7 @@ describe('claims between processes', () => {
     expect(await claim.current('scr_zombie')).toMatchObject({ epoch: 1, isHeld: false });
   });
 
-  it.runIf(isLinux)('a process that has ended holds nothing, and one that lives holds beyond its lease', async () => {
+  it.runIf(isLinux)('an ended process holds nothing, and a live one holds beyond its lease', async () => {
     const { folder, claim, isHeldBy, own } = await claimed();
     expect(own).toMatchObject({ pid: process.pid, startTime: expect.stringMatching(/^\d+$/u) });
     expect(await isHeldBy(own)).toBe(true);
@@ -97,7 +97,7 @@ describe('claims between processes', () => {
   });
 
   it.runIf(isLinux)(
-    'a process of which nobody here can know holds by its lease alone: another machine, start or PID namespace',
+    'an unobservable process holds only until its lease expires: another machine, boot or PID namespace',
     async () => {
       const { claim, isHeldBy, own } = await claimed();
       const strange = [
@@ -122,7 +122,7 @@ describe('claims between processes', () => {
     },
   );
 
-  it('a claim that cannot be read is held for half a minute: somebody may be writing it', async () => {
+  it('an unreadable claim is held for half a minute, because a process may be writing it', async () => {
     const { folder, isHeldBy } = await claimed();
     for (const content of ['', '\0\0\0', '{"pid":', 'null', '[]', '{}']) {
       expect(await isHeldBy(content)).toBe(true);
@@ -132,7 +132,7 @@ describe('claims between processes', () => {
     }
   });
 
-  it('a claim from the future is not held: somebody’s clock was set', async () => {
+  it('a claim from the future is not held, because a clock was changed', async () => {
     const { folder, claim } = await claimed({ knowsProcesses: false });
     const then = Date.now() / 1_000 + 3_600;
     utimesSync(join(folder, 'claims/scr_a/1'), then, then);
@@ -156,7 +156,7 @@ async function claimed(options: FileStoreOptions = {}) {
 }
 
 describe('processes that are killed', () => {
-  it('every acknowledged line is there after each of 25 kills, whole and in order', async () => {
+  it('every acknowledged line is present after each of 25 kills, complete and in order', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     let before = 0;
@@ -176,7 +176,7 @@ describe('processes that are killed', () => {
     }
   }, 60_000);
 
-  it('whatever a process was killed in, its scripts can be taken over, read and deleted', async () => {
+  it('the scripts of a process that was killed in any operation can be claimed, read and deleted', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     let seen = 0;

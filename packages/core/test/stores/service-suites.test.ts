@@ -37,7 +37,7 @@ function log(weaken: (log: EventLog) => Partial<EventLog>) {
 /** Each weakness, and a law that must see it. */
 const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
   [
-    'the same key with another thread, input or options is refused',
+    'the same key with another thread, input or options is rejected',
     stores({ runs: (runs) => ({ create: (draft) => runs.create({ ...draft, idempotencyKey: undefined }) }) }),
   ],
   [
@@ -56,11 +56,11 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ runs: () => ({ renew: async () => ({ isHeld: true, isCancelRequested: false }) }) }),
   ],
   [
-    'with an epoch, the holder alone appends: from its claim to its end',
+    'with an epoch, only the holder appends, from its claim to its end',
     stores({ threads: (threads) => ({ append: (events) => threads.append(events) }) }),
   ],
   [
-    'events that are there already are skipped, in whole and in part',
+    'events that are already stored are skipped, as a whole batch or in part',
     stores({
       threads: (threads) => ({
         append: async (events) => {
@@ -71,7 +71,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     }),
   ],
   [
-    'one of many concurrent decisions wins, over two openings, and the others get it',
+    'one of many concurrent decisions wins, across two handles, and the others get it',
     stores({
       threads: (threads) => ({
         decide: async (...parameters) => {
@@ -86,7 +86,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ threads: () => ({ delete: async () => [] }) }),
   ],
   [
-    'a search takes every character as itself',
+    'a search matches every character literally',
     stores({
       threads: (threads) => ({
         list: ({ text, ...query } = {}) =>
@@ -98,7 +98,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
 
 const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
   [
-    'a later epoch shuts out the earlier ones, from its opening on',
+    'a later epoch fences the earlier ones as soon as it is opened',
     log((port) => ({ publish: (_epoch, events) => port.publish(1_000, events) })),
   ],
   [
@@ -116,7 +116,7 @@ const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
     log((port) => ({ reject: (delivery) => port.reject(delivery, '') })),
   ],
   [
-    'runs are served in turn, each by one consumer at a time, over two openings',
+    'runs are served in turn, each by one consumer at a time, across two handles',
     log((port) => ({
       receive: async (options) => {
         const { events } = await port.read('run_a');
@@ -140,7 +140,7 @@ describe('the suites', () => {
   });
 
   it.each([threadStoreConformance(), runStoreConformance(), eventLogConformance()])(
-    'give each law a name of its own (%#)',
+    'give each law a unique name (%#)',
     (...laws) => {
       expect(laws.length).toBeGreaterThan(25);
       expect(new Set(laws.map(({ name }) => name)).size).toBe(laws.length);

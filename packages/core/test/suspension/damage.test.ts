@@ -123,7 +123,7 @@ function damage(path: string, way: string): void {
 
 describe.each(['suspended', 'interrupted'])('a script that is %s', (state) => {
   it.each(Object.keys(KINDS).flatMap((kind) => ['flipped', 'cut'].map((way) => [way, kind] as const)))(
-    'with a %s %s: repeats no effect, throws nothing, and ends in one of our own codes',
+    'with a %s %s repeats no effect, throws nothing, and ends with one of our own codes',
     async (way, kind) => {
       const { folder, keys: before } = kept[state]!;
       const ends = new Map<string, number>();
@@ -148,7 +148,7 @@ describe.each(['suspended', 'interrupted'])('a script that is %s', (state) => {
 });
 
 describe('a store', () => {
-  it('resumes no script whose journal was changed or cut, and still shows what can be read', async () => {
+  it('resumes no script whose journal was changed or truncated, and still shows its readable part', async () => {
     const { folder } = kept['interrupted']!;
     for (const change of ['flip', 'cut']) {
       const copy = join(root, `shown-${change}`);

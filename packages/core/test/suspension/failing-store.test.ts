@@ -30,7 +30,7 @@ const kinds = (content: JournalContent | undefined) =>
   (content?.lines ?? []).map((line) => (JSON.parse(line) as { t: string }).t);
 
 describe('a store that fails', () => {
-  it('sees no call executed whose intent it has not kept, where several start in one tick', async () => {
+  it('never lets a call run without a stored intent, even if several start in one tick', async () => {
     const effects: Effects = [];
     const seen: Effects[] = [];
     const store = storeWith((append, count) => async (...args) => {
@@ -47,7 +47,7 @@ describe('a store that fails', () => {
     expect(effects).toEqual(['mark: a', 'mark: b']);
   });
 
-  it('never keeps a journal with a hole: nothing is written after what could not be', async () => {
+  it('never has a journal with a gap: nothing is written after a failed write', async () => {
     const effects: Effects = [];
     const store = storeWith((append, count) => (count === 2 ? full : append));
     const outcome = await open({ effects, store }).runScript(`
@@ -61,7 +61,7 @@ describe('a store that fails', () => {
     expect(kinds(lines)).toEqual(['started', 'intent', 'delivered']);
   });
 
-  it('costs a script nothing where it failed before anything was kept or done', async () => {
+  it('does not affect a script if it failed before anything was stored or done', async () => {
     const effects: Effects = [];
     const store = storeWith((append, count) => (count === 0 ? full : append));
     const outcome = await open({ effects, store }).runScript('return await tools.mark({ text: "a" })');
@@ -70,7 +70,7 @@ describe('a store that fails', () => {
     expect(kinds(await store.journal.read(outcome.scriptId))[0]).toBe('started');
   });
 
-  it('cuts a resumed script off before anything is done, and whoever recovers it goes on with what was decided', async () => {
+  it('interrupts a resumed script before any effect, and a recovery continues with the decisions', async () => {
     const effects: Effects = [];
     let isFull = false;
     const store = storeWith((append) => (isFull ? full : append));

@@ -50,7 +50,7 @@ const read = defineTool({
   execute: () => 'read',
 });
 
-/** The store of a script whose process died while its call of `charge` was under way, and the script's id. */
+/** The store of a script whose process died while its call to `charge` was under way, and the script's id. */
 async function afterTheDeath(source: string, tool: Tool, options: Partial<HarnessOptions> = {}) {
   const store = memoryStore();
   void open({ store, tools: [tool, read], ...options }).runScript(source);
@@ -72,7 +72,7 @@ const unknownOf = (scriptId: string, index = 0) => [
   { status: 'unknown', callId: `${scriptId}_call_${index}`, idempotencyKey: `${scriptId}:${index}` },
 ];
 
-describe('a call of an idempotent tool that had started when its process died', () => {
+describe('a call to an idempotent tool that had started when its process died', () => {
   it.each([
     ['as a call', SOURCE, {}],
     ['as a detached task', 'return await tools.spawn.exec("charge", { amount: 5 }).done', { expose: { spawn: true } }],
@@ -96,7 +96,7 @@ describe('a call of an idempotent tool that had started when its process died', 
     ['the tool of then did not say that it may', undefined, {}, true],
     ['the tool of now does not', true, {}, false],
     ['the policy of now denies it', true, other([{ tool: 'charge', action: 'deny' }]), true],
-  ])('is not repeated where %s', async (_why, then, now, today) => {
+  ])('is not repeated if %s', async (_why, then, now, today) => {
     const seen: Charge[] = [];
     const { scriptId, store } = await afterTheDeath(
       SOURCE,
@@ -109,7 +109,7 @@ describe('a call of an idempotent tool that had started when its process died', 
     expect(seen).toHaveLength(1);
   });
 
-  it('is not repeated with other arguments than those of then', async () => {
+  it('is not repeated with arguments other than the original ones', async () => {
     const seen: Charge[] = [];
     const { scriptId, store } = await afterTheDeath(SOURCE, charge(seen, { idempotent: true, answers: false }));
     const changed = withCurrency(seen);
@@ -118,7 +118,7 @@ describe('a call of an idempotent tool that had started when its process died', 
     expect(seen).toHaveLength(1);
   });
 
-  it('has a tool that says so with true or false', () => {
+  it('has a tool that declares it with true or false', () => {
     expect(() => charge([], { idempotent: 'yes' as never })).toThrow(ToolscriptUsageError);
   });
 });
@@ -126,8 +126,8 @@ describe('a call of an idempotent tool that had started when its process died', 
 const RETRY = `try { return await tools.charge({ amount: 5 }) }
   catch (error) { return [error.data.status, await error.retry()] }`;
 
-describe('a script that is told that nobody knows how its call ended', () => {
-  it('can make the call again, under the key of the first', async () => {
+describe('a script whose call has an unknown outcome', () => {
+  it('can retry the call under the original key', async () => {
     const seen: Charge[] = [];
     const { scriptId, store } = await afterTheDeath(RETRY, charge(seen, { answers: false }));
     const done = await open({ store, tools: [charge(seen), read] }).recover(scriptId);
@@ -139,7 +139,7 @@ describe('a script that is told that nobody knows how its call ended', () => {
     ]);
   });
 
-  it('asks for it as for every call: budget, approval, and a decision that comes later', async () => {
+  it('needs budget, approval and a decision for the retry like for every call', async () => {
     const seen: Charge[] = [];
     const { scriptId, store } = await afterTheDeath(RETRY, charge(seen, { answers: false, approval: 'always' }), {
       approvals: 'auto',
@@ -154,7 +154,7 @@ describe('a script that is told that nobody knows how its call ended', () => {
     expect(done.operations[1]).toMatchObject({ retryOf: `${scriptId}_call_0` });
   });
 
-  it('keeps the key where the process dies again, and has no call beyond its budget', async () => {
+  it('keeps the key if the process dies again, and gets no call beyond its budget', async () => {
     const seen: Charge[] = [];
     const source = `const again = (error) => error.retry();
       return await tools.charge({ amount: 5 }).catch(again).catch(again).catch(({ code }) => code)`;
@@ -178,7 +178,7 @@ describe('a script that is told that nobody knows how its call ended', () => {
     expect(valueOf(refused)).toBe('ToolBudgetExceededError');
   });
 
-  it('is refused where its tool makes other arguments of them now', async () => {
+  it('cannot retry if its tool now reads the arguments differently', async () => {
     const seen: Charge[] = [];
     const source = `return await tools.charge({ amount: 5 }).catch((error) => error.retry()).catch(({ code }) => code)`;
     const { scriptId, store } = await afterTheDeath(source, charge(seen, { answers: false }));
@@ -188,7 +188,7 @@ describe('a script that is told that nobody knows how its call ended', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('cannot make another call again, whatever its guest says', async () => {
+  it('cannot retry another call, whatever its guest reports', async () => {
     const seen: Charge[] = [];
     const marks: string[] = [];
     const mark = defineTool({
@@ -213,7 +213,7 @@ describe('a script that is told that nobody knows how its call ended', () => {
     expect([seen.length, marks.length]).toEqual([1, 1]);
   });
 
-  it('finds the function in the types of its globals, and on no other error', async () => {
+  it('has the function in its declarations, and on no other error', async () => {
     const harness = open({ tools: [charge([]), read], typecheck: 'error' });
     const source = `try { return await tools.charge({ amount: 'x' as any }) }
       catch (error) { return error instanceof ToolExecutionError && error.retry !== undefined ? await error.retry() : (error as ToolValidationError).code }`;

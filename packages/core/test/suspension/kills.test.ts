@@ -86,7 +86,7 @@ function live(folder: string, action: string, options: object, killAfterMs?: num
   });
 }
 
-it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts repeat no effect, and lose no script that they told of`, async () => {
+it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts repeat no effect, and lose no script that they reported`, async () => {
   let unknown = 0;
   let suspendedBefore = 0;
   let cutOff = 0;

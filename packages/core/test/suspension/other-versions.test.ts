@@ -34,8 +34,8 @@ function toolOfNow(name: string, approval: 'always' | 'never') {
   });
 }
 
-describe('a script that an earlier release put aside', () => {
-  it('goes on with its own engine and guest, and with the tools that there are now', async () => {
+describe('a script that an earlier release suspended', () => {
+  it('continues with its own engine and guest, and with the current tools', async () => {
     const store = await storeWithRelease();
     const tools = [toolOfNow('ask', 'always'), toolOfNow('mark', 'never'), toolOfNow('newSince', 'never')];
     const harness = open({ tools, store });
@@ -58,7 +58,7 @@ describe('a script that an earlier release put aside', () => {
     expect(valueOf(await harness.runScript('return typeof Math.fromAnEarlierRelease'))).toBe('undefined');
   });
 
-  it('whose engine is not kept any more goes along its tape, as far as this release has what it uses', async () => {
+  it('whose engine is no longer stored is replayed along its tape, as far as this release supports it', async () => {
     const store = await storeWithRelease();
     for (const name of await store.images.list()) await store.images.delete(name);
     const tools = [toolOfNow('ask', 'always'), toolOfNow('mark', 'never')];
@@ -85,7 +85,7 @@ describe('the tape', () => {
     console.log('at the end');
     return [a, b, noted.noted === String(chance), Date.now() >= when];`;
 
-  it('leads to the same place where nothing could be captured', async () => {
+  it('leads to the same state if nothing could be captured', async () => {
     const effects: Effects = [];
     const first = suspended(await open({ effects, runtime: tapeOnly() }).runScript(SOURCE));
     expect(effects).toEqual(['mark: a']);
@@ -101,7 +101,7 @@ describe('the tape', () => {
     expect(valueOf(other)).toEqual(['a', 'x', true, true]);
   });
 
-  it('that a replay does not follow ends the script, saying what was done and what was not', async () => {
+  it('that a replay does not follow ends the script with a report of completed and missing calls', async () => {
     const effects: Effects = [];
     const first = suspended(await open({ effects }).runScript(SOURCE));
     const details: string[] = [];

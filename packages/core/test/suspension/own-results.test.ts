@@ -18,7 +18,7 @@ const VALUE = [{ noted: 'a' }, { noted: 'b', seen: 2 }, { noted: 'c', last: true
 const RESULTS = [{ noted: 'b' }, { noted: 'a' }, { noted: 'c' }];
 
 describe('the results of a script that was suspended', () => {
-  it('stay as the script has changed them, and can be changed further', async () => {
+  it('keep the script’s changes, and can be changed further', async () => {
     const first = suspended(await open().runScript(SOURCE));
     const second = suspended(await open().resume(first.suspension, decideAll(first, 'approve')));
     const done = await open().resume(second.suspension, decideAll(second, 'approve'));
@@ -26,7 +26,7 @@ describe('the results of a script that was suspended', () => {
     expect(done.operations.map(({ result }) => result)).toEqual(RESULTS);
   });
 
-  it('come from its journal as its tools gave them, where it is replayed', async () => {
+  it('come unchanged from its journal in a replay', async () => {
     const store = memoryStore();
     const first = suspended(await open({ store }).runScript(SOURCE));
     const second = suspended(await open({ store }).resume(first.suspension, decideAll(first, 'approve')));

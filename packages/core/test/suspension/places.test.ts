@@ -20,7 +20,7 @@ describe('the place of a call that waited', () => {
     expect(valueOf(done)).toMatch(/^ApprovalDeniedError: .*\n {4}at note \(script\.ts:4:15\)$/u);
   });
 
-  it('stays in errors that were made before, and is right in those that are made afterwards', async () => {
+  it('stays in earlier errors, and is correct in later ones', async () => {
     const source = `${HEAD}const before = new Error('before');
 await tools.note({ text: 'asked' });
 const after = new Error('after');

@@ -63,7 +63,7 @@ async function afterPowerCut(durability: 'process' | 'power'): Promise<Cut> {
 }
 
 describe('after a power cut', () => {
-  it('with durability "power", what had begun is known: nothing is repeated, and the script goes on by itself', async () => {
+  it('with durability "power", started calls are known: nothing is repeated, and the script continues', async () => {
     const { folder, effects, scriptId } = await afterPowerCut('power');
     expect(effects).toEqual([1, 2, 3]);
     const outcome = await open(folder, 'power', effects).recover(scriptId);
@@ -71,7 +71,7 @@ describe('after a power cut', () => {
     expect(effects).toEqual([1, 2, 3, 4]);
   });
 
-  it('by default, the loss of the last entries is noticed: nobody goes on with the script unless forced', async () => {
+  it('by default, the loss of the last entries is detected, and the script is resumed only by force', async () => {
     const { folder, effects, scriptId } = await afterPowerCut('process');
     expect((await listScripts(fileStore(folder))).map(({ state }) => state)).toEqual(['damaged']);
     const harness = open(folder, 'process', effects);

@@ -28,7 +28,7 @@ describe('a call that was approved before', () => {
     ['deny', 'refused here'],
     [[{ tool: 'note', action: 'deny' }], 'a rule forbids it'],
     [[{ tool: 'mark', action: 'approve' }], 'no rule allows it'],
-  ] as const)('does not run where the policy of now denies it: %j', async (approvals, why) => {
+  ] as const)('does not run if the current policy denies it: %j', async (approvals, why) => {
     const effects: Effects = [];
     const first = suspended(await open({ effects }).runScript(NOTE));
     const done = await open({ effects, approvals }).resume(first.suspension, decideAll(first, 'approve'));
@@ -38,7 +38,7 @@ describe('a call that was approved before', () => {
   });
 });
 
-describe('of the limits of a script and those of the harness that resumes it', () => {
+describe('the limits of a script and of the harness that resumes it', () => {
   const resumedWith = async (
     limits: NonNullable<HarnessOptions['limits']>,
     rest: string,
@@ -54,7 +54,7 @@ describe('of the limits of a script and those of the harness that resumes it', (
   const CALLS = `let made = 1;
     try { for (;;) { await tools.read({}); made++ } } catch ({ code }) { return [made, code] }`;
 
-  it('the smaller one holds, for every limit that is still ahead of the script', async () => {
+  it('combine to the smaller one, for every limit that the script has not reached', async () => {
     expect(valueOf(await resumedWith({ maxToolCalls: 3 }, CALLS))).toEqual([3, 'ToolBudgetExceededError']);
     expect(valueOf(await resumedWith({ maxToolCalls: 1 }, CALLS))).toEqual([1, 'ToolBudgetExceededError']);
     expect(valueOf(await resumedWith({ maxToolCalls: 30 }, CALLS, { maxToolCalls: 2 }))).toEqual([
@@ -85,7 +85,7 @@ describe('of the limits of a script and those of the harness that resumes it', (
     expect(valueOf(heavy)).toBe('ToolValidationError');
   });
 
-  it('calls beyond the budget wait for the approval of those before, and for the limit of then', async () => {
+  it('let calls beyond the budget wait for the earlier approvals, and for the original limit', async () => {
     const source = `const asked = tools.note({ text: 'asked' });
       const made = await Promise.allSettled([asked, tools.read({}), tools.mark({ text: 'more' })]);
       return made.map(({ value, reason }) => reason?.code ?? value.noted ?? value);`;
@@ -101,7 +101,7 @@ describe('of the limits of a script and those of the harness that resumes it', (
     expect(effects).toEqual(['script: asked']);
   });
 
-  it('one that is used up already ends the script where it is', async () => {
+  it('end the script where it is if one is already used up', async () => {
     const compute = 'const until = 3e6; for (let n = 0; n < until; n++); await tools.note({ text: "a" }); return 1';
     const first = suspended(await open().runScript(compute));
     const harness = open({ limits: { computeMs: 1 } });
@@ -110,13 +110,13 @@ describe('of the limits of a script and those of the harness that resumes it', (
     expect(done.operations).toMatchObject([{ tool: 'note', status: 'not_started' }]);
   });
 
-  it('a default counts for nothing: what a run was allowed it keeps', async () => {
+  it('ignore defaults: a run keeps its original limits', async () => {
     const source = `await tools.note({ text: "a" }); for (let n = 1; n < 40; n++) await tools.read({}); return "all"`;
     const first = suspended(await open().runScript(source, { limits: { maxToolCalls: 40 } }));
     expect(valueOf(await open().resume(first.suspension, decideAll(first, 'approve')))).toBe('all');
   });
 
-  it('those of the resume stand for those of its harness', async () => {
+  it('include those of the resume instead of its harness’s', async () => {
     const first = suspended(await open().runScript(`await tools.note({ text: "a" }); ${CALLS}`));
     const harness = open({ limits: { maxToolCalls: 2 } });
     const done = await harness.resume(first.suspension, decideAll(first, 'approve'), { limits: { maxToolCalls: 4 } });
@@ -126,7 +126,7 @@ describe('of the limits of a script and those of the harness that resumes it', (
     );
   });
 
-  it('the smaller one holds for the rest of the answer, and after a crash', async () => {
+  it('combine to the smaller one for the rest of the answer, and after a crash', async () => {
     const events: StreamEvent[] = [];
     const limits = { maxToolCalls: 1 };
     const answer = ['await tools.note({ text: "a" })', 'await tools.read({}); await tools.read({})']
@@ -153,7 +153,7 @@ describe('of the limits of a script and those of the harness that resumes it', (
   });
 });
 
-describe('a default that a tool has got since', () => {
+describe('a default that a tool has received since', () => {
   const noteOfNow = (ran: unknown[], extra: z.ZodType) =>
     defineTool({
       name: 'note',
@@ -167,7 +167,7 @@ describe('a default that a tool has got since', () => {
     });
   const withDefault = z.boolean().default(false);
 
-  it('is in the arguments of a call that nobody has approved, and in a request of its own', async () => {
+  it('is in the arguments of a call without an approval, and in a new request', async () => {
     const ran: unknown[] = [];
     const first = suspended(await open().runScript(NOTE));
     const harness = open({ tools: [noteOfNow(ran, withDefault)] });
@@ -180,7 +180,7 @@ describe('a default that a tool has got since', () => {
     expect(ran).toEqual([{ text: 'a', by: 'script', urgent: false }]);
   });
 
-  it('is not added to what was approved, which runs as it was, or not at all', async () => {
+  it('is not added to an approved call, which runs unchanged or not at all', async () => {
     const ran: unknown[] = [];
     const first = suspended(await open().runScript(NOTE));
     const harness = open({ tools: [noteOfNow(ran, withDefault)] });
@@ -194,7 +194,7 @@ describe('a default that a tool has got since', () => {
   });
 });
 
-describe('the time that a decision is waited for', () => {
+describe('the time limit of a decision', () => {
   const EXPIRED = ['ApprovalTimeoutError', expect.any(String)];
   const decideLater = async (
     ms: number,
@@ -213,7 +213,7 @@ describe('the time that a decision is waited for', () => {
   };
   const limits = { approvalTimeoutMs: 60_000 };
 
-  it('binds suspended scripts where the host sets it: an approval that comes later counts for nothing', async () => {
+  it('applies to suspended scripts if the host sets it: a later approval is ignored', async () => {
     const { value, operations, request, effects, events } = await decideLater(61_000, { limits });
     expect(request.expiresAt).toBe(request.createdAt! + 60_000);
     expect(value).toEqual(EXPIRED);
@@ -225,20 +225,20 @@ describe('the time that a decision is waited for', () => {
     expect((await decideLater(30_000, { limits })).value).toEqual({ noted: 'a' });
   });
 
-  it('is that of the harness that resumes, where that is shorter; the default binds nobody', async () => {
+  it('is that of the resuming harness if that is shorter; the default does not apply', async () => {
     expect((await decideLater(61_000, {}, { limits })).value).toEqual(EXPIRED);
     const { value, request } = await decideLater(90 * 86_400_000, {});
     expect(value).toEqual({ noted: 'a' });
     expect(request.expiresAt).toBeUndefined();
   });
 
-  it('ends for what nobody has decided, too', async () => {
+  it('also ends undecided requests', async () => {
     const first = suspended(await open({ limits }).runScript(NOTE));
     later(61_000);
     expect(valueOf(await open({ limits }).resume(first.suspension))).toEqual(EXPIRED);
   });
 
-  it('is what a decision says of itself', async () => {
+  it('can be set by a decision itself', async () => {
     const until = (ms: number) => ({ decision: 'approve', expiresAt: Date.now() + ms }) as const;
     expect((await decideLater(30_000, {}, {}, until(60_000))).value).toEqual({ noted: 'a' });
     expect((await decideLater(61_000, {}, {}, until(60_000))).value).toEqual(EXPIRED);
@@ -280,7 +280,7 @@ function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
   };
 }
 
-describe('a call that waited under the old name of an argument', () => {
+describe('a call that waited under the former name of an argument', () => {
   const writing = (input: z.ZodObject, oldNames: Record<string, string> | undefined, effects: Effects = []) =>
     defineTool({
       name: 'write',
@@ -302,7 +302,7 @@ describe('a call that waited under the old name of an argument', () => {
     return [valueOf(done), effects];
   };
 
-  it('runs under the name of today where it was approved', async () => {
+  it('runs under the current name after its approval', async () => {
     expect(await resumedUnder([])).toEqual([undefined, ['/etc/passwd']]);
   });
 
@@ -310,13 +310,13 @@ describe('a call that waited under the old name of an argument', () => {
     ['its argument', { input: { path: '/etc/*' }, action: 'deny' }],
     ['its argument, by the old name', { input: { filePath: '/etc/*' }, action: 'deny' }],
     ['what it touches', { permission: 'file:/etc/*', action: 'deny' }],
-  ])('is held to a rule about %s', async (_, rule) => {
+  ])('follows a rule about %s', async (_, rule) => {
     expect(await resumedUnder([rule])).toEqual(['ApprovalDeniedError', []]);
   });
 });
 
 describe('a suspension of another version of the bridge', () => {
-  it('is refused where that is not known here, before anything of it runs', async () => {
+  it('is rejected if the version is unknown here, before any of it runs', async () => {
     const [effects, store]: [Effects, HarnessStore] = [[], memoryStore()];
     const later = open({ effects, store, runtime: bridge(99) });
     const first = suspended(await later.runScript(NOTE));
@@ -333,7 +333,7 @@ describe('a suspension of another version of the bridge', () => {
     expect(valueOf(await later.resume(first.suspension, decideAll(first, 'approve')))).toEqual({ noted: 'a' });
   });
 
-  it('goes along its tape where the version is known, and its memory cannot be restored', async () => {
+  it('is replayed along its tape if the version is known and its memory cannot be restored', async () => {
     const [effects, store, details]: [Effects, HarnessStore, string[]] = [[], memoryStore(), []];
     const first = suspended(await open({ effects, store, runtime: bridge(2, 99) }).runScript(NOTE));
     const harness = open({ effects, store, onInternalError: (detail) => details.push(detail) });

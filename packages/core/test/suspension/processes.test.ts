@@ -50,7 +50,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('a script that outlives its processes', () => {
-  it('five calls at once: two ask, one has taken effect, one is in a race; killed, then resumed with one yes and one no', async () => {
+  it('is killed with five open calls (two ask, one has taken effect, one is in a race), then resumed with one yes and one no', async () => {
     const folder = makeFolder();
     const source = `
       const results = await Promise.all([
@@ -81,7 +81,7 @@ describe('a script that outlives its processes', () => {
     expect(namesOf(effectsIn(folder)).toSorted()).toEqual(['mark {"n":2}', 'mark {"n":5}', 'note {"n":1}']);
   });
 
-  it('is put aside at every third call, ten times over, in ten processes, and repeats nothing', async () => {
+  it('is suspended at every third call, ten times, in ten processes, and repeats nothing', async () => {
     const folder = makeFolder();
     const source = `
       const seen = [];
@@ -104,7 +104,7 @@ describe('a script that outlives its processes', () => {
     expect(new Set(effects).size).toBe(20);
   });
 
-  it('killed inside an effect, the call is unknown, its await says so, and its own code decides', async () => {
+  it('is killed inside an effect: the call is unknown, its await rejects, and the script’s code decides', async () => {
     const folder = makeFolder();
     const source = `
       console.log('started');
@@ -135,7 +135,7 @@ describe('a script that outlives its processes', () => {
     expect(again.outcome).toMatchObject({ status: 'failed', error: { code: 'SuspensionError' } });
   });
 
-  it('while its process lives nobody else goes on with it', async () => {
+  it('is not resumed by another process while its own is alive', async () => {
     const folder = makeFolder();
     let stop: () => void = () => {};
     const source = 'await tools.mark({ n: 1 }); return await tools.mark({ n: 2, hang: true })';
@@ -153,7 +153,7 @@ describe('a script that outlives its processes', () => {
     expect(effectsIn(folder)).toHaveLength(2);
   });
 
-  it('a script that failed can be played again, with what it said, calling nothing', async () => {
+  it('can be replayed with its output after a failure, without any call', async () => {
     const folder = makeFolder();
     const { outcome } = await live(folder, 'run', {
       source: 'const { n } = await tools.mark({ n: 7 }); console.log("seven is", n); throw new Error(`broke at ${n}`)',

@@ -35,8 +35,8 @@ function heldTool() {
   return { held, holding, release: () => end('done') };
 }
 
-describe('a script that is taken up again', () => {
-  it('waits for a sandbox as long as it takes: nobody else could go on with it', async () => {
+describe('a script that is resumed', () => {
+  it('waits for a sandbox without a limit, because no other process could resume it', async () => {
     const { held, release, holding } = heldTool();
     const runtime = new QuickJsPool({ size: 1, slotsPerWorker: 1 });
     const store = memoryStore();
@@ -53,7 +53,7 @@ describe('a script that is taken up again', () => {
     expect(valueOf(await other)).toBe('done');
   });
 
-  it('and cancelled before it stands again, tells what had waited as not started', async () => {
+  it('and cancelled before its state is restored reports its waiting calls as not started', async () => {
     const outcome = suspended(
       await open().runScript(
         'return await Promise.all([tools.note({ text: "a" }), tools.mark({ text: "b" }), tools.note({ text: "c" })])',
@@ -83,8 +83,8 @@ describe('a script that was run a second time before its process ended', () => {
   });
 });
 
-describe('a script that goes on where tasks cannot be detached', () => {
-  it('is told so at once', async () => {
+describe('a script that is resumed where tasks cannot be detached', () => {
+  it('gets an error at once', async () => {
     const effects: Effects = [];
     const outcome = suspended(
       await open({ expose: { spawn: true } }).runScript(`
@@ -101,8 +101,8 @@ describe('a script that goes on where tasks cannot be detached', () => {
   });
 });
 
-describe('a detached task that runs while a person is asked', () => {
-  it('neither keeps the wall clock running nor the script from being put aside', async () => {
+describe('a detached task that runs while a user is asked', () => {
+  it('neither keeps the wall clock running nor prevents the suspension of the script', async () => {
     const harness = open({
       tools: [...tools(), slow],
       expose: { spawn: true },
@@ -119,7 +119,7 @@ describe('a detached task that runs while a person is asked', () => {
 });
 
 describe('an answer that is resumed twice', () => {
-  it('is played on by the one who has the script; the other plays nothing of it, and tells that in a run of its own', async () => {
+  it('is continued by the process that has the script; the other one reports this in a separate run', async () => {
     const effects: Effects = [];
     const harness = open({ effects });
     const collect = async (events: AsyncIterable<StreamEvent>) => {

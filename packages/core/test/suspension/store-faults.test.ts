@@ -137,7 +137,7 @@ async function finish(folder: string, effects: string[], scriptId: string, what:
 describe.each(['ENOSPC', 'EIO', 'half'])(
   'a disk that fails once with %s, at any operation of a script’s life',
   (fault) => {
-    it('repeats no effect, strands no script, and leaves the store as the host was told', async () => {
+    it('repeats no effect, strands no script, and leaves the store as it was reported to the host', async () => {
       const { operations } = await live(fault, Number.POSITIVE_INFINITY);
       expect(operations).toBeGreaterThan(60);
       let failed = 0;

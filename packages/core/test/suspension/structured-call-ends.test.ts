@@ -85,7 +85,7 @@ function abortedWhileItRuns() {
 }
 
 describe.each(['read', 'write', 'external'] as const)('a structured call that may %s', (effect) => {
-  it('and that is aborted before it starts has not started, with and without a store', async () => {
+  it('and is aborted before it starts has not started, with and without a store', async () => {
     const { operation, seen } = await both(
       effect,
       () => expect.fail('it ran'),
@@ -97,7 +97,7 @@ describe.each(['read', 'write', 'external'] as const)('a structured call that ma
       effect,
       input: { text: 'a', by: 'model' },
       status: 'not_started',
-      error: { code: 'ToolExecutionError', message: 'The call of work was aborted: the run was cancelled.' },
+      error: { code: 'ToolExecutionError', message: 'The call to work was aborted: the run was cancelled.' },
     });
     expect(seen).toEqual([['tool_call_done', 'not_started']]);
   });

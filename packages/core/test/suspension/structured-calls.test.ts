@@ -24,7 +24,7 @@ async function ask(options: Partial<HarnessOptions> & { effects?: Effects } = {}
   return { harness, operation, events };
 }
 
-describe('a structured call that nobody decides about', () => {
+describe('a structured call without a decision', () => {
   it('is suspended with its request, has no effect, and is resumed by its script’s id', async () => {
     const effects: Effects = [];
     const { harness, operation, events } = await ask({ effects });
@@ -75,7 +75,7 @@ describe('a structured call that nobody decides about', () => {
     },
   );
 
-  it('is resumed from its sealed form without a store, once', async () => {
+  it('is resumed once from its sealed form without a store', async () => {
     const effects: Effects = [];
     const { operation } = await ask({ effects });
     const decisions = { [operation.pendingApprovals![0]!.approvalId]: 'approve' as const };
@@ -95,7 +95,7 @@ describe('a structured call that nobody decides about', () => {
     expect(effects).toEqual(['script: a']);
   });
 
-  it('is resumed by an aborted signal with the one operation that says it has not started', async () => {
+  it('is resumed by an aborted signal with one operation that has not started', async () => {
     const effects: Effects = [];
     const { harness, operation } = await ask({ effects, store: memoryStore() });
     const decisions = { [operation.pendingApprovals![0]!.approvalId]: 'approve' as const };
@@ -110,7 +110,7 @@ describe('a structured call that nobody decides about', () => {
     expect(effects).toEqual([]);
   });
 
-  it('is made in a harness whose scripts are switched off', async () => {
+  it('is made in a harness whose scripts are disabled', async () => {
     const effects: Effects = [];
     const { harness, operation } = await ask({ effects, mode: 'disabled' });
     const done = await harness.resume(operation.scriptId!, { [operation.pendingApprovals![0]!.approvalId]: 'approve' });
@@ -118,7 +118,7 @@ describe('a structured call that nobody decides about', () => {
     expect(effects).toEqual(['script: a']);
   });
 
-  it('says what is wrong with its arguments, as a call from a script does', async () => {
+  it('reports wrong arguments like a call from a script', async () => {
     const harness = open();
     expect(await harness.callTool('note', { txt: 'a' }, NAMES)).toMatchObject({
       callId: NAMES.callId,
@@ -143,7 +143,7 @@ describe('a structured call with effects, in a harness with a store', () => {
     expect(await harness.callTool('tick', undefined)).toMatchObject({ status: 'completed', result: 'tock' });
   });
 
-  it('leaves nothing behind when it has completed', async () => {
+  it('leaves no data after it has completed', async () => {
     const effects: Effects = [];
     const store = memoryStore();
     const operation = await open({ effects, store }).callTool('mark', { text: 'a' }, NAMES);
@@ -151,7 +151,7 @@ describe('a structured call with effects, in a harness with a store', () => {
     expect((await listScripts(store)).filter(({ state }) => state !== 'ended')).toEqual([]);
   });
 
-  it('whose process ended is never made twice: its end is unknown, and the outcome says so', async () => {
+  it('whose process ended is never repeated: its outcome is unknown, and is reported so', async () => {
     const store = memoryStore({ leaseMs: 1 } as never);
     let calls = 0;
     const tool = defineTool({
@@ -181,7 +181,7 @@ describe('a structured call with effects, in a harness with a store', () => {
   });
 });
 
-it('a suspended script keeps its own names beside saved calls', async () => {
+it('does not change the ids of a suspended script', async () => {
   const harness = open();
   const outcome = suspended(await harness.runScript('return await tools.note({ text: "a" })'));
   expect(outcome.pendingApprovals).toMatchObject([{ line: 1, callId: expect.stringContaining('call') as unknown }]);

@@ -6,8 +6,8 @@ import { foldResponse } from '#core/history/index.js';
 import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, KEY, open, suspended, tools, valueOf, type Effects } from './world.js';
 
-describe('a script whose calls nobody decides about here', () => {
-  it('is put aside with everything that waits, and holds no sandbox', async () => {
+describe('a script whose calls are not decided here', () => {
+  it('is suspended with all pending work, and holds no sandbox', async () => {
     const harness = open();
     const outcome = suspended(
       await harness.runScript(
@@ -28,7 +28,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(outcome.suspension).not.toContain('asking');
   });
 
-  it('goes on in another harness at the exact await, with its value, its operations and its logs', async () => {
+  it('resumes in another harness at the exact await, with its value, its operations and its logs', async () => {
     const effects: Effects = [];
     const source = `
       console.log('before');
@@ -52,7 +52,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(events.filter(({ payload }) => payload.type === 'script_log')).toHaveLength(1);
   });
 
-  it('keeps what is alive in it: closures, private fields, maps keyed by objects, generators, try and finally', async () => {
+  it('keeps its live state: closures, private fields, maps keyed by objects, generators, try and finally', async () => {
     const source = `
       class Purse { #coins = 3; spend(n) { this.#coins -= n; return this.#coins; } }
       const purse = new Purse(); const key = {}; const map = new Map([[key, 'kept']]);
@@ -83,7 +83,7 @@ describe('a script whose calls nobody decides about here', () => {
         'closed',
         'inner',
         true,
-        'A user refused the call of note: not today.',
+        'A user refused the call to note: not today.',
         'outer',
       ],
       count: 4,
@@ -93,7 +93,7 @@ describe('a script whose calls nobody decides about here', () => {
     });
   });
 
-  it('is decided one by one, in any order, and what is left out stays pending', async () => {
+  it('can be decided one by one, in any order; omitted approvals stay pending', async () => {
     const effects: Effects = [];
     const source =
       'return await Promise.all(["a", "b", "c"].map((text) => tools.note({ text }).then(({ noted }) => noted, (e) => e.name)))';
@@ -112,7 +112,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(effects).toEqual(['script: c', 'script: a']);
   });
 
-  it('a call that lost its race while it waited is not asked about again', async () => {
+  it('does not ask again about a call that lost its race while it waited', async () => {
     const source =
       'const won = await Promise.race([tools.read({}), tools.note({ text: "late" })]); return [won, (await tools.note({ text: "asked" })).noted]';
     const outcome = suspended(await open().runScript(source));
@@ -120,7 +120,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toEqual(['x', 'asked']);
   });
 
-  it('is resumed once: of several at the same moment exactly one goes on', async () => {
+  it('is resumed once: exactly one of several concurrent resumes succeeds', async () => {
     for (const store of [undefined, memoryStore()]) {
       const effects: Effects = [];
       const shared = { effects, ...(store === undefined ? {} : { store }) };
@@ -142,7 +142,7 @@ describe('a script whose calls nobody decides about here', () => {
     }
   });
 
-  it('is held to the tools that exist when it resumes', async () => {
+  it('has the tools that exist when it resumes', async () => {
     const source =
       'try { return await tools.note({ text: "a" }) } catch (error) { return [error.name, error.message] }';
     const gone = suspended(await open().runScript(source));
@@ -161,7 +161,7 @@ describe('a script whose calls nobody decides about here', () => {
     const strict = open({ approvals: [{ tool: 'note', action: 'deny' }] });
     expect(valueOf(await strict.resume(forbidden.suspension, decideAll(forbidden, 'approve')))).toEqual([
       'ApprovalDeniedError',
-      'A rule refused the call of note: a rule forbids it.',
+      'A rule refused the call to note: a rule forbids it.',
     ]);
     const changed = suspended(await open().runScript(source));
     const [note, ...others] = tools();
@@ -171,7 +171,7 @@ describe('a script whose calls nobody decides about here', () => {
     });
   });
 
-  it('runs what a person put in place of its arguments, and says so', async () => {
+  it('runs with a user’s replacement arguments, and reports them', async () => {
     const effects: Effects = [];
     const audit = vi.fn();
     const outcome = suspended(await open({ effects }).runScript('return await tools.note({ text: "a" })'));
@@ -214,7 +214,7 @@ describe('a script whose calls nobody decides about here', () => {
     ]);
   });
 
-  it('remembers over a suspension what was said for all calls of a tool, or of the plan', async () => {
+  it('keeps decisions for all calls to a tool, or of the plan, over a suspension', async () => {
     const loop =
       'const out = []; for (const text of ["a", "b", "c"]) out.push((await tools.note({ text })).noted); return out';
     const first = suspended(await open().runScript(loop));
@@ -230,7 +230,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(left.pendingApprovals).toMatchObject([{ input: { text: 'not planned' }, line: 3 }]);
   });
 
-  it('another principal, another key, and a changed or cut text are refused, and the right one still goes on', async () => {
+  it('rejects another principal, another key, and a changed or truncated text, and can still be resumed correctly', async () => {
     const { suspension, ...outcome } = suspended(
       await open().runScript('return (await tools.note({ text: "a" })).noted', { principal: 'ann' }),
     );
@@ -273,7 +273,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(valueOf(await rotated.resume(suspension, decisions, { principal: 'ann' }))).toBe('a');
   });
 
-  it('wrong decisions are mistakes of the host, named', async () => {
+  it('rejects wrong decisions as mistakes of the host, by name', async () => {
     const outcome = suspended(await open().runScript('return await tools.note({ text: "a" })'));
     const [{ approvalId }] = outcome.pendingApprovals as [ApprovalRequest];
     const resume = (decisions: unknown) => open().resume(outcome.suspension, decisions as Record<string, Decision>);
@@ -288,7 +288,7 @@ describe('a script whose calls nobody decides about here', () => {
     );
   });
 
-  it('without a key of the host only the same harness can resume', async () => {
+  it('can be resumed only by the same harness without a key of the host', async () => {
     const harness = open({ suspensionKey: undefined } as never);
     const outcome = suspended(await harness.runScript('return (await tools.note({ text: "a" })).noted'));
     const other = open({ suspensionKey: undefined } as never);
@@ -296,7 +296,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(valueOf(await harness.resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('a');
   });
 
-  it('its context, its limits and its budget are those it was started with', async () => {
+  it('keeps the context, the limits and the budget of its start', async () => {
     const source = `const before = context.sandbox.timeoutMs;
       await tools.note({ text: 'a' });
       const results = []; for (let i = 0; i < 5; i++) results.push(await tools.read({}).then(() => 'ok', (e) => e.name));
@@ -310,7 +310,7 @@ describe('a script whose calls nobody decides about here', () => {
     ]);
   });
 
-  it('waits for reads that still run, and sleeps for the time that was left when it is resumed', async () => {
+  it('waits for running reads, and sleeps for the remaining time after the resume', async () => {
     const slow = defineTool({
       name: 'slow',
       description: 'Reads slowly',
@@ -325,7 +325,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(valueOf(done)).toEqual(['read', null, { noted: 'a' }]);
   });
 
-  it('keeps what was noted about its calls', async () => {
+  it('keeps the notes about its calls', async () => {
     const source =
       'const by = JSON.parse("null"); await tools.note({ text: "a", by }); return await tools.note({ text: "b", by })';
     const outcome = suspended(await open().runScript(source));
@@ -334,7 +334,7 @@ describe('a script whose calls nobody decides about here', () => {
     expect(again.diagnostics).toEqual(outcome.diagnostics);
   });
 
-  it('cancelled while it is put aside, it ends as one or the other', async () => {
+  it('ends as cancelled or as suspended if it is cancelled during the suspension', async () => {
     for (const wait of [0, 1, 2, 5, 10, 20]) {
       const stop = new AbortController();
       const running = open().runScript('return await tools.note({ text: "a" })', { signal: stop.signal });
@@ -348,7 +348,7 @@ describe('a script whose calls nobody decides about here', () => {
 });
 
 describe('a callback that decides', () => {
-  it('may put the script aside, and does so when the other questions are answered', async () => {
+  it('may suspend the script, after the other questions are answered', async () => {
     const asked: string[] = [];
     const approvals = (request: ApprovalRequest) => {
       asked.push((request.input as { text: string }).text);
@@ -362,7 +362,7 @@ describe('a callback that decides', () => {
     expect(valueOf(await open({ effects }).resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe(2);
   });
 
-  it('is waited for as long as suspendAfterMs says; what it answers later changes nothing', async () => {
+  it('has suspendAfterMs to answer; a later answer changes nothing', async () => {
     let answer: (decision: Decision) => void = () => {};
     const approvals = () => new Promise<Decision>((resolve) => (answer = resolve));
     const effects: Effects = [];
@@ -378,7 +378,7 @@ describe('a callback that decides', () => {
     expect(valueOf(await open({ effects }).resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('a');
   });
 
-  it('that answers in time keeps the script where it is', async () => {
+  it('that answers in time prevents the suspension', async () => {
     const approvals = () => delay(20, 'approve' as const);
     const outcome = await open({ approvals, suspendAfterMs: 5_000 }).runScript(
       'return (await tools.note({ text: "a" })).noted',
@@ -388,7 +388,7 @@ describe('a callback that decides', () => {
 });
 
 describe('the clock', () => {
-  it('stands still while a script is put aside: a wait of 100 s takes nothing of a time budget of 2 s', async () => {
+  it('stops during a suspension: a wait of 100 s uses none of a time budget of 2 s', async () => {
     const outcome = suspended(
       await open().runScript('const before = Date.now(); await tools.note({ text: "a" }); return Date.now() - before', {
         limits: { timeoutMs: 2_000 },
@@ -405,7 +405,7 @@ describe('the clock', () => {
     }
   });
 
-  it('what was used before the suspension counts after it', async () => {
+  it('includes the time used before the suspension', async () => {
     const source = 'await sleep(300); await tools.note({ text: "a" }); await sleep(400); return 1';
     const outcome = suspended(await open().runScript(source, { limits: { timeoutMs: 500 } }));
     const done = await open().resume(outcome.suspension, decideAll(outcome, 'approve'));
@@ -435,7 +435,7 @@ Done.`;
   const asked = (events: StreamEvent[]) =>
     events.flatMap(({ payload }) => (payload.type === 'approval_requested' ? [payload.approval.approval_id] : []));
 
-  it('keeps its text and its later scripts pending where a script is suspended, and a resume runs them: one response, in one numbering', async () => {
+  it('keeps its text and its later scripts pending when a script is suspended, and a resume runs them in one response with one numbering', async () => {
     const effects: Effects = [];
     const store = memoryStore();
     const first = await collect(open({ effects, store }).processText(ANSWER));
@@ -491,7 +491,7 @@ Done.`;
     expect(new Set(started).size).toBe(started.length);
   });
 
-  it('is kept with its rest, or not at all: while it still arrives, nobody else can go on with a part of it', async () => {
+  it('is stored with its rest, or not at all: while it still arrives, no other process can resume a part of it', async () => {
     const store = memoryStore();
     const [first, ...rest] = ANSWER.split('Now');
     let finish: (text: string) => void = () => {};
@@ -515,7 +515,7 @@ Done.`;
     expect(effects).toEqual(['script: first', 'script: second']);
   });
 
-  it('a denial that fails the first script keeps the later ones from running', async () => {
+  it('does not run later scripts if a denial fails the first one', async () => {
     const store = memoryStore();
     const first = await collect(open({ store }).processText(ANSWER));
     const rest = await collect(open({ store }).resumeText(lastOf(first).script_id!, { [asked(first)[0]!]: 'deny' }));
@@ -533,7 +533,7 @@ Done.`;
     expect(items.at(-1)).toMatchObject({ error: { code: 'ScriptSkippedError' } });
   });
 
-  it('resume gives the first script’s outcome and plays the rest too', async () => {
+  it('returns the first script’s outcome from resume, and runs the rest too', async () => {
     const effects: Effects = [];
     const outcomes: Outcome[] = [];
     const first = await collect(
@@ -545,7 +545,7 @@ Done.`;
     expect(effects).toEqual(['script: first', 'script: second']);
   });
 
-  it('a harness without a store resumes by the script’s id what it suspended itself, once', async () => {
+  it('is resumed once by the script’s id in a harness without a store that suspended it', async () => {
     const effects: Effects = [];
     const harness = open({ effects });
     const first = await collect(harness.processText(ANSWER));
@@ -561,7 +561,7 @@ Done.`;
     expect(effects).toEqual(['script: first']);
   });
 
-  it('a harness without a store says of an id that it does not know that it does not know it', async () => {
+  it('cannot be resumed by an unknown id in a harness without a store', async () => {
     const outcome = await open().resume('scr_nobody');
     expect(outcome).toMatchObject({ scriptId: 'scr_nobody', error: { code: 'SuspensionError' } });
     expect(failureOf(outcome).message).toBe(
@@ -569,7 +569,7 @@ Done.`;
     );
   });
 
-  it('resume and resumeText report the outcome of each script, as processText does', async () => {
+  it('reports the outcome of each script from resume and resumeText, like processText', async () => {
     for (const way of ['resume', 'resumeText', 'a refused resume', 'a refused resumeText'] as const) {
       const told: string[] = [];
       const onOutcome = ({ status, scriptId }: Outcome) => void told.push(`${scriptId} ${status}`);
@@ -587,7 +587,7 @@ Done.`;
     }
   });
 
-  it('recover reports the outcome of an ended script as of one that it runs', async () => {
+  it('reports the outcome of an ended script from recover like that of a running one', async () => {
     const store = memoryStore();
     const { scriptId } = await open({ store }).runScript('await tools.mark({ text: "a" }); return 1');
     const told: Outcome[] = [];
@@ -595,7 +595,7 @@ Done.`;
     expect(told).toEqual([outcome]);
   });
 
-  it('an answer that an earlier release suspended, with its text held back, is played to its end', async () => {
+  it('that an earlier release suspended, with its text held back, is played to its end', async () => {
     const effects: Effects = [];
     const store = memoryStore();
     const first = await collect(open({ effects, store }).processText(ANSWER.slice(0, ANSWER.indexOf('Now'))));
@@ -617,14 +617,14 @@ Done.`;
     ]);
   });
 
-  it('a suspension that cannot be resumed is a response that failed', async () => {
+  it('ends as a failed response if its suspension cannot be resumed', async () => {
     const events = await collect(open().resumeText('{}', {}));
     expect(events.map(({ payload }) => payload.type)).toEqual(['response_start', 'response_error', 'response_done']);
   });
 });
 
 describe('a harness that is closed', () => {
-  it('gives up its process, not its scripts: whoever has the store goes on', async () => {
+  it('releases its scripts to other processes with its store', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const held = tools(effects).map((tool) =>
@@ -647,7 +647,7 @@ describe('a harness that is closed', () => {
 });
 
 describe('detached tasks', () => {
-  it('go on while their script is put aside, and their result is there when it goes on in the same harness', async () => {
+  it('continue while their script is suspended, and their result is available when it resumes in the same harness', async () => {
     const harness = open({ expose: { spawn: true } });
     const source = `const task = tools.spawn.exec('mark', { text: 'in the background' });
       await tools.note({ text: 'a' });
@@ -656,7 +656,7 @@ describe('detached tasks', () => {
     expect(valueOf(await harness.resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('in the background');
   });
 
-  it('that still run in another process are unknown to the script that goes on here', async () => {
+  it('that still run in another process are unknown to the script that is resumed here', async () => {
     const slow = { ...tools()[1]!, execute: () => delay(60_000, 'late', { ref: false }) };
     const mine = [...tools().filter(({ name }) => name !== 'mark'), slow];
     const outcome = suspended(

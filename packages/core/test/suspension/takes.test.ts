@@ -35,7 +35,7 @@ function gated(effects: Effects) {
 }
 
 describe('a decision', () => {
-  it('is written down by one process, shown in the list, and counts for whoever goes on', async () => {
+  it('is stored by one process, shown in the list, and applies when any process resumes', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const { scriptId, ...outcome } = suspended(await open({ store, effects }).runScript(TWO));
@@ -89,7 +89,7 @@ describe('a decision', () => {
     expect(effects).toEqual(['script: a']);
   });
 
-  it('that comes later takes the place of an earlier one, until the script goes on', async () => {
+  it('that is later replaces an earlier one, until the script resumes', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const harness = open({ store, effects });
@@ -103,7 +103,7 @@ describe('a decision', () => {
     expect(await harness.decide(scriptId, {})).toMatchObject({ ok: false, error: { code: 'SuspensionError' } });
   });
 
-  it('about a call that its process did not come to is not asked again after a crash', async () => {
+  it('about a call that its process did not reach is not asked again after a crash', async () => {
     const store = memoryStore();
     const source = `
       const keep = (call) => call.catch((error) => error.data?.status ?? error.name);
@@ -120,7 +120,7 @@ describe('a decision', () => {
     expect(again).toEqual(['script: b']);
   });
 
-  it('that a callback made is not asked again after a crash, also where its call had not started', async () => {
+  it('that a callback made is not asked again after a crash, even if its call had not started', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const { tool, isCalled, end } = gated(effects);
@@ -146,7 +146,7 @@ describe('a decision', () => {
     expect(effects).toEqual(['gate', 'script: a']);
   });
 
-  it('about a script of another principal, or one that is not there, is refused', async () => {
+  it('about a script of another principal, or a missing one, is rejected', async () => {
     const store = memoryStore();
     const harness = open({ store });
     const { scriptId } = suspended(await harness.runScript('await tools.note({ text: "a" })', { principal: 'ada' }));
@@ -162,8 +162,8 @@ describe('a decision', () => {
   });
 });
 
-describe('all scripts that were cut off', () => {
-  it('go on a few at a time, each as its own principal, and what waits stays where it is', async () => {
+describe('all interrupted scripts', () => {
+  it('are recovered a few at a time, each as its own principal, and suspended ones stay suspended', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const first = open({ store, effects });
@@ -201,7 +201,7 @@ describe('all scripts that were cut off', () => {
 });
 
 describe('a script of the store', () => {
-  it('is resumed by its id, by exactly one of several', async () => {
+  it('is resumed by its id in exactly one of several processes', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const outcome = suspended(await open({ store, effects }).runScript('return await tools.note({ text: "a" })'));
@@ -213,7 +213,7 @@ describe('a script of the store', () => {
     expect(failureOf(await open({ store }).resume('scr_none', {})).message).toContain('There is no script');
   });
 
-  it('that somebody takes by force stops at its holder before its next effect, and repeats nothing', async () => {
+  it('that is claimed by force stops at its former holder before its next effect, and repeats nothing', async () => {
     const store = memoryStore();
     const effects: Effects = [];
     const { tool, isCalled, end } = gated(effects);
@@ -233,7 +233,7 @@ describe('a script of the store', () => {
     expect(effects).toEqual(['mark: a', 'gate', 'mark: b']);
   });
 
-  it('that somebody takes by force stops at its holder when that renews its lease', async () => {
+  it('that is claimed by force stops at its former holder at the next renewal of the lease', async () => {
     const store = memoryStore();
     const more = { store, leaseMs: 1_000 };
     const waiting = "await tools.mark({ text: 'a' }); await sleep(60_000); return 1";
@@ -247,7 +247,7 @@ describe('a script of the store', () => {
     expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
   });
 
-  it('whose holder lives is not taken while its lease is renewed, however long it runs', async () => {
+  it('whose holder is alive is not claimed while its lease is renewed, however long it runs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolscript-lease-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const store = () => fileStore(join(folder, 'kept'), { knowsProcesses: false });

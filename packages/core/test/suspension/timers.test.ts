@@ -6,7 +6,7 @@ import { fileStore, memoryStore } from '#core/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, tapeOnly, valueOf, type Effects } from './world.js';
 
 describe('a script with timers', () => {
-  it('is suspended at once where its timers were cleared', async () => {
+  it('is suspended at once if its timers were cleared', async () => {
     const source = `
       const timer = setTimeout(() => {}, 3_600_000);
       const ticks = setInterval(() => {}, 3_600_000);
@@ -30,7 +30,7 @@ describe('a script with timers', () => {
     expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('asked');
   });
 
-  it.each(['its memory', 'its tape'])('goes on with the time that they had left, from %s', async (from) => {
+  it.each(['its memory', 'its tape'])('continues with their remaining time, from %s', async (from) => {
     const host = () => (from === 'its tape' ? { runtime: tapeOnly() } : {});
     const source = `
       const seen = [];
@@ -53,7 +53,7 @@ describe('a script with timers', () => {
     ]);
   });
 
-  it('is warned of one that never fires after its resume', async () => {
+  it('gets a warning about one that never fires after its resume', async () => {
     const source = `
       const one = 1;
       setTimeout(() => tools.mark({ text: 'never' }), 3_000_000);
@@ -70,7 +70,7 @@ describe('a script with timers', () => {
     expect(failureOf(done)).toMatchObject({ code: 'ScriptTimeoutError', metadata: { clock: 'wall' } });
   });
 
-  it('goes on over a file store where it was decided before it is recovered', async () => {
+  it('continues from a file store if it was decided before its recovery', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolscript-timers-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const store = fileStore(folder);
@@ -89,7 +89,7 @@ describe('a script with timers', () => {
     expect(valueOf(await open({ store }).replay(scriptId))).toBe('asked');
   });
 
-  it('is suspended after suspendAfterMs though an interval fires again and again', async () => {
+  it('is suspended after suspendAfterMs even if an interval fires repeatedly', async () => {
     const harness = open({ approvals: () => new Promise(() => {}), suspendAfterMs: 60 });
     const outcome = suspended(
       await harness.runScript(`setInterval(() => {}, 5); return (await tools.note({ text: 'asked' })).noted`),

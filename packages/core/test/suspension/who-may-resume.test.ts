@@ -6,7 +6,7 @@ import { decideAll, failureOf, open, suspended, valueOf, type Effects } from './
 
 const ASKS = 'return (await tools.note({ text: "a" })).noted';
 
-describe('a harness in which nothing may run', () => {
+describe('a harness in a mode without execution', () => {
   it.each(['disabled', 'dry-run'] as const)('resumes no script: %s', async (mode) => {
     const effects: Effects = [];
     const store = memoryStore();
@@ -60,7 +60,7 @@ describe("a user's edit", () => {
   ];
   const edit: Decision = { decision: 'approve', input: { text: 'prod-eu' } };
 
-  it('is held to the rules that forbid, while the script waits', async () => {
+  it('follows the rules that forbid, while the script waits', async () => {
     const effects: Effects = [];
     const approvals = { rules: NEVER_PROD, ask: () => edit };
     expect(failureOf(await open({ effects, approvals }).runScript(ASKS))).toMatchObject({
@@ -70,7 +70,7 @@ describe("a user's edit", () => {
     expect(effects).toEqual([]);
   });
 
-  it('is held to them when it comes with a resume', async () => {
+  it('follows them when it is part of a resume', async () => {
     const effects: Effects = [];
     const approvals: HarnessOptions['approvals'] = NEVER_PROD;
     const waiting = suspended(await open({ effects, approvals: { rules: NEVER_PROD } }).runScript(ASKS));
@@ -93,7 +93,7 @@ describe('a decision for the plan', () => {
     return requests.map(({ inputJson, planned }) => `${planned ? 'planned' : 'not planned'} ${inputJson}`);
   }
 
-  it('covers the calls that it lists with their very arguments, defaults included', async () => {
+  it('covers the calls that the plan lists with their exact arguments, including defaults', async () => {
     const source =
       "for (let n = 0; n < 3; n++) await tools.note({ text: 'staging' });\nawait tools.note({ text: 'prod' });";
     expect(await asked(source)).toEqual(['planned {"text":"staging","by":"script"}']);
@@ -113,7 +113,7 @@ describe('a decision for the plan', () => {
     expect((await asked(source)).at(-1)).toBe('not planned {"text":"prod","by":"script"}');
   });
 
-  it('covers no arguments that no text could show, though they are the defaults', async () => {
+  it('does not cover arguments that no text can show, even if they are the defaults', async () => {
     const planned: boolean[] = [];
     const stamp = defineTool({
       name: 'stamp',

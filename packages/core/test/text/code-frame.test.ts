@@ -10,14 +10,14 @@ describe('a code frame', () => {
     );
   });
 
-  it('cuts long lines to a window around the column and keeps the mark under it', () => {
+  it('truncates long lines to a window around the column and keeps the mark under it', () => {
     const source = `${'a'.repeat(5000)}!${'b'.repeat(5000)}`;
     const [line, mark] = codeFrame(source, 1, 5001).split('\n');
     expect(line?.length).toBeLessThan(140);
     expect(line?.charAt(mark?.indexOf('^') ?? -1)).toBe('!');
   });
 
-  it('marks the right place behind tabs', () => {
+  it('marks the right place after tabs', () => {
     const [line, mark] = codeFrame('\t\tfoo(bar)', 1, 7).split('\n');
     expect(line?.charAt(mark?.indexOf('^') ?? -1)).toBe('b');
   });
@@ -29,7 +29,7 @@ describe('a code frame', () => {
     expect(frame.split('\n')).toHaveLength(4);
   });
 
-  it('has a mark whatever position is asked for', () => {
+  it('has a mark for every requested position', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.double(), fc.double(), (source, line, column) => {
         const rows = codeFrame(source, line, column).split('\n');

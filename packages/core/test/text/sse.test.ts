@@ -57,13 +57,13 @@ describe('server-sent events', () => {
     ]);
   });
 
-  test('what the end cuts off is given, and marked', () => {
+  test('an event that the end truncates is emitted and marked', () => {
     const [whole, part] = parse(['data: a\n\ndata: {"b"']);
     expect(whole).toEqual({ name: '', data: 'a', terminated: true });
     expect(part).toEqual({ name: '', data: '{"b"', terminated: false });
   });
 
-  test('any text in any pieces gives what the standard says', () => {
+  test('any text in any chunks gives the events of the standard', () => {
     const part = fc.constantFrom(
       'data',
       'event',
@@ -90,7 +90,7 @@ describe('server-sent events', () => {
     );
   });
 
-  test('a line of a million pieces is read: with quadratic time it never would be', () => {
+  test('a line of a million chunks is read in linear time', () => {
     const parser = new SseParser();
     const pieces = 1_500_000;
     parser.push('data: ');
@@ -98,7 +98,7 @@ describe('server-sent events', () => {
     expect(parser.push('\n\n')[0]?.data).toHaveLength(pieces);
   });
 
-  test('an event that is longer than the bound ends the reading, whatever it is made of', () => {
+  test('an event that is longer than the maximum ends the reading, whatever its content', () => {
     for (const endless of ['data: xxxxxxxxxxxx', 'data: x\n', ': xxxxxxxxxxxxxxxxx', 'xxxxxxxxxxxxxxxxx']) {
       const parser = new SseParser(100);
       expect(parser.push('data: fits\n\n')).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('server-sent events', () => {
     }
   });
 
-  test('many short comments and fields are no long event', () => {
+  test('many short comments and fields do not count as a long event', () => {
     const parser = new SseParser(100);
     for (let times = 0; times < 100; times += 1) expect(parser.push(': keep alive\nid: 1\n')).toEqual([]);
     expect(parser.overflowed).toBe(false);

@@ -36,7 +36,7 @@ describe.each<[string, Tool]>([
   ['a zod schema', byZod],
   ['a JSON Schema', byJsonSchema],
 ])('null, to %s,', (_, tool) => {
-  it('counts as absent where the member may be left out and may not be null', () => {
+  it('counts as absent if the member is optional and may not be null', () => {
     const filter = { id: '1', label: null };
     expect(tool.validateInput({ query: 'x', limit: null, mode: null, filter })).toEqual({
       ok: true,
@@ -45,7 +45,7 @@ describe.each<[string, Tool]>([
     });
   });
 
-  it('stays where it is a value of the member', () => {
+  it('stays if it is a valid value of the member', () => {
     expect(tool.validateInput({ query: 'x', note: null, any: null, limit: null })).toMatchObject({
       value: { query: 'x', note: null, any: null, mode: 'a' },
       absent: ['args.limit'],
@@ -54,12 +54,12 @@ describe.each<[string, Tool]>([
     expect(untouched).toEqual({ ok: true, value: { query: 'x', note: null, mode: 'a' } });
   });
 
-  it('is refused where the member must be given, and for an unknown key', () => {
+  it('is rejected for a required member and for an unknown key', () => {
     for (const wrong of [{ query: null }, { query: 'x', filter: { id: null } }, { query: 'x', lable: null }])
       expect(tool.validateInput(wrong)).toMatchObject({ ok: false });
   });
 
-  it('does not hide what else is wrong', () => {
+  it('does not hide other issues', () => {
     expect(tool.validateInput({ query: 5, limit: null })).toMatchObject({
       ok: false,
       issues: [{ path: 'args.query' }],
@@ -67,7 +67,7 @@ describe.each<[string, Tool]>([
   });
 });
 
-it('arguments that are no JSON are refused, also those that hold themselves', () => {
+it('arguments that are not JSON are rejected, including cyclic ones', () => {
   const round: Record<string, unknown> = { query: 'x', limit: null };
   round['self'] = round;
   expect(byJsonSchema.validateInput(round)).toMatchObject({ ok: false });

@@ -149,7 +149,7 @@ const tools = fc.tuple(schema, schema, schema, text).map(([shape, one, two, word
 });
 
 describe('declarations of any JSON Schema', () => {
-  it('parse as TypeScript, at every detail, and hold words of a description only in comments', () => {
+  it('parse as TypeScript, at every detail, and contain words of a description only in comments', () => {
     fc.assert(
       fc.property(tools, (list) => {
         for (const detail of DETAILS) {
@@ -274,7 +274,7 @@ describe('declarations', () => {
     expect(declarations).toContain('Promise<any>');
   });
 
-  it('take arguments as optional exactly where a call without any is valid', () => {
+  it('make arguments optional exactly if a call without any is valid', () => {
     const cases: [object, boolean][] = [
       [{}, true],
       [{ properties: { a: { type: 'string' } } }, true],
@@ -299,11 +299,11 @@ describe('declarations', () => {
     );
   });
 
-  it('give any for a tool without an output schema', () => {
+  it('use any for a tool without an output schema', () => {
     expect(declarationFor(tool('t'))).toContain('): Promise<any>;');
   });
 
-  it('declare names that are no identifiers in both forms', () => {
+  it('declare names that are not identifiers in both forms', () => {
     const declarations = declarationsFor(
       [tool('get-user'), tool('mcp.my-server.list-all'), tool('mcp.my-server.get'), tool('mcp.other.get')],
       { detail: 'types' },
@@ -316,7 +316,7 @@ describe('declarations', () => {
     expect(shared).toContain('"a-b": Pick<Tools["a_b"], "one_x" | "one-x">;');
   });
 
-  it('declare what there is at run time: every written form of every name, and no other', async () => {
+  it('declare the same names as at run time: every written form of every name, and no other', async () => {
     const list = [
       tool('get-user'),
       tool('plain'),
@@ -342,7 +342,7 @@ describe('declarations', () => {
       expect(compileErrors([`${harness.declarations()}\n${access(absent)}({});`])).toMatch(/TS2339|TS2551|TS7053/u);
   });
 
-  it('name the types of tools so that none meets another', () => {
+  it('give the types of tools unique names', () => {
     const recursive = (definition: string) => ({
       ...withProperty({ $ref: `#/$defs/${definition}` }),
       $defs: { [definition]: { type: 'object', properties: { next: { $ref: `#/$defs/${definition}` } } } },

@@ -24,7 +24,7 @@ function typeOf(schema: object, definitions: object = {}): string {
 }
 
 describe('declarations', () => {
-  it('tell names, docs, optional members and results', () => {
+  it('contain names, docs, optional members and results', () => {
     const weather = defineTool({
       name: 'getWeather',
       description: 'Current weather for a city.',
@@ -42,7 +42,7 @@ describe('declarations', () => {
 `);
   });
 
-  it('keep from models what is deprecated and may be absent, and tell the type checker of it', () => {
+  it('hide deprecated optional members from models, but not from the type checker', () => {
     const tool = defineTool({
       name: 'read',
       description: 'Reads.',
@@ -60,7 +60,7 @@ describe('declarations', () => {
     );
   });
 
-  it('tell the type checker of the names that arguments had before, and models not', () => {
+  it('show former names of arguments to the type checker, but not to models', () => {
     const tool = defineTool({
       name: 'read',
       description: 'Reads.',
@@ -74,7 +74,7 @@ describe('declarations', () => {
     );
   });
 
-  it('tell the type checker of every way to write arguments that have several old names', () => {
+  it('show the type checker every way to write arguments with several former names', () => {
     const input = z.object({ from: z.string(), to: z.string() });
     const oldNames = { source: 'from', src: 'from', target: 'to' };
     const tool = defineTool({ name: 'copy', description: 'Copies.', input, oldNames, execute: () => '' });
@@ -87,7 +87,7 @@ describe('declarations', () => {
     [{ anyOf: [{ required: ['path'] }, { required: ['url'] }], properties: { path: {}, url: {} } }],
     [{ $ref: '#/$defs/a', $defs: { a: { properties: { path: { type: 'string' } }, required: ['path'] } } }],
     [{ properties: Object.fromEntries([...'abcdepath'].map((name) => [name, {}]).concat([['path', {}]])) }],
-  ])('leave old names of arguments that are no plain list to the validator: %j', (schema) => {
+  ])('leave former names of arguments that are not a plain list to the validator: %j', (schema) => {
     const inputSchema = { type: 'object', ...schema };
     const tool = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: () => '' });
     expect(declarationsFor([tool], { everything: true })).toMatch(/file\?: unknown|\| Record<string, unknown>/u);
@@ -225,7 +225,7 @@ describe('declarations', () => {
     expect(declarationsFor(tools, { detail: 'names' })).toBe('// tools.one: Does it.\n// tools.two: Does it.\n');
   });
 
-  it('declare what may be absent as optional, on request', () => {
+  it('declare members that may be absent as optional, on request', () => {
     expect(declarationsFor([], { optionalMembers: true })).toBe(
       'interface Tools {\n  spawn?: undefined;\n  http?: undefined;\n  mcp?: undefined;\n}\n',
     );
@@ -361,7 +361,7 @@ describe('a catalog', () => {
     expect(found('github.create_issue')[0]).toBe('github.create_issue');
   });
 
-  it('finds nothing for nothing, and no more than asked for', () => {
+  it('finds nothing for an empty query, and no more than requested', () => {
     expect(found('')).toEqual([]);
     expect(found('zzz')).toEqual([]);
     expect(found('file', 1)).toHaveLength(1);
@@ -369,7 +369,7 @@ describe('a catalog', () => {
     expect(found('constructor __proto__')).toEqual([]);
   });
 
-  it('describes a tool by its name in both forms, and says what is near a wrong one', () => {
+  it('describes a tool by its name in both forms, and suggests names for a wrong one', () => {
     expect(catalog.describe('github.create-issue')).toContain('create_issue(args?');
     expect(catalog.describe('github.create_issue')).toBe(catalog.describe('github.create-issue'));
     expect(catalog.describe('nope')).toBeUndefined();
@@ -383,7 +383,7 @@ describe('a catalog', () => {
     expect(catalog.list('git')).toEqual([]);
   });
 
-  it('takes any query', () => {
+  it('accepts any query', () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 50, unit: 'binary' }),

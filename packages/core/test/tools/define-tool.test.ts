@@ -28,7 +28,7 @@ describe('a definition', () => {
     expect(tool.validateInput({ a: 1 }).ok).toBe(false);
   });
 
-  it('with an unknown member is refused, naming the nearest', () => {
+  it('with an unknown member is rejected, naming the nearest', () => {
     expect(() => defineTool({ ...base, inputs: z.object({}) } as never)).toThrow(
       /unknown member "inputs". Did you mean input/,
     );
@@ -83,7 +83,7 @@ describe('a definition', () => {
     expect(() => defineTool({ ...base, name } as never)).toThrow(ToolscriptUsageError);
   });
 
-  it('may have a name under mcp only where that namespace is opened', () => {
+  it('may have a name under mcp only if that namespace is opened', () => {
     expect(defineTool({ ...base, name: 'mcp.github.list-issues' }, { namespace: 'mcp' }).name).toBe(
       'mcp.github.list-issues',
     );
@@ -91,7 +91,7 @@ describe('a definition', () => {
   });
 });
 
-describe('names that arguments had before', () => {
+describe('former names of arguments', () => {
   const ran = vi.fn();
   const tool = defineTool({
     name: 'read',
@@ -108,7 +108,7 @@ describe('names that arguments had before', () => {
     execute: ran,
   });
 
-  it('are accepted, and everything behind the call sees the names of today', () => {
+  it('are accepted, and everything after the call sees the current names', () => {
     expect(tool.validateInput({ filePath: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
     expect(tool.validateInput({ path: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
   });
@@ -117,13 +117,13 @@ describe('names that arguments had before', () => {
     [{ path: 'a', filePath: 'b' }, 'args.filePath'],
     [{ filePath: 'b', path: 'a' }, 'args.filePath'],
     [{ filePath: 'b', file: 'a' }, 'args.file'],
-  ])('are refused beside the name of today, and beside another of the same argument: %j', (given, path) => {
+  ])('are rejected together with the current name, and with another of the same argument: %j', (given, path) => {
     const message = 'an old name of path, which is given too; give path alone';
     expect(tool.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
     expect(open.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
   });
 
-  it('are understood in a call that was put aside under them', () => {
+  it('are understood in a call that was suspended with them', () => {
     void tool.execute({ filePath: 'a' } as never, {} as never);
     expect(ran).toHaveBeenCalledWith({ path: 'a' }, {});
   });
@@ -155,14 +155,14 @@ describe('names that arguments had before', () => {
     );
   });
 
-  it('may be of arguments that a reference or a branch of the schema names', () => {
+  it('may refer to arguments in a reference or a branch of the schema', () => {
     const inputSchema = { type: 'object', $ref: '#/$defs/a', $defs: { a: { properties: { path: {} } } } };
     const referring = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: ran });
     expect(referring.validateInput({ file: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
   });
 });
 
-describe('a zod schema that JSON cannot carry', () => {
+describe('a zod schema that JSON cannot represent', () => {
   const cases: [string, z.ZodType, RegExp][] = [
     ['date', z.date(), /z\.iso\.datetime/],
     ['bigint', z.bigint(), /z\.int/],
@@ -193,7 +193,7 @@ describe('a zod schema that JSON cannot carry', () => {
     expect(() => defineTool({ ...base, output: schema } as never)).toThrow(replacement);
   });
 
-  it('is found behind unions, defaults, tuples, records, intersections and recursion', () => {
+  it('is found inside unions, defaults, tuples, records, intersections and recursion', () => {
     const recursive: z.ZodType = z.object({
       get next() {
         return z.array(recursive).optional();
@@ -213,7 +213,7 @@ describe('a zod schema that JSON cannot carry', () => {
     }
   });
 
-  it('is not confused with what looks alike and is JSON', () => {
+  it('is distinguished from similar schemas that are JSON', () => {
     const input = z.object({
       trimmed: z.string().trim(),
       piped: z.string().pipe(z.email()).optional(),
@@ -264,7 +264,7 @@ describe('zod validation', () => {
     expect(check(input, {})).toEqual({ ok: true, value: { limit: 10, nested: { deep: true } } });
   });
 
-  it('leaves the schema it was given as it was', () => {
+  it('does not change the given schema', () => {
     const plain = z.object({ a: z.object({ b: z.string() }) });
     toolWith(plain);
     expect(plain.parse({ a: { b: 'x', c: 1 } })).toEqual({ a: { b: 'x' } });
@@ -283,7 +283,7 @@ describe('zod validation', () => {
     );
   });
 
-  it('says path, expected and received in one line each', () => {
+  it('reports path, expected and received in one line per issue', () => {
     const input = z.object({
       city: z.string(),
       unit: z.enum(['c', 'f']).optional(),
@@ -304,7 +304,7 @@ describe('zod validation', () => {
     expect(problems(input, 'text')).toBe('args: expected object, received string');
   });
 
-  it('says of a union what the likeliest branch lacks', () => {
+  it('reports the issues of a union’s likeliest branch', () => {
     const shape = z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('circle'), radius: z.number() }),
       z.object({ kind: z.literal('square'), side: z.number() }),
@@ -336,7 +336,7 @@ describe('zod validation', () => {
     );
   });
 
-  it('does not take members of Object.prototype for arguments', () => {
+  it('does not read members of Object.prototype as arguments', () => {
     const input = z.object({ constructor: z.string().optional(), toString: z.string() });
     expect(problems(input, {})).toBe('args.toString: expected string, received undefined');
   });
@@ -347,7 +347,7 @@ describe('zod validation', () => {
     );
   });
 
-  it('says so where a schema needs asynchronous checks, or throws', () => {
+  it('reports a schema that needs asynchronous checks, or throws', () => {
     expect(problems(z.object({ a: z.string().refine(async () => true) }), { a: '' })).toContain('asynchronous checks');
     const throwing = z.object({
       a: z.string().refine(() => {
@@ -357,7 +357,7 @@ describe('zod validation', () => {
     expect(problems(throwing, { a: '' })).toContain('boom');
   });
 
-  it('refuses what is no plain data', () => {
+  it('rejects values that are not plain data', () => {
     const input = z.object({ any: z.any() });
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
@@ -395,7 +395,7 @@ describe('zod validation', () => {
 });
 
 describe('an output schema', () => {
-  it('takes off what it does not name and fills defaults', () => {
+  it('removes members that it does not name and applies defaults', () => {
     const tool = defineTool({
       ...base,
       output: z.object({ a: z.number(), b: z.string().default('x') }),

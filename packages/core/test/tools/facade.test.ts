@@ -142,7 +142,7 @@ describe('a call that is admitted', () => {
     ]);
   });
 
-  it('gets defaults, and its own copy of the input', async () => {
+  it('receives defaults, and its own copy of the input', async () => {
     const { facade, call } = setUp();
     void call('slow', '');
     await tick();
@@ -158,7 +158,7 @@ describe('a call that is admitted', () => {
     expect(await call('get-it')).toEqual({ ok: true, json: '1' });
   });
 
-  it('answers undefined with an empty text', async () => {
+  it('returns undefined as an empty text', async () => {
     const { call, facade } = setUp({ tools: [toolReturning(quiet)] });
     expect(await call('probe')).toEqual({ ok: true, json: '' });
     expect(facade.operations()[0]).not.toHaveProperty('result');
@@ -186,7 +186,7 @@ describe('a call that is admitted', () => {
     ]);
   });
 
-  it('is told to the journal before it runs, and waits for it', async () => {
+  it('is recorded in the journal before it runs, and waits for that', async () => {
     const order: string[] = [];
     let recorded: () => void = quiet;
     const onIntent = (operation: Operation) => {
@@ -202,7 +202,7 @@ describe('a call that is admitted', () => {
     expect(order[1]).toBe('execute');
   });
 
-  it('does not run where its intent could not be recorded', async () => {
+  it('does not run if its intent could not be recorded', async () => {
     const execute = vi.fn();
     const { call, statuses } = setUp({
       tools: [toolReturning(execute)],
@@ -227,7 +227,7 @@ describe('a call that is admitted', () => {
 });
 
 describe('a call that is not admitted', () => {
-  it('of an unknown tool says the nearest names and is no operation', async () => {
+  it('of an unknown tool reports the nearest names and is not an operation', async () => {
     const { call, facade } = setUp({ tools: [heldTool('readFile'), heldTool('listDir')] });
     const result = await call('readfil');
     expect(codeOf(result)).toBe('ToolNotFoundError');
@@ -270,7 +270,7 @@ describe('a call that is not admitted', () => {
     expect(types()).toEqual(['tool_call_done']);
   });
 
-  it('whose arguments could not leave the sandbox says why', async () => {
+  it('whose arguments could not leave the sandbox reports why', async () => {
     const { call, statuses } = setUp();
     const result = await call('slow', '', { argsProblem: 'args.n is a function' });
     expect(codeOf(result)).toBe('ToolValidationError');
@@ -278,7 +278,7 @@ describe('a call that is not admitted', () => {
     expect(statuses()).toEqual(['failed']);
   });
 
-  it('keeps in the record what a script sent, and gives the issues as data', async () => {
+  it('records the arguments that the script sent, and returns the issues as data', async () => {
     const { call, facade } = setUp();
     const result = await call('slow', { n: 'x' });
     expect(facade.operations()[0]?.input).toEqual({ n: 'x' });
@@ -302,7 +302,7 @@ describe('a call that is not admitted', () => {
     expect(facade.callsMade()).toBe(3);
   });
 
-  it('beyond the budget is refused when the calls before it have ended, and says what came of them', async () => {
+  it('beyond the budget is refused when the calls before it have ended, and reports how they ended', async () => {
     const { call, facade, statuses } = setUp({ limits: { maxToolCalls: 3, maxConcurrentToolCalls: 2 } });
     const order: string[] = [];
     const calls = Array.from({ length: 5 }, (_, index) =>
@@ -322,12 +322,12 @@ describe('a call that is not admitted', () => {
     expect(order.slice(0, 3).toSorted()).toEqual(['0 none', '1 ToolExecutionError', '2 none']);
     expect(order.slice(3)).toEqual(['3 ToolBudgetExceededError', '4 ToolBudgetExceededError']);
     expect(messageOf(results[4]!)).toBe(
-      'A script may make 3 tool calls, and this one has (2 completed, 1 failed). Make the remaining calls in the next script, or make fewer calls.',
+      'A script may make 3 tool calls, and this one has made them (2 completed, 1 failed). Make the remaining calls in the next script, or make fewer calls.',
     );
     expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
   });
 
-  it('beyond the budget waits for calls that await approval, and for no detached task', async () => {
+  it('beyond the budget waits for calls that await approval, but not for detached tasks', async () => {
     const tools = [heldTool('slow'), toolReturning(() => 1, { name: 'asks', approval: 'always' })];
     let decide: (decision: 'approve') => void = quiet;
     const policy = () => new Promise<'approve'>((resolve) => (decide = resolve));
@@ -344,7 +344,7 @@ describe('a call that is not admitted', () => {
     expect(order).toEqual(['asks', 'ToolBudgetExceededError']);
   });
 
-  it('beyond the budget is not started, also where it lost its race or its script has ended', async () => {
+  it('beyond the budget is not started, even if it lost its race or its script has ended', async () => {
     const { call, facade, events } = setUp({ limits: { maxToolCalls: 1 } });
     void call('slow');
     const [lost, late] = [call('slow'), call('slow')];
@@ -358,7 +358,7 @@ describe('a call that is not admitted', () => {
     );
   });
 
-  it('under the id of a call that was made before does not run', async () => {
+  it('with the id of an earlier call does not run', async () => {
     const { facade, call, statuses } = setUp();
     void call('slow');
     const again = facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
@@ -380,7 +380,7 @@ describe('a call that is not admitted', () => {
 });
 
 describe('the queue', () => {
-  it('lets so many run at once, the others in order', async () => {
+  it('limits the number of concurrent calls, and runs the others in order', async () => {
     const { call, facade } = setUp({ limits: { maxConcurrentToolCalls: 2 } });
     const results = [1, 2, 3, 4].map((n) => call('slow', { n }));
     await tick();
@@ -398,7 +398,7 @@ describe('the queue', () => {
     expect(facade.pending()).toMatchObject({ executing: 0, queued: 0, awaitingApproval: 0 });
   });
 
-  it('gives no place to a call that waits for an approval', async () => {
+  it('reserves no place for a call that waits for an approval', async () => {
     const tools = [heldTool('slow'), heldTool('asks', 'write', { approval: 'always' })];
     const { call, facade } = setUp({ tools, limits: { maxConcurrentToolCalls: 1 }, policy: () => new Promise(quiet) });
     void call('asks');
@@ -461,8 +461,8 @@ const thrownBy = async (thrown: unknown) => {
   return result.ok ? undefined : result.error;
 };
 
-describe('what a tool throws', () => {
-  it('reaches the script as a ToolExecutionError with the message alone', async () => {
+describe('an error that a tool throws', () => {
+  it('reaches the script as a ToolExecutionError with only the message', async () => {
     const error = Object.assign(new Error('no such file'), {
       path: '/secret',
       code: 'ENOENT',
@@ -483,7 +483,7 @@ describe('what a tool throws', () => {
     });
   });
 
-  it('hands over no member of its own, whatever it is called', async () => {
+  it('passes on no other member, whatever its name', async () => {
     const error = Object.assign(new Error('no'), { data: { token: 'secret' }, cause: 'inner', note: 'host' });
     expect(await thrownBy(error)).toEqual({ code: 'ToolExecutionError', message: 'no' });
     expect(await thrownBy({ message: 'no', data: { token: 'secret' } })).toEqual({
@@ -492,7 +492,7 @@ describe('what a tool throws', () => {
     });
   });
 
-  it('hands over data only as far as it is JSON, small and shallow', async () => {
+  it('passes on data only if it is JSON, small and shallow', async () => {
     const dataOf = async (data: unknown) => (await thrownBy(new ToolCallError('ToolExecutionError', 'no', data)))?.data;
     let deep: unknown = 1;
     for (let level = 0; level < 200; level++) deep = [deep];
@@ -507,7 +507,7 @@ describe('what a tool throws', () => {
     expect(await dataOf({ client: new Client(), call: quiet })).toStrictEqual({ client: { shown: true } });
   });
 
-  it('may be anything', async () => {
+  it('may be any value', async () => {
     const hostile = new Proxy(
       {},
       {
@@ -547,7 +547,7 @@ const resultOf = async (result: unknown, setup: { limits?: Partial<Limits>; extr
 describe('a result', () => {
   const tookEffect = { status: 'completed', resultOmitted: true, error: { code: 'ToolExecutionError' } };
 
-  it('that is too large says that the call took effect, and both sizes', async () => {
+  it('that is too large is reported with both sizes, and with the fact that the call took effect', async () => {
     const { answer, operation } = await resultOf('x'.repeat(2_000), { limits: { maxToolResultBytes: 1_000 } });
     expect(messageOf(answer)).toBe(
       'The tool "probe" ran and took effect, but its result is 2002 bytes of JSON, and at most 1000 are allowed; request less.',
@@ -556,7 +556,7 @@ describe('a result', () => {
     expect(operation).not.toHaveProperty('result');
   });
 
-  it('that holds too many values says that the call took effect', async () => {
+  it('that contains too many values is reported with the fact that the call took effect', async () => {
     const limits = { maxToolResultValues: 5 };
     expect((await resultOf({ a: [1, 2] }, { limits })).answer).toEqual({ ok: true, json: '{"a":[1,2]}' });
     const { answer, operation } = await resultOf({ a: [1, 2, 3] }, { limits });
@@ -566,7 +566,7 @@ describe('a result', () => {
     expect(operation).toMatchObject(tookEffect);
   });
 
-  it('that is no JSON says that the call took effect', async () => {
+  it('that is not JSON is reported with the fact that the call took effect', async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     let deep: unknown = 1;
@@ -584,7 +584,7 @@ describe('a result', () => {
     }
   });
 
-  it('gives errors as name and message, and nothing else of them', async () => {
+  it('contains only the name and message of errors', async () => {
     const reason = Object.assign(new RangeError('no'), {
       config: { key: 'secret' },
       toJSON: () => ({ key: 'secret' }),
@@ -603,7 +603,7 @@ describe('a result', () => {
     ['bytes; give them as base64', () => new Uint8Array(2)],
     ['bytes; give them as base64', () => new ArrayBuffer(2)],
     ['a Promise that was not awaited', () => Promise.resolve(1)],
-  ])('with what JSON would empty is refused with its path: %s', async (what, make) => {
+  ])('with a value that JSON would empty is rejected with its path: %s', async (what, make) => {
     const { call } = setUp({ tools: [toolReturning(() => ({ rows: [make()] }))] });
     expect(messageOf(await call('probe'))).toContain(`result.rows[0] is ${what}.`);
   });
@@ -613,7 +613,7 @@ describe('a result', () => {
     expect(answer).toEqual({ ok: true, json: '{"date":"1970-01-01T00:00:00.000Z","nan":null}' });
   });
 
-  it('that does not fit the output schema says where, and that the call took effect', async () => {
+  it('that does not fit the output schema is reported with the place, and with the fact that the call took effect', async () => {
     const extra = { output: z.object({ celsius: z.number() }) };
     const { answer, operation } = await resultOf({ celsius: 'warm' }, { extra });
     expect(messageOf(answer)).toBe(
@@ -625,12 +625,12 @@ describe('a result', () => {
 });
 
 describe('an abort', () => {
-  it('answers the script at once and tells the tool', async () => {
+  it('answers the script at once and signals the tool', async () => {
     const { call, facade } = setUp();
     const result = call('slow');
     await tick();
     facade.abort('c0', 'another call won the race');
-    expect(messageOf(await result)).toBe('The call of slow was aborted: another call won the race.');
+    expect(messageOf(await result)).toBe('The call to slow was aborted: another call won the race.');
     expect(held[0]?.context.signal.aborted).toBe(true);
     expect(facade.pending().executing).toBe(0);
   });
@@ -656,7 +656,7 @@ describe('an abort', () => {
     expect(statuses()).toEqual(['aborted']);
   });
 
-  it('of a call that waits leaves it not started, also when its turn comes later', async () => {
+  it('of a waiting call leaves it not started, even when its turn comes later', async () => {
     const { call, facade, statuses } = setUp({ limits: { maxConcurrentToolCalls: 1 } });
     void call('slow');
     const queued = call('put');
@@ -685,7 +685,7 @@ describe('an abort', () => {
     expect(facade.pending()).toMatchObject({ executing: 1, queued: 0, awaitingApproval: 0 });
   });
 
-  it('while the intent is being recorded keeps the call from running', async () => {
+  it('while the intent is being recorded prevents the call', async () => {
     let recorded: () => void = quiet;
     const ran = vi.fn();
     const { call, facade, statuses } = setUp({
@@ -711,7 +711,7 @@ describe('an abort', () => {
 });
 
 describe('the end of a script', () => {
-  it('gives running calls a grace, and tells read and effect apart for those that do not settle', async () => {
+  it('gives running calls a grace period, and distinguishes reads and effects for those that do not settle', async () => {
     const { call, facade, statuses, types } = setUp();
     const answers = [call('put'), call('put'), call('slow')];
     await tick();
@@ -731,7 +731,7 @@ describe('the end of a script', () => {
     expect(types().filter((type) => type === 'tool_call_done')).toHaveLength(3);
   });
 
-  it('does not wait where everything settles at once', async () => {
+  it('does not wait if everything settles at once', async () => {
     const { call, facade } = setUp({
       tools: [
         toolReturning(
@@ -782,7 +782,7 @@ describe('the end of a script', () => {
 });
 
 describe('an approval', () => {
-  it('that is given runs exactly the text that was shown', async () => {
+  it('that is granted runs exactly the text that was shown', async () => {
     const shown: string[] = [];
     const run: string[] = [];
     const tool = toolReturning((input) => void run.push(JSON.stringify(input)), { approval: 'always' });
@@ -822,18 +822,18 @@ describe('an approval', () => {
     ]);
   });
 
-  it('that is refused is a catchable error with the reason, and the call counts', async () => {
+  it('that is denied is a catchable error with the reason, and the call counts', async () => {
     const { call, facade } = setUp({
       tools: [toolReturning(quiet, { approval: 'always' })],
       policy: () => ({ decision: 'deny', note: 'not on Fridays' }),
     });
     const result = await call('probe');
     expect(codeOf(result)).toBe('ApprovalDeniedError');
-    expect(messageOf(result)).toBe('A user refused the call of probe: not on Fridays.');
+    expect(messageOf(result)).toBe('A user refused the call to probe: not on Fridays.');
     expect(facade.operations()).toMatchObject([{ status: 'denied', error: { code: 'ApprovalDeniedError' } }]);
   });
 
-  it('that nobody gives in time is an ApprovalTimeoutError', async () => {
+  it('that does not arrive in time is an ApprovalTimeoutError', async () => {
     const { call, statuses } = setUp({
       tools: [toolReturning(quiet, { approval: 'always' })],
       policy: () => new Promise(quiet),
@@ -868,7 +868,7 @@ describe('an approval', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('is taken once, for its own call and text', async () => {
+  it('is redeemed once, for its own call and text', async () => {
     const gate = createGate('auto', { approvalTimeoutMs: 1_000 });
     const tool = toolReturning(quiet, { approval: 'always' });
     const signal = new AbortController().signal;
@@ -894,7 +894,7 @@ describe('an approval', () => {
     expect(gate.redeem('apr_none', 'c1', '{}')).toBe(false);
   });
 
-  it('is not believed when the gate gives it for another text', async () => {
+  it('is rejected if the gate grants it for another text', async () => {
     const run = vi.fn();
     const tool = toolReturning(run, { approval: 'always' });
     const honest = createGate('auto', { approvalTimeoutMs: 1_000 });
@@ -923,7 +923,7 @@ describe('an approval', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('keeps the very bytes from validation to execution, for any data', async () => {
+  it('keeps the exact bytes from validation to execution, for any data', async () => {
     let executed = '';
     const tool = toolReturning((input) => void (executed = JSON.stringify(input)), { approval: 'always' });
     let approvedHash = '';
@@ -944,7 +944,7 @@ describe('an approval', () => {
 });
 
 describe('a structured call', () => {
-  it('has its call id as key', async () => {
+  it('uses its call id as the key', async () => {
     let key = '';
     const tool = toolReturning((_input, context) => void (key = context.idempotencyKey));
     const facade = createFacade({

@@ -24,7 +24,7 @@ describe('a JSON Schema from outside', () => {
     required: ['city'],
   };
 
-  it('accepts what fits and applies defaults at every level that is there', () => {
+  it('accepts valid data and applies defaults at every present level', () => {
     expect(input(weather).validate({ city: 'Oslo', options: {} })).toEqual({
       ok: true,
       value: { city: 'Oslo', unit: 'c', options: { verbose: false } },
@@ -46,7 +46,7 @@ describe('a JSON Schema from outside', () => {
     expect(problems(weather, value)).toBe(message);
   });
 
-  it('closes what names properties unless it says otherwise', () => {
+  it('closes objects with properties unless it allows other keys', () => {
     const properties = { a: { type: 'number' } };
     expect(problems({ type: 'object', properties }, { b: 1 })).toContain('args.b: unknown key');
     expect(problems({ type: 'object' }, { b: 1 })).toBe('');
@@ -128,7 +128,7 @@ describe('a JSON Schema from outside', () => {
     expect(problems(schema, list(5_000))).toContain('too complex');
   });
 
-  it('applies only defaults that it accepts itself', () => {
+  it('applies only defaults that it accepts', () => {
     const compiled = input({
       properties: {
         size: { type: 'integer', default: 'large' },
@@ -144,7 +144,7 @@ describe('a JSON Schema from outside', () => {
     expect(compiled.notes[0]).toContain('#/properties/size has a default that its own schema rejects');
   });
 
-  it('does not ask for members that have a default', () => {
+  it('does not require members that have a default', () => {
     const compiled = input({
       properties: {
         page: { type: 'integer', default: 1 },
@@ -161,7 +161,7 @@ describe('a JSON Schema from outside', () => {
     expect(compiled.validate({ query: 'x' }).ok).toBe(false);
   });
 
-  it('does not call a declared member that failed an unknown key', () => {
+  it('does not report an invalid declared member as an unknown key', () => {
     const schema = {
       type: 'object',
       properties: { inner: { type: 'object', properties: { a: { type: 'number' } }, additionalProperties: false } },
@@ -211,7 +211,7 @@ describe('a JSON Schema from outside', () => {
     ['#/$defs/missing', /points to nothing/],
     [{}, /points outside/],
     ['#/__proto__', /points to nothing/],
-  ])('is refused when it refers to %j', (reference, message) => {
+  ])('is rejected if it refers to %j', (reference, message) => {
     expect(() => input({ type: 'object', properties: { x: { $ref: reference } } })).toThrow(ToolscriptUsageError);
     expect(() => input({ type: 'object', properties: { x: { $ref: reference } } })).toThrow(message);
   });
@@ -232,7 +232,7 @@ describe('a JSON Schema from outside', () => {
     expect(() => input({ type: 'object', ...schema })).toThrow(ToolscriptUsageError);
   });
 
-  it('says of a union what the likeliest branch lacks', () => {
+  it('reports the issues of a union’s likeliest branch', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -285,7 +285,7 @@ describe('a JSON Schema from outside', () => {
     expect(problems(schema, { b: 2 })).toBe('args.b: expected 1, received 2');
   });
 
-  it('takes keys like constructor and __proto__ for keys', () => {
+  it('treats keys like constructor and __proto__ as ordinary keys', () => {
     const schema = {
       type: 'object',
       properties: { constructor: { type: 'string' } },
@@ -301,7 +301,7 @@ describe('a JSON Schema from outside', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('is given up, not followed, where it never ends or explodes', () => {
+  it('is abandoned if it never ends or explodes', () => {
     const endless = {
       type: 'object',
       properties: { x: { $ref: '#/$defs/a' } },
@@ -331,20 +331,20 @@ describe('a JSON Schema from outside', () => {
     expect(input(growing).validate({ x: {} })).toEqual({ ok: true, value: { x: { x: {} } } });
   });
 
-  it('is refused where it is nested too deeply to be read', () => {
+  it('is rejected if it is nested too deeply to be read', () => {
     let deep: object = { type: 'number' };
     for (let level = 0; level < 80; level++) deep = { not: deep };
     expect(() => input({ type: 'object', properties: { x: deep } })).toThrow('the schema is too large');
   });
 
-  it('takes no data that is deeper than may cross', () => {
+  it('rejects data that is nested too deeply', () => {
     let deep: unknown = 1;
     for (let level = 0; level < 150; level++) deep = [deep];
     const open = { type: 'object', additionalProperties: true };
     expect(problems(open, { x: deep })).toContain('is nested deeper than 100 levels');
   });
 
-  it('takes no data but plain records and lists', () => {
+  it('accepts only plain records and lists', () => {
     const open = { type: 'object', additionalProperties: true };
     class Client {
       readonly url = 'https://example.test';
@@ -353,7 +353,7 @@ describe('a JSON Schema from outside', () => {
       expect(problems(open, { x: odd })).toContain('expected plain JSON data');
   });
 
-  it('tells a member that is called __proto__ from what all objects inherit', () => {
+  it('distinguishes a member with the name __proto__ from the inherited one', () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"number"}},"additionalProperties":false}',
     ) as object;
@@ -363,7 +363,7 @@ describe('a JSON Schema from outside', () => {
     expect(input(schema).validate(JSON.parse('{"__proto__":{"a":1}}'))).toMatchObject({ ok: false });
   });
 
-  it('does not run a pattern that could take long, and says so', () => {
+  it('does not run a pattern that could take long, and reports it', () => {
     const compiled = input({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
     expect(compiled.notes.join()).toMatch(/not checked against the pattern .* repeats/);
     expect(compiled.validate({ a: `${'a'.repeat(50_000)}!` }).ok).toBe(true);
@@ -379,7 +379,7 @@ describe('a JSON Schema from outside', () => {
     expect(open.validate({ b: 'x' }).ok).toBe(true);
   });
 
-  it('ends on hostile patterns and hostile text, whatever they are', () => {
+  it('terminates on any hostile pattern and text', () => {
     const atoms = ['a', 'b', '[ab]', '\\w', '.', '(a|b)', '(?:a|ab)', '(ab)', 'a?', '^', '$'];
     const quantifiers = ['', '*', '+', '?', '{2,5}', '{3}', '{1,}'];
     const pattern = fc

@@ -28,17 +28,17 @@ describe('nearest names', () => {
     expect(nearestNames(wrong, names)).toContain(right);
   });
 
-  it('are none for what is like nothing', () => {
+  it('are none for a dissimilar name', () => {
     expect(nearestNames('zzzz', names)).toEqual([]);
     expect(nearestNames('', names)).toEqual([]);
     expect(nearestNames('x'.repeat(100_000), names)).toEqual([]);
   });
 
-  it('take names apart at every kind of word border', () => {
+  it('split names at every kind of word boundary', () => {
     expect(nameTokens('getHTTPResponse_code-2.last')).toEqual(['get', 'http', 'response', 'code', '2', 'last']);
   });
 
-  it('are some of the given names, at most as many as asked for, the name itself first, in every order the same', () => {
+  it('are some of the given names, at most as many as requested, the name itself first, whatever the order', () => {
     const word = fc.constantFrom('read', 'write', 'File', 'Dir', 'list', '_', '-', '.', 'x');
     const name = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(''));
     fc.assert(
@@ -59,7 +59,7 @@ describe('nearest names', () => {
     );
   });
 
-  it('measure a distance that is symmetric, zero for equals, and one for one slip', () => {
+  it('use a distance that is symmetric, zero for equals, and one for one typing error', () => {
     const text = fc.string({ maxLength: 12 });
     fc.assert(
       fc.property(text, text, fc.nat(12), (left, right, at) => {
@@ -105,27 +105,27 @@ describe('a registry', () => {
     expect(() => registryOf(...names.toReversed())).toThrow(ToolscriptUsageError);
   });
 
-  it('refuses what no defineTool made', () => {
+  it('rejects objects that defineTool did not create', () => {
     for (const odd of [null, undefined, {}, { name: 'x' }, 'x'])
       expect(() => createRegistry([odd as never])).toThrow(/made by defineTool/);
   });
 });
 
-describe('what is exposed', () => {
+describe('the exposed tools', () => {
   const registry = registryOf('readFile', 'writeFile', 'exec', 'listDir', 'http', 'mcp.github.search', 'my-tool');
   const exposed = (exposure: object, packs = {}) => [...resolveExposure(exposure, registry, packs)];
 
-  it('is everything given when nothing is said, without mcp and http', () => {
+  it('are all given tools by default, without mcp and http', () => {
     expect(exposed({})).toEqual(['readFile', 'writeFile', 'exec', 'listDir', 'my-tool']);
   });
 
-  it('holds mcp and http only when they are switched on', () => {
+  it('include mcp and http only if they are enabled', () => {
     expect(exposed({ mcp: true })).toContain('mcp.github.search');
     expect(exposed({ http: true })).toContain('http');
     expect(exposed({ tools: ['http', 'mcp.github.search', 'exec'] })).toEqual(['exec']);
   });
 
-  it('is the pack and the listed tools together', () => {
+  it('are the pack and the listed tools together', () => {
     expect(exposed({ pack: 'core-codex' })).toEqual(['exec', 'readFile', 'listDir']);
     expect(exposed({ pack: 'core-codex', tools: ['my_tool'] })).toEqual(['exec', 'readFile', 'listDir', 'my-tool']);
     expect(exposed({ tools: [] })).toEqual([]);
@@ -133,7 +133,7 @@ describe('what is exposed', () => {
     expect(exposed({ pack: 'all' })).toEqual(exposed({}));
   });
 
-  it('holds every tool of a namespace that is named, and nothing of an MCP server that is not there', () => {
+  it('include every tool of a named namespace, and nothing for a missing MCP server', () => {
     const wide = registryOf('exec', 'prompts.save', 'prompts.get', 'mcp.my-server.a', 'mcp.my-server.b', 'mcp.other.a');
     const of = (exposure: object, packs = {}) => [...resolveExposure(exposure, wide, packs)];
     expect(of({ tools: ['prompts'] })).toEqual(['prompts.save', 'prompts.get']);
@@ -144,7 +144,7 @@ describe('what is exposed', () => {
     expect(() => of({ tools: ['promp'] })).toThrow(/no tool or namespace "promp"/);
   });
 
-  it('follows packs that extend others', () => {
+  it('include packs that others extend', () => {
     const packs = {
       small: { tools: ['readFile'] },
       both: { extends: ['small', 'anthropic-standard'], tools: ['my-tool'] },

@@ -79,7 +79,7 @@ describe('an observed shape', () => {
     expect(typeAfter(...results)).toBe(type);
   });
 
-  it('is the same in every order of the calls, and when a call is seen twice', () => {
+  it('does not depend on the order of the calls, or on a repeated call', () => {
     const many = fc
       .array(json, { minLength: 1, maxLength: 6 })
       .chain((results) =>
@@ -111,7 +111,7 @@ describe('an observed shape', () => {
     );
   });
 
-  it('holds no value', () => {
+  it('contains no value', () => {
     const secret = fc.constantFrom('swordfish', 'ann@example.org', 424_242, 'secret-17');
     const holding = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -128,7 +128,7 @@ describe('an observed shape', () => {
     );
   });
 
-  it('stays bounded however many different results come', () => {
+  it('stays bounded for any number of different results', () => {
     let shape = shapeOf({});
     const nest = (level: number, seed: number): unknown =>
       level === 0
@@ -141,7 +141,7 @@ describe('an observed shape', () => {
     expect(typeOfShape(shape)).toMatch(/^Record<string, /);
   });
 
-  it('of what is nested beyond reading, or longer than a screen, is told roughly', () => {
+  it('of deeply nested or very long results is shortened', () => {
     const deep = JSON.parse(`${'{"a":['.repeat(90)}1${']}'.repeat(90)}`) as unknown;
     expect(typeAfter(deep)).toBe('{ a: { a: { a: { a: object[] }[] }[] }[] }');
     const wide = Object.fromEntries(
@@ -155,7 +155,7 @@ describe('an observed shape', () => {
 });
 
 describe('observed shapes', () => {
-  it('are kept for each tool object, and told apart from those of another version', () => {
+  it('are kept for each tool object, separate from those of another version', () => {
     const shapes = createObservedShapes();
     const [one, other] = [tool(), tool()];
     shapes.observe(one, { a: 1 }, undefined);
@@ -163,7 +163,7 @@ describe('observed shapes', () => {
     expect(shapes.typeOf(other, undefined)).toBeUndefined();
   });
 
-  it('still learn after many calls without news', () => {
+  it('still change after many calls without a change', () => {
     const shapes = createObservedShapes();
     const probe = tool();
     for (let call = 0; call < 500; call++) shapes.observe(probe, { a: 1 }, 'ann');
@@ -171,7 +171,7 @@ describe('observed shapes', () => {
     expect(shapes.typeOf(probe, 'ann')).toBe('{ a: string | number }');
   });
 
-  it('are offered by describe, marked, and only where there is no output schema', () => {
+  it('are shown by describe with a mark, and only without an output schema', () => {
     const shapes = createObservedShapes();
     const [open, typed] = [tool(), tool({ type: 'object', properties: { b: { type: 'string' } } })];
     for (const one of [open, typed]) shapes.observe(one, { a: 1 }, undefined);
@@ -181,7 +181,7 @@ describe('observed shapes', () => {
     expect(createCatalog([typed], shapes).describe('probe')).not.toContain('observed');
   });
 
-  it('of one principal are told to no other', async () => {
+  it('of one principal are not shown to another', async () => {
     const harness = openHarness({ tools: [tool()], approvals: 'auto' });
     const describeFor = async (principal?: string) =>
       valueOf(await harness.runScript(`return await catalog.describe('probe')`, { ...(principal && { principal }) }));
@@ -191,7 +191,7 @@ describe('observed shapes', () => {
     expect(await describeFor()).not.toContain('diagnosis');
   });
 
-  it('are remembered of a bounded number of principals', () => {
+  it('are stored for a limited number of principals', () => {
     const shapes = createObservedShapes();
     const probe = tool();
     for (let index = 0; index <= 1_000; index++) shapes.observe(probe, { a: 1 }, `p${index}`);

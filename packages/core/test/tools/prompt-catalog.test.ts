@@ -46,7 +46,7 @@ const LANGUAGES = {
 } as const;
 
 describe('the tools in the instructions', () => {
-  it('of 1000 tools from 30 servers are within the budget, most of it used, every server told of', () => {
+  it('of 1000 tools from 30 servers are within the budget, use most of it, and mention every server', () => {
     const tools = mcpTools(servers(30, 1_000));
     expect(tools).toHaveLength(1_000);
     for (const tokenBudget of [1_000, 1_500, 3_000, 8_000, 20_000]) {
@@ -89,17 +89,14 @@ describe('the tools in the instructions', () => {
     );
   });
 
-  it.each(Object.entries(LANGUAGES))(
-    'use most of the budget when there is more to show: %s',
-    (language, description) => {
-      const tools = mcpTools([{ name: 'one', tools: 400, description, words: ['list', 'issue'] }]);
-      const text = instructionsOf(tools, 4_000);
-      const used = countTokens(text) / 4_000;
-      expect(used).toBeLessThanOrEqual(1);
-      expect(used).toBeGreaterThanOrEqual(language === 'English' ? 0.82 : 0.6);
-      expect(saidIn(text)[0]).toBeLessThan(400);
-    },
-  );
+  it.each(Object.entries(LANGUAGES))('use most of the budget if there is more to show: %s', (language, description) => {
+    const tools = mcpTools([{ name: 'one', tools: 400, description, words: ['list', 'issue'] }]);
+    const text = instructionsOf(tools, 4_000);
+    const used = countTokens(text) / 4_000;
+    expect(used).toBeLessThanOrEqual(1);
+    expect(used).toBeGreaterThanOrEqual(language === 'English' ? 0.82 : 0.6);
+    expect(saidIn(text)[0]).toBeLessThan(400);
+  });
 
   it('share by namespace: 300 tools of one server do not push out 3 of another', () => {
     const tools = mcpTools([
@@ -113,7 +110,7 @@ describe('the tools in the instructions', () => {
     expect(catalog).toMatch(/ {6}\/\/ … \d+ more\n/u);
   });
 
-  it('degrade tool by tool, and say what they leave out', () => {
+  it('lose detail tool by tool, and mention the omitted tools', () => {
     const tools = mcpTools([{ name: 'one', tools: 40 }]);
     const full = instructionsOf(tools, 100_000);
     expect(saidIn(full)).toEqual([]);
@@ -132,7 +129,7 @@ describe('the tools in the instructions', () => {
     expect(little).toContain('catalog.search');
   });
 
-  it('let a tool that is too large stay small, and go on with the others', () => {
+  it('show a tool that is too large in short form, and continue with the others', () => {
     const huge = Object.fromEntries(
       Array.from({ length: 300 }, (_, index) => [`member${index}`, { type: 'string', description: LANGUAGES.English }]),
     );
@@ -168,7 +165,7 @@ describe('the tools in the instructions', () => {
     expect(openHarness({ tools: mcpTools(list), expose: { mcp: true } }).instructions()).toBe(before);
   });
 
-  it('give way to shorter rules in a small budget, and are refused where nothing has room', () => {
+  it('get shorter rules in a small budget, and are rejected if nothing fits', () => {
     const tools = mcpTools(servers(3, 30));
     expect(instructionsOf(tools, 3_000)).toContain('After a failure');
     expect(instructionsOf(tools, 300)).not.toContain('After a failure');
@@ -177,7 +174,7 @@ describe('the tools in the instructions', () => {
       expect(() => instructionsOf(tools, tokenBudget)).toThrow(ToolscriptUsageError);
   });
 
-  it('of no tools say so', () => {
+  it('state that there are no tools', () => {
     expect(catalogIn(instructionsOf([], 3_000))).toBe('interface Tools {}\n');
   });
 });

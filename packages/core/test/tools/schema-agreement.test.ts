@@ -68,7 +68,9 @@ interface Group {
   readonly declared: { readonly name: string; readonly declarations: string };
 }
 
-/** Asks ajv, the validation, the checker and the bare declarations about arguments, and writes down where they differ. */
+/**
+ * Asks ajv, the validation, the checker and the bare declarations about arguments, and writes down where they differ.
+ */
 class Agreement {
   readonly disagreements: string[] = [];
   readonly warnings: string[] = [];
@@ -194,7 +196,7 @@ describe('declaration, checker, validation and ajv', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('are told apart where they differ', async () => {
+  it('are distinguished if they differ', async () => {
     const schema = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] };
     const differing = new Agreement([schema], 7, () => ({ ...schema, properties: { at: { type: 'number' } } }));
     await differing.hold(20);

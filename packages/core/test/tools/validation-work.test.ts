@@ -190,7 +190,7 @@ describe('the work of validating', () => {
 });
 
 describe('a bounded validation', () => {
-  it('finds in a recursive union what is wrong, and where', () => {
+  it('finds each issue and its place in a recursive union', () => {
     const found = zodTool(zodNode).validateInput({ n: nested(3, { leaf: 'no' }) });
     const wrong = { path: 'args.n.next.next.next.leaf', expected: 'number', received: 'string' };
     expect(found).toMatchObject({ issues: expect.arrayContaining([expect.objectContaining(wrong)]) });
@@ -198,7 +198,7 @@ describe('a bounded validation', () => {
     expect(zodTool(zodNode).validateInput({ n: right }).ok).toBe(true);
   });
 
-  it('gives each branch of a recursive union what it made of a value', () => {
+  it('gives each branch of a recursive union its own result for a value', () => {
     const node: z.ZodType = z.lazy(() =>
       z.union([
         z.object({ kind: z.literal('a'), next: node.optional(), left: z.number().default(1) }),
@@ -212,7 +212,7 @@ describe('a bounded validation', () => {
     });
   });
 
-  it('tells every issue of small data, and of large data the first', () => {
+  it('reports every issue of small data, and the first ones of large data', () => {
     const probe = zodTool(z.array(z.string()));
     const small = probe.validateInput({ n: ['a', 1, 'b', 2] });
     expect(small).toMatchObject({ issues: [{ path: 'args.n[1]' }, { path: 'args.n[3]' }] });
@@ -228,7 +228,7 @@ describe('a bounded validation', () => {
     expect(visits).toBeLessThan(200);
   });
 
-  it('takes large data that is right', () => {
+  it('accepts large valid data', () => {
     const accepts = (probe: DefinedTool, n: unknown) => expect(probe.validateInput({ n }).ok).toBe(true);
     accepts(zodTool(z.array(z.number())), many(1, 29_000));
     accepts(zodTool(z.array(z.union([z.string(), z.number()]))), many(1, 14_000));
@@ -241,7 +241,7 @@ describe('a bounded validation', () => {
     accepts(jsonTool({ type: 'array', items: { anyOf: jsonKinds } }), many({ kind: 'h', id: 1 }, 500));
   });
 
-  it('names the first issues of a large record that is wrong', () => {
+  it('reports the first issues of a large invalid record', () => {
     for (const probe of [
       zodTool(z.record(z.string(), z.string())),
       jsonTool({ type: 'object', additionalProperties: { type: 'string' } }),
@@ -252,7 +252,7 @@ describe('a bounded validation', () => {
     }
   });
 
-  it('lets an intersection take back as many issues as one side has', () => {
+  it('lets an intersection discard all issues of one side', () => {
     const schema = z.intersection(z.record(z.string().regex(/^x-/), z.string()), z.looseObject({}));
     const data = { ...keys(200), 'x-a': 'text' };
     expect(zodTool(schema).validateInput({ n: data }).ok).toBe(true);
@@ -283,7 +283,7 @@ describe('a script’s calls', () => {
 
   const codeOf = (result: CallResult) => (result.ok ? 'ok' : result.error.code);
 
-  it('beyond the budget are refused before their arguments are looked at', async () => {
+  it('beyond the budget are refused before their arguments are read', async () => {
     let validated = 0;
     const probe = {
       ...zodTool(z.array(z.string())),
@@ -298,7 +298,7 @@ describe('a script’s calls', () => {
     expect(validated).toBe(2);
   });
 
-  it('with large arguments are refused unread after megabytes of wrong ones; small ones go on', async () => {
+  it('with large arguments are refused unread after megabytes of wrong ones; small ones still run', async () => {
     const facade = facadeOf(zodTool(z.array(z.string())), 32);
     const large = JSON.stringify({ n: ['a'.repeat(800_000), 1] });
     const call = async (callIndex: number, argsJson: string) => {
@@ -312,7 +312,7 @@ describe('a script’s calls', () => {
     expect(await call(5, '{"n":[1]}')).toContain('args.n[0]: expected string');
   });
 
-  it('with more values than may cross are refused before they are read', async () => {
+  it('with too many values are refused before they are read', async () => {
     const facade = facadeOf(zodTool(z.array(z.number())), 32);
     const call = (callIndex: number, values: number) =>
       facade.call({
@@ -338,7 +338,7 @@ describe('a script’s calls', () => {
     ['wrong values', z.array(z.string()), many(1, 29_900)],
   ];
 
-  it.each(LARGE)('hold up nothing else: %s', async (name, schema, n) => {
+  it.each(LARGE)('do not delay other work: %s', async (name, schema, n) => {
     const argsJson = JSON.stringify({ n });
     const stall = await shortestStall(() => {
       const probe = tool({ input: z.object({ n: schema }), execute: (input: unknown) => input });
@@ -348,7 +348,7 @@ describe('a script’s calls', () => {
     expect(stall).toBeLessThan(MAX_STALL_MS);
   });
 
-  it('with large results hold up nothing else, however many there are', async () => {
+  it('with any number of large results do not delay other work', async () => {
     const large = keys(40_000);
     const probe = tool({ input: z.object({}), execute: () => large });
     const stall = await shortestStall(() => {

@@ -57,7 +57,7 @@ const FORMATS: readonly (readonly [string, z.ZodType, string])[] = [
 ];
 
 describe('a format of zod', () => {
-  it.each(FORMATS)('%s is tested as ever', (_, schema, text) => {
+  it.each(FORMATS)('%s is tested as usual', (_, schema, text) => {
     expect(problems(schema, text)).toBe('');
     expect(problems(schema, 'A b§')).not.toBe('');
   });
@@ -105,7 +105,7 @@ describe('a pattern of a tool’s author', () => {
     expect(problems(z.string().regex(pattern), wrong)).toContain('a string that matches');
   });
 
-  it('refuses a text that is too long for it, and says how long it may be', () => {
+  it('rejects a text that is too long for it, and reports the maximum length', () => {
     const schema = z.object({ slug: z.string().regex(/^[a-z]+(?:-[a-z]+)*$/) });
     expect(problems(schema, { slug: 'a-'.repeat(1_500) + 'a' })).toBe('');
     expect(problems(schema, { slug: 'a'.repeat(4_000) })).toBe(
@@ -113,7 +113,7 @@ describe('a pattern of a tool’s author', () => {
     );
   });
 
-  it('is tested with a megabyte where that takes linear time', () => {
+  it('is tested with a megabyte if that takes linear time', () => {
     expect(problems(z.string().regex(/\S/), `${' '.repeat(MEGABYTE)}x`)).toBe('');
   });
 

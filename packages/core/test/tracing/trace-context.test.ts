@@ -31,7 +31,7 @@ describe('a trace context', () => {
     expect(readTraceContext({ traceparent })).toBeUndefined();
   });
 
-  it('is not there without headers', () => {
+  it('is undefined without headers', () => {
     expect(readTraceContext(undefined)).toBeUndefined();
   });
 });

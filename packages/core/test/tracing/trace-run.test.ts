@@ -139,7 +139,7 @@ describe('a traced run', () => {
     );
   });
 
-  it('is in the trace of the request that began it, and its model is asked in it', async () => {
+  it('is in the trace of the request that began it, and so are its requests to the model', async () => {
     const { tracer, spans } = openTracer();
     const { provider, asked } = await openModel([{ parts: [{ type: 'text', text: 'yes' }] }]);
     const { harness } = openWorld();
@@ -207,7 +207,7 @@ describe('a traced run', () => {
     expect(after!.parentSpanContext).toMatchObject({ traceId: PARENT_TRACE, spanId: PARENT_SPAN });
   });
 
-  it('ends its spans where its reader leaves early', async () => {
+  it('ends its spans if its reader leaves early', async () => {
     const { tracer, spans } = openTracer();
     const { provider } = await openModel([{ parts: [{ type: 'script', code: 'return tools.slow({ ms: 60000 });' }] }]);
     const { harness } = openWorld();
@@ -265,7 +265,7 @@ describe('a run that is not traced', () => {
     expect(asked[0]!.get('traceparent')).toBe(PARENT.traceparent);
   });
 
-  it('exports nothing where the sampler leaves it out, and tells so to the model', async () => {
+  it('exports nothing if the sampler drops it, and passes that on to the model', async () => {
     const { tracer, spans } = openTracer(new AlwaysOffSampler());
     const { provider, asked } = await openModel([{ parts: [{ type: 'text', text: 'yes' }] }]);
     const { harness } = openWorld();

@@ -20,7 +20,7 @@ function told({ message, frame, hint }: ScriptFailure): string {
 }
 
 describe('the corpus', () => {
-  it('no good script is refused', async () => {
+  it('no good script is rejected', async () => {
     const scripts = goodScripts();
     expect(scripts.length).toBeGreaterThanOrEqual(120);
     const refused: string[] = [];
@@ -32,7 +32,7 @@ describe('the corpus', () => {
     expect(refused).toEqual([]);
   });
 
-  it('bad scripts are refused at the line of their mistake, in words that name it', async () => {
+  it('bad scripts are rejected at the line of their mistake, with a message that names it', async () => {
     const scripts = badScripts();
     expect(scripts.length).toBeGreaterThanOrEqual(80);
     const missed: string[] = [];

@@ -11,7 +11,7 @@ describe('a deadline', () => {
     deadline.stop();
   });
 
-  it('is put off while the check waits for its turn', async () => {
+  it('is extended while the check waits for its turn', async () => {
     const missed = vi.fn();
     const deadline = new CheckDeadline(200, () => 0, missed);
     await delay(300);
@@ -19,13 +19,13 @@ describe('a deadline', () => {
     deadline.stop();
   });
 
-  it('is missed at last, however little the check has computed', async () => {
+  it('is finally missed, however little the check has computed', async () => {
     const missed = vi.fn();
     new CheckDeadline(5, () => 0, missed);
     await expect.poll(() => missed.mock.calls.length, { timeout: 5_000 }).toBe(1);
   });
 
-  it('holds by the clock where nobody tells the processor time', async () => {
+  it('uses the clock if the processor time is unknown', async () => {
     const missed = vi.fn();
     new CheckDeadline(5, () => undefined, missed);
     await expect.poll(() => missed.mock.calls.length).toBe(1);

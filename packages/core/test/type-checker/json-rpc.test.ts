@@ -15,7 +15,7 @@ function connect(answer: (method: string, parameter: unknown) => unknown = () =>
 }
 
 describe('frames', () => {
-  it('are read alike however their bytes arrive', async () => {
+  it('are read in the same way however their bytes arrive', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.jsonValue(), { minLength: 1, maxLength: 8 }),
@@ -36,7 +36,7 @@ describe('frames', () => {
     );
   });
 
-  it('that are none end the conversation for everybody', async () => {
+  it('that are malformed end the connection for all requests', async () => {
     const { input, rpc } = connect();
     const asked = rpc.request('method', null);
     input.write('Content-Type: nothing\r\n\r\n{}');
@@ -53,14 +53,14 @@ describe('a request', () => {
     expect(await answered).toContain('{"jsonrpc":"2.0","id":"api1","result":"readFile /a"}');
   });
 
-  it('that the other side refuses is rejected with its words', async () => {
+  it('that the other side rejects fails with its message', async () => {
     const { input, rpc } = connect();
     const asked = rpc.request('method', null);
     input.write(frame({ id: 1, error: { code: -1, message: 'no such method' } }));
     await expect(asked).rejects.toThrow('no such method');
   });
 
-  it('is rejected when the other side is gone, now or before', async () => {
+  it('is rejected if the other side is gone, now or earlier', async () => {
     const { rpc } = connect();
     const asked = rpc.request('method', null);
     rpc.fail(new Error('it ended'));

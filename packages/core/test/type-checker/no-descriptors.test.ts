@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 
 const life = fileURLToPath(new URL('./no-descriptors.mjs', import.meta.url));
 
-describe('a host that can open nothing more', () => {
+describe('a host without free descriptors', () => {
   it.skipIf(process.platform === 'win32')(
-    'lives on when its type checker cannot start, and has its scripts checked when it can again',
+    'survives if its type checker cannot start, and checks scripts again when it can',
     async () => {
       const { stdout } = await promisify(execFile)('/bin/sh', [
         '-c',

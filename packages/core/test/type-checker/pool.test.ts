@@ -53,20 +53,17 @@ describe('a check', () => {
     expect(await codes(open(), script)).toEqual([2307]);
   });
 
-  it.skipIf(process.platform !== 'linux')(
-    'is made in a process that has nothing of the host’s environment',
-    async () => {
-      process.env['TOOLSCRIPT_TEST_SECRET'] = 'secret';
-      onTestFinished(() => void delete process.env['TOOLSCRIPT_TEST_SECRET']);
-      const pool = open();
-      await pool.warm(TOOLS);
-      const [pid] = pool.pids();
-      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
-        .split('\0')
-        .map((entry) => entry.split('=')[0]);
-      expect(names.filter((name) => name !== '')).toEqual(['GOGC', 'GOMEMLIMIT']);
-    },
-  );
+  it.skipIf(process.platform !== 'linux')('is made in a process without the host’s environment', async () => {
+    process.env['TOOLSCRIPT_TEST_SECRET'] = 'secret';
+    onTestFinished(() => void delete process.env['TOOLSCRIPT_TEST_SECRET']);
+    const pool = open();
+    await pool.warm(TOOLS);
+    const [pid] = pool.pids();
+    const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      .split('\0')
+      .map((entry) => entry.split('=')[0]);
+    expect(names.filter((name) => name !== '')).toEqual(['GOGC', 'GOMEMLIMIT']);
+  });
 
   it.each([
     ['a recursive type', ENDLESS],
@@ -75,14 +72,14 @@ describe('a check', () => {
       'a large union',
       `type U = ${Array.from({ length: 2_500 }, (_, i) => `'k${i}'`).join('|')}; const f = <T extends U>(x: T) => x; return f<U>('k1')`,
     ],
-  ])('of %s ends, and the next script is checked as ever', async (_what, script) => {
+  ])('of %s ends, and the next script is checked as usual', async (_what, script) => {
     const pool = open();
     await pool.warm(TOOLS);
     expect(['checked', 'slow']).toContain((await pool.check(TOOLS, wrapped(script))).type);
     expect(await codes(pool, 'return tools.read({ path: 1 })')).toEqual([2322]);
   });
 
-  it('that misses its deadline is given up, and told', async () => {
+  it('that misses its deadline is abandoned and reported', async () => {
     const pool = open();
     expect(await codes(pool, ENDLESS)).toBe('slow');
     expect(pool.stats()).toMatchObject({ slow: 1 });
@@ -98,7 +95,7 @@ describe('a check', () => {
     expect(pool.stats().restarts).toBe(1);
   });
 
-  it('is not made where there is no compiler, and nobody waits for one', async () => {
+  it('is skipped without delay if there is no compiler', async () => {
     const pool = open({ executable: '/nowhere/tsc' });
     for (let time = 0; time < 4; time++) expect(await codes(pool, 'return 1')).toBe('unavailable');
     expect(pool.stats().processes).toBe(0);
@@ -123,7 +120,7 @@ describe('a whole checker', () => {
     return outcome.status === 'failed' ? [outcome.error.message, outcome.error.hint].join('\n') : '';
   }
 
-  it('answers to half a surrogate pair as to any text', async () => {
+  it('accepts half a surrogate pair like any text', async () => {
     expect(await refusal('const half = "\ud800"; return half + nowhere')).toContain("Cannot find name 'nowhere'");
     const pool = open();
     const checker = createTypeChecker({
@@ -140,13 +137,13 @@ describe('a whole checker', () => {
     expect(pool.stats().slow).toBe(0);
   });
 
-  it('writes out what cannot be seen in names and choices', async () => {
+  it('escapes invisible characters in names and choices', async () => {
     const said = await refusal('return tools.deep.space.scan({ mode: "no" })');
     expect(said).toContain('\\u{202e}');
     expect(said).not.toMatch(/[\u202e\u200b]/u);
   });
 
-  it('takes what a tool returned for that, and not for a tool', async () => {
+  it('distinguishes a tool’s result from a tool', async () => {
     const typed = defineTool({
       name: 'deep.read',
       description: 'Reads.',
@@ -194,7 +191,7 @@ describe('many checks', () => {
 });
 
 describe('closing', () => {
-  it('ends the processes, and whoever still waits is told', async () => {
+  it('ends the processes, and rejects pending checks', async () => {
     const pool = open();
     await pool.warm(TOOLS);
     const pids = pool.pids();
@@ -217,7 +214,7 @@ describe('closing', () => {
   });
 });
 
-describe('what is loaded', () => {
+describe('the loaded modules', () => {
   const loaded = async (typecheck: string) => {
     const module = new URL('../../dist/index.js', import.meta.url).href;
     const program = `import { createHarness } from ${JSON.stringify(module)};
@@ -233,7 +230,7 @@ describe('what is loaded', () => {
     return stderr.includes('type-checker/check-pool');
   };
 
-  it('is nothing of the checker where types are not checked', async () => {
+  it('do not include the checker if types are not checked', async () => {
     expect(await loaded('error')).toBe(true);
     expect(await loaded('off')).toBe(false);
   });

@@ -41,7 +41,7 @@ function complaints(options: object, declarations: Readonly<Record<string, strin
     .toSorted();
 }
 
-it('says of every script what the library of TypeScript itself says', () => {
+it('gives the same diagnostics for every script as TypeScript’s own library', () => {
   const guest = { 'guest.d.ts': GUEST };
   const { noLib: _, ...withLibrary } = { ...OPTIONS, lib: ['esnext'] };
   const additions = { 'language.d.ts': LANGUAGE_DECLARATIONS, 'web.d.ts': WEB_DECLARATIONS };

@@ -18,7 +18,7 @@ describe('the declarations by themselves', () => {
     expect(await compiler.check('')).toEqual([]);
   });
 
-  it('an error in the library, or between it and the guest declarations, is seen', async () => {
+  it('are tested: an error in the library, or between it and the guest declarations, is detected', async () => {
     const faulty = new Compiler(`${LIBRARY}interface Planted{a: Missing}\n`, `${GUEST}\ndeclare const console: 1;\n`);
     const codes = (await faulty.check('')).map(({ code }) => code);
     await faulty.close();
@@ -46,7 +46,7 @@ describe('ordinary scripts', () => {
   });
 });
 
-describe('what is not in the sandbox', () => {
+describe('a global that the sandbox lacks', () => {
   it.each([
     "await fetch('https://example.com')",
     'process.env',

@@ -22,7 +22,7 @@ function altered(library: string, from: string, to: string): string {
 }
 
 describe('the type library and the sandbox', () => {
-  it('nothing is declared that the sandbox lacks, and everything it has is declared', async () => {
+  it('declare exactly the same members', async () => {
     const { invented, forgotten, globals, members } = await compareSurface();
     expect(invented).toEqual([]);
     expect(forgotten).toEqual([]);
@@ -30,7 +30,7 @@ describe('the type library and the sandbox', () => {
     expect(members).toBeGreaterThan(6_000);
   });
 
-  it('a member or a global too many or too few is found', async () => {
+  it('are compared: an additional or missing member or global is detected', async () => {
     const planted = [
       ['interface Array<T>{', 'interface Array<T>{plantedMethod(): void;'],
       ['interface Console{', 'interface Console{dirxml(rows: any): void;'],
@@ -67,7 +67,7 @@ describe('building the type library', () => {
     expect(await buildTypeLibrary(reversed)).toBe(LIBRARY);
   });
 
-  it('a sandbox that has less is declared with less', async () => {
+  it('a smaller sandbox gives a smaller library', async () => {
     const surface = await readSurface();
     const without = (key: string, name: string) => (surface.members[key] ?? []).filter((member) => member !== name);
     const less = await buildTypeLibrary({
@@ -89,7 +89,7 @@ describe('building the type library', () => {
     expect(less).toMatch(/^interface IteratorObject<[^{]*\{\}$/mu);
   });
 
-  it('it is one small file, without comments but for where it comes from', () => {
+  it('it is one small file, without comments except its origin', () => {
     const [header, body] = [LIBRARY.slice(0, 600), LIBRARY.replaceAll(/^\/\/.*\n/gmu, '')];
     expect(header).toContain('Apache License, Version 2.0');
     expect(header).toContain('TypeScript 7');

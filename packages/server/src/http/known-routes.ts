@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** The routes of a server, to tell a wrong method from a wrong path. */
+/** The routes of a server, to distinguish a wrong method from a wrong path. */
 export class KnownRoutes {
   readonly #methods = new Map<string, Set<string>>();
 

@@ -55,7 +55,7 @@ export class ProblemError extends Error {
 }
 
 export function notFound(kind: string, id: string): ProblemError {
-  return new ProblemError(404, `There is no ${kind} ${JSON.stringify(id.slice(0, 200))} of yours.`);
+  return new ProblemError(404, `You have no ${kind} ${JSON.stringify(id.slice(0, 200))}.`);
 }
 
 export function problemOf(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}): Problem {
@@ -91,7 +91,7 @@ export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoute
   const methods = routes.methodsOf(path);
   if (methods.length > 0) {
     const allow = methods.join(', ');
-    return new ProblemError(405, `${path} does not take ${method}. It takes ${allow}.`, {}, { allow });
+    return new ProblemError(405, `${path} does not accept ${method}. It accepts ${allow}.`, {}, { allow });
   }
   return new ProblemError(404, `There is no ${method} ${path}. /openapi.json lists the routes.`);
 }

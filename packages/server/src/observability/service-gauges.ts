@@ -147,7 +147,7 @@ function registerProcessGauges(registry: Registry): void {
   gauge(
     registry,
     'nodejs_eventloop_utilization',
-    'Part of the time since the last scrape that the main thread was busy.',
+    'Fraction of the time since the last scrape in which the main thread was busy.',
     () => {
       const now = performance.eventLoopUtilization();
       const { utilization } = performance.eventLoopUtilization(now, before);

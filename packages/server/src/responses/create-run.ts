@@ -21,7 +21,7 @@ export async function createRun(
   const previous = previousId === undefined ? undefined : await previousResponse(service, principal, previousId);
   const { config } = await findAgent(service, body.model ?? undefined, previous?.agentId);
   const input = readInput(body.input ?? []);
-  if (input.length === 0) throw apiError(400, '"input" is empty. Send a text or items.', { param: 'input' });
+  if (input.length === 0) throw apiError(400, '"input" is empty. Send a string or items.', { param: 'input' });
   checkCalls(input, previous?.openCalls ?? []);
   const echo = echoOf(body, config);
   const request: StoredRequest = { echo, include: body.include ?? [], inputItems: input.length };

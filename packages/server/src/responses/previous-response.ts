@@ -25,7 +25,7 @@ export async function previousResponse(
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: previous-response-of-the-caller
   if (run === undefined || run.principal !== principal)
-    throw apiError(400, `There is no response ${JSON.stringify(responseId)} of yours to continue.`, {
+    throw apiError(400, `You have no response ${JSON.stringify(responseId)} to continue.`, {
       param: 'previous_response_id',
       code: 'previous_response_not_found',
     });

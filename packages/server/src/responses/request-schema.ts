@@ -39,7 +39,7 @@ const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart], {
 });
 export type InputPart = z.infer<typeof Part>;
 
-const Content = z.union([text, z.array(Part).max(1000)], { error: 'must be a text, or a list of parts.' });
+const Content = z.union([text, z.array(Part).max(1000)], { error: 'must be a string, or a list of parts.' });
 
 const CallId = z.string().min(1).max(256);
 
@@ -117,7 +117,7 @@ const ToolChoice = z.union(
 );
 
 const Include = z.enum([INCLUDE_SCRIPTS, 'reasoning.encrypted_content'], {
-  error: `may have "${INCLUDE_SCRIPTS}" and "reasoning.encrypted_content" alone.`,
+  error: `may contain only "${INCLUDE_SCRIPTS}" and "reasoning.encrypted_content".`,
 });
 
 const Metadata = z
@@ -128,7 +128,7 @@ export const CreateResponseSchema = z.strictObject({
   /** The agent, or the model of one. Default: that of the previous response, or the server's first. */
   model: z.string().min(1).max(256).nullish(),
   /** The user's input: text, or items. */
-  input: z.union([text, z.array(Item).max(10_000)], { error: 'must be a text, or a list of items.' }).nullish(),
+  input: z.union([text, z.array(Item).max(10_000)], { error: 'must be a string, or a list of items.' }).nullish(),
   /** Continues the conversation of an earlier response. */
   previous_response_id: z.string().max(256).nullish(),
   /** Appended to the agent's own instructions, for this response alone. */

@@ -25,7 +25,7 @@ export function runIdOf(responseId: string): string | undefined {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : undefined;
 }
 
-/** Undefined for a run that was started in another way. */
+/** Undefined for a run that no request of this API started. */
 export function storedRequest({ options }: Run): StoredRequest | undefined {
   const parsed = StoredRequestSchema.safeParse((options as { request?: unknown }).request);
   return parsed.success ? parsed.data : undefined;

@@ -171,7 +171,7 @@ async function ownResponse({ stores }: Service, request: FastifyRequest): Promis
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: response-of-the-caller
   if (run === undefined || run.principal !== request.caller.principal || isGone(run))
-    throw apiError(404, `There is no response ${JSON.stringify(responseId)} of yours.`, {
+    throw apiError(404, `You have no response ${JSON.stringify(responseId)}.`, {
       param: 'response_id',
       code: 'response_not_found',
     });

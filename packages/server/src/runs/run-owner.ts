@@ -12,7 +12,7 @@ export function isOwnerDead({ owner = '' }: Pick<Run, 'owner'>): boolean {
   return identity !== undefined && isAlive(identity, ownIdentity()) === false;
 }
 
-/** Whether the machine has run since before this owner claimed its run: then no file lost any writes. */
+/** Whether the machine has not restarted since this owner claimed its run: then no file has lost writes. */
 export function isOfThisBoot({ owner = '' }: Pick<Run, 'owner'>, own: ProcessIdentity = ownIdentity()): boolean {
   return own.bootId !== undefined && parseIdentity(owner)?.bootId === own.bootId;
 }

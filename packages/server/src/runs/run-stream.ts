@@ -7,11 +7,11 @@ import {
   type StreamEvent,
 } from '@toolscript/core/protocol';
 
-/** How often, in ms, and how many times a run is polled whose last event is stored. */
+/** How often, in ms, and how many times to poll a run whose last event is stored. */
 const SETTLE_POLL_MS = 5;
 const SETTLE_POLLS = 400;
 
-/** How often a run is polled that the log does not know, in ms: it may have been deleted, or have ended. */
+/** How often to poll a run that the log does not know, in ms: it may have been deleted, or have ended. */
 const UNKNOWN_CHECK_MS = 1_000;
 
 type StreamStores = Pick<ServiceStores, 'threads' | 'runs'>;

@@ -17,7 +17,7 @@ const SWEEP_MS = 5_000;
 /** How long a run may take to stop when it returns to the queue, in ms. */
 const STOP_MS = 2_000;
 
-/** How often the worker checks at most for cancellations that another process requested, in ms. */
+/** Minimum interval between checks for cancellations that another process requested, in ms. */
 const CANCEL_CHECK_MS = 1_000;
 
 const MAX_CLAIMS_AT_ONCE = 32;
@@ -271,7 +271,7 @@ function interruptionsOf({ run, earlier }: HeldRun): number {
 /** Ends a run during which every worker died. */
 async function giveUp(held: HeldRun, count: number): Promise<void> {
   if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
-  const message = `The process of this run has ended ${count} times while it worked on it, so it is not retried. Look for the cause in the log of the server.`;
+  const message = `The process of this run has ended ${count} times during the run, so the run is not retried. Look for the cause in the log of the server.`;
   held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
   await held.end();
 }

@@ -119,11 +119,14 @@ describe('an Origin header', () => {
 });
 
 describe('an address', () => {
-  it.each([['127.0.0.1'], ['127.9.9.9'], ['::1'], ['::ffff:127.0.0.1']])('%s is of this machine', (address) => {
+  it.each([['127.0.0.1'], ['127.9.9.9'], ['::1'], ['::ffff:127.0.0.1']])('%s belongs to this machine', (address) => {
     expect(isLoopback(address)).toBe(true);
   });
 
-  it.each([['10.0.0.1'], ['::'], ['0.0.0.0'], ['::ffff:10.0.0.1'], ['localhost'], ['']])('%s is not', (address) => {
-    expect(isLoopback(address)).toBe(false);
-  });
+  it.each([['10.0.0.1'], ['::'], ['0.0.0.0'], ['::ffff:10.0.0.1'], ['localhost'], ['']])(
+    '%s does not belong to this machine',
+    (address) => {
+      expect(isLoopback(address)).toBe(false);
+    },
+  );
 });

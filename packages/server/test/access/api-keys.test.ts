@@ -46,7 +46,7 @@ describe('an API key', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it('counts with its whole secret only', async () => {
+  it('is valid only with its complete secret', async () => {
     const { token } = await add();
     const other = await add({ principal: 'bob' });
     const [, id] = token.split('_');
@@ -83,7 +83,7 @@ describe('an API key', () => {
     [{ scopes: [] }],
     [{ scopes: ['root'] }],
     [{ expiresAt: Number.NaN }],
-  ])('is not made of %j', (wrong) => {
+  ])('cannot be created from %j', (wrong) => {
     const draft = { name: 'ci', principal: 'ada', scopes: ['read'], ...wrong };
     expect(() => makeApiKey(draft as never)).toThrow(/^key\./u);
   });
@@ -126,7 +126,7 @@ describe('the folder of keys', () => {
     expect(await callerOfToken(keys, token)).toBeUndefined();
   });
 
-  it('reaches no other file by an id', async () => {
+  it('accesses no other file by an id', async () => {
     writeFileSync(join(folder, '..', 'x.json'), '{}', { mode: 0o600 });
     expect(await keys.get('../x')).toBeUndefined();
     expect(await keys.delete('../x')).toBe(false);

@@ -20,11 +20,11 @@ describe.skipIf(process.platform === 'win32')('the audit log (skipped on Windows
     expect(readFileSync(target, 'utf8')).toBe('mine');
   });
 
-  it('is never a device, which would lose its entries', () => {
+  it('is never written to a device, which would lose its entries', () => {
     expect(() => new AuditFile('/dev/null').append(ENTRY)).toThrow('is not a regular file');
   });
 
-  it('is appended to, for the user alone', () => {
+  it('is appended to, with access for the user alone', () => {
     const path = join(newFolder(), 'kept', 'audit.jsonl');
     for (let count = 0; count < 2; count++) {
       const file = new AuditFile(path);
@@ -71,7 +71,7 @@ describe.each([
     expect(await exported(audit, {})).toEqual([]);
   });
 
-  it('lists the newest first, in pages that miss and repeat nothing while entries come', async () => {
+  it('lists the newest first, in pages that miss and repeat no entry while others are added', async () => {
     const audit = open();
     for (let number = 0; number < 5; number += 1) audit.append(entry(number));
     const { entries, next } = await audit.list({ limit: 2 });
@@ -86,7 +86,7 @@ describe.each([
     expect(await exported(audit, {})).toEqual(['call_0', 'call_1', 'call_2', 'call_3', 'call_4']);
   });
 
-  it('shows those of one principal; no principal is the user of the machine', async () => {
+  it('shows entries of one principal; the machine’s user has none', async () => {
     const audit = open();
     for (const [number, principal] of ['ada', 'bob', undefined, 'ada'].entries())
       audit.append(entry(number, principal === undefined ? {} : { principal }));
@@ -103,7 +103,7 @@ describe.each([
 });
 
 describe('an audit file', () => {
-  it('is read backwards over blocks, lines of any length, and a line that was cut off', async () => {
+  it('is read backwards over blocks, lines of any length, and a truncated line', async () => {
     const path = join(newFolder(), 'audit.jsonl');
     const audit = new AuditFile(path);
     const sizes = [0, 300_000, 1, 262_143, 262_144, 600_000, 10, 90_000];
@@ -117,7 +117,7 @@ describe('an audit file', () => {
     expect(entries.map((one) => (one as unknown as { text: string }).text.length)).toEqual(sizes.toReversed());
   });
 
-  it('looks through 8 MB for one page, and says that there may be more', async () => {
+  it('searches 8 MB for one page, and reports that there may be more', async () => {
     const audit = new AuditFile(join(newFolder(), 'audit.jsonl'));
     audit.append(entry(0, { principal: 'ada' }));
     for (let number = 1; number <= 10; number += 1) audit.append(entry(number, { text: 'x'.repeat(1_000_000) }));
@@ -126,7 +126,7 @@ describe('an audit file', () => {
     expect((await pages(audit, { principal: 'ada' })).flat()).toEqual(['call_0']);
   });
 
-  it('has no API key and no named secret in it', async () => {
+  it('contains no API key and no named secret', async () => {
     const path = join(newFolder(), 'audit.jsonl');
     const audit = new AuditFile(path, { secrets: ['the "local" token'] });
     const key = `tsk_${'0'.repeat(16)}_${'a'.repeat(43)}`;

@@ -31,7 +31,7 @@ function cleanerOf({ stores, events, scripts }: TestServer, keepEndedMs?: number
 }
 
 describe('the log of live events', () => {
-  it('keeps a run that has ended for a while, and after that its stream comes from the thread store', async () => {
+  it('keeps an ended run for a while, after which its stream comes from the thread store', async () => {
     const server = await open();
     const { runId } = await server.submit("return await tools.mark({ tag: 'a' });");
     const events = await server.follow(runId);
@@ -44,7 +44,7 @@ describe('the log of live events', () => {
     expect(await server.follow(runId, { from: 3 })).toEqual(events.slice(3));
   });
 
-  it('keeps a run that waits, and gives up one that was deleted', async () => {
+  it('keeps a waiting run, and drops a deleted one', async () => {
     const server = await open();
     const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
     await server.untilState(runId, 'suspended');
@@ -77,7 +77,7 @@ describe('a deleted thread', () => {
   it.each([
     ['runs', "await tools.mark({ tag: 'a' }); await sleep(300_000); return await tools.mark({ tag: 'b' });", 'running'],
     ['waits', "await tools.mark({ tag: 'a' }); return await tools.note({ tag: 'b' });", 'suspended'],
-  ])('leaves no log and no script behind where a script %s', async (_name, prompt, wanted) => {
+  ])('leaves no log and no script if a script %s', async (_name, prompt, wanted) => {
     const server = await open();
     const { runId, threadId } = await server.submit(prompt);
     const script = () => listScripts(server.scripts);
@@ -95,7 +95,7 @@ describe('a deleted thread', () => {
 });
 
 describe('a run that waits', () => {
-  it('goes on when the time of its approval is over', async () => {
+  it('continues when its approval has expired', async () => {
     const server = await open({ approvalTimeoutMs: 200 });
     const { runId } = await server.submit("return await tools.note({ tag: 'a' }).catch((error) => error.name);");
     await server.untilState(runId, 'completed');
@@ -105,7 +105,7 @@ describe('a run that waits', () => {
     expect(JSON.stringify(events)).toContain('ApprovalTimeoutError');
   });
 
-  it('leaves no suspended script behind when it is cancelled', async () => {
+  it('leaves no suspended script when it is cancelled', async () => {
     const server = await open();
     const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
     await server.untilState(runId, 'suspended');

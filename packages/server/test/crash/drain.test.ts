@@ -51,8 +51,8 @@ function outputsOf(events: readonly StreamEvent[]) {
   return foldResponse(events).output_items.filter(({ type }) => type === 'script_execution_output');
 }
 
-describe('a server that is told to end', () => {
-  it('lets the next server start a script anew that has only read', async () => {
+describe('a server that receives a signal to end', () => {
+  it('lets the next server restart a script that has only read', async () => {
     const folder = newFolder();
     const first = await startServer(folder, DRAIN);
     const runId = await submit(first, "console.log('begun'); await sleep(1500); return 'whole';");
@@ -66,7 +66,7 @@ describe('a server that is told to end', () => {
     expect(all.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
   });
 
-  it('gives a running run back to the queue, and the next server continues it where it was', async () => {
+  it('returns a running run to the queue, and the next server continues it there', async () => {
     const folder = newFolder();
     const first = await startServer(folder, DRAIN);
     const runId = await submit(
@@ -89,7 +89,7 @@ describe('a server that is told to end', () => {
     expect(effectsIn(join(folder, 'effects'))).toEqual(['a', 'b']);
   });
 
-  it('does not wait for a tool that ends never: its effect is unknown, and is not repeated', async () => {
+  it('does not wait for a tool that never ends: its effect is unknown, and is not repeated', async () => {
     const folder = newFolder();
     const first = await startServer(folder, DRAIN);
     const runId = await submit(
@@ -108,7 +108,7 @@ describe('a server that is told to end', () => {
     expect(effectsIn(join(folder, 'effects'))).toEqual(['h', 'b']);
   });
 
-  it('finishes what ends soon', async () => {
+  it('finishes runs that end soon', async () => {
     const folder = newFolder();
     const server = await startServer(folder, { drainMs: 60_000 });
     const runId = await submit(server, "await tools.wait({ tag: 'w' }); return await tools.mark({ tag: 'b' });");
@@ -122,7 +122,7 @@ describe('a server that is told to end', () => {
     expect((await storedRun(folder, runId)).run.state).toBe('completed');
   });
 
-  it('leaves a run that waits as it is', async () => {
+  it('does not change a waiting run', async () => {
     const folder = newFolder();
     const first = await startServer(folder, DRAIN);
     const runId = await submit(first, "return await tools.note({ tag: 'n' });");

@@ -72,7 +72,7 @@ const SCRIPT = "await tools.mark({ tag: 'a' }); await sleep(20); return await to
 describe('a disk that is full', () => {
   // The run's writes: its claim, its log, its events in two places, and its end.
   it.each([0, 2, 8])(
-    'after %i writes of a run loses no run: it goes on when there is room again, no effect is repeated, and one fault is logged',
+    'after %i writes of a run loses no run: it continues when there is room again, no effect is repeated, and one fault is logged',
     async (count) => {
       const disk: Disk = { room: undefined, left: Infinity, refused: 0 };
       const { submit, logged, stores, follow, folder } = await openOnDisk(disk);
@@ -101,7 +101,7 @@ describe('a disk that is full', () => {
 });
 
 describe('a database file', () => {
-  it('that was deleted is made anew at the start, and one that is damaged is refused in one sentence', async () => {
+  it('that was deleted is created again at the start, and a damaged one is rejected in one sentence', async () => {
     const folder = newFolder();
     const path = join(folder, 'toolscript.db');
     const first = await openTestServer({ folder });
@@ -111,7 +111,7 @@ describe('a database file', () => {
     expect((await second.call('GET', '/api/v2/threads')).body).toEqual({ data: [] });
     await second.close({ keepsData: true });
     writeFileSync(path, randomBytes(20_000));
-    const refusal = `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`;
+    const refusal = `${path} is damaged, or is not a Toolscript database. Move it away to start with an empty one, or restore a backup.`;
     await expect(openTestServer({ folder })).rejects.toThrow(new StoreUnavailableError(refusal));
   });
 });

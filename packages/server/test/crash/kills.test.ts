@@ -25,7 +25,7 @@ for (let folder = 0; folder < KILLS / KILLS_OF_A_FOLDER; folder++) {
   const seed = SEED + folder;
   const kills = Math.min(KILLS_OF_A_FOLDER, KILLS - folder * KILLS_OF_A_FOLDER);
   it(
-    `a server that is killed at ${kills} random points loses no run, event, decision or effect, and doubles none (seed ${seed})`,
+    `a server that is killed at ${kills} random points loses no run, event, decision or effect, and duplicates none (seed ${seed})`,
     () => killedServer(seed, kills),
     60_000 + kills * 60_000,
   );

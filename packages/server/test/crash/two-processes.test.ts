@@ -68,7 +68,7 @@ describe('two servers over the same data', () => {
     });
   });
 
-  it('go on with the runs of each other’s dead process, in front of a client of the other', async () => {
+  it('continue the runs of each other’s dead process, while a client streams from the other', async () => {
     const folder = newFolder();
     const [front, back] = [await startServer(folder, { workers: 0 }), await startServer(folder)];
     const runId = await submit(

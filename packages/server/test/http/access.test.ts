@@ -66,16 +66,16 @@ describe('a token', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  it('is not read from the query, where logs would have it', async () => {
+  it('is not read from the query, which appears in logs', async () => {
     expectProblem(await send([], { line: `GET /api/v2/threads?token=${TOKEN} HTTP/1.1` }), 401, /^Send your token/u);
   });
 
-  it('is not needed to see that the server lives, and for its description', async () => {
+  it('is not needed for the health check and the API description', async () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json'])
       expect((await send([], { line: `GET ${path} HTTP/1.1` })).status, path).toBe(200);
   });
 
-  it("of the machine's user counts in requests from this machine only", async () => {
+  it("of the machine's user is valid only in requests from this machine", async () => {
     await open({ auth: { token: TOKEN, trustedProxies: ['127.0.0.1'] } });
     expect((await send([AUTHORISED])).status).toBe(200);
     const forwarded = await send([AUTHORISED, 'X-Forwarded-For: 203.0.113.7']);
@@ -106,7 +106,7 @@ describe('an API key', () => {
     return { keyId: key.keyId, headers: { authorization: `Bearer ${token}` } };
   }
 
-  it('does what its scopes say, and nothing else', async () => {
+  it('allows exactly its scopes', async () => {
     const routes = {
       read: ['GET', '/api/v2/threads', undefined, 200],
       run: ['POST', '/api/v2/submit', { prompt: 'hello' }, 202],
@@ -123,7 +123,7 @@ describe('an API key', () => {
     }
   });
 
-  it('is refused with the next request when it is revoked', async () => {
+  it('is rejected from the next request on after it was revoked', async () => {
     const { keyId, headers } = await keyWith('read');
     expect((await server.call('GET', '/api/v2/threads', undefined, headers)).status).toBe(200);
     await keys.delete(keyId);
@@ -136,7 +136,7 @@ describe('a request', () => {
     ['of a name that a DNS server has led here', ['Host: evil.example']],
     ['of a name that ends like ours', ['Host: 127.0.0.1.evil.example']],
     ['with a user before the host', ['Host: localhost@evil.example']],
-  ])('%s is refused, also for public and unknown paths', async (_name, lines) => {
+  ])('%s is rejected, also for public and unknown paths', async (_name, lines) => {
     for (const path of ['/api/v2/threads', '/healthz', '/openapi.json', '/nothing'])
       expectProblem(
         await send([...lines, AUTHORISED], { line: `GET ${path} HTTP/1.1`, host: false }),
@@ -145,7 +145,7 @@ describe('a request', () => {
       );
   });
 
-  it('needs one host', async () => {
+  it('needs exactly one host', async () => {
     for (const version of ['1.0', '1.1'])
       expectProblem(
         await send([AUTHORISED], { line: `GET /healthz HTTP/${version}`, host: false }),
@@ -156,7 +156,7 @@ describe('a request', () => {
   });
 
   it.each([['http://evil.example'], ['null'], ['http://127.0.0.1:1'], ['http://user@127.0.0.1']])(
-    'of a page of %s is refused, and so is the question for it',
+    'from a page of %s is rejected, and so is its preflight',
     async (origin) => {
       const refused = /^Pages of that origin may not call this server/u;
       const answer = await send([AUTHORISED, `Origin: ${origin}`]);
@@ -167,7 +167,7 @@ describe('a request', () => {
     },
   );
 
-  it("of a page of the server's own is taken", async () => {
+  it("from a page of the server's own is accepted", async () => {
     const { port } = new URL(server.url);
     const answer = await send([AUTHORISED, `Origin: http://127.0.0.1:${port}`]);
     expect(answer.status).toBe(200);
@@ -180,7 +180,7 @@ describe('a page of a configured origin', () => {
 
   beforeEach(() => open({ auth: { token: TOKEN, origins: [ORIGIN] } }));
 
-  it('may ask, send and read, with its name and never a wildcard', async () => {
+  it('may send a preflight, send and read, under its own origin and never a wildcard', async () => {
     const asked = await send([`Origin: ${ORIGIN}`, 'Access-Control-Request-Method: POST'], {
       line: 'OPTIONS /api/v2/submit HTTP/1.1',
     });
@@ -196,7 +196,7 @@ describe('a page of a configured origin', () => {
     expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': ORIGIN, vary: 'Origin' } });
   });
 
-  it('reads why it was refused, and streams', async () => {
+  it('can read rejections and streams', async () => {
     const refused = await send([`Origin: ${ORIGIN}`]);
     expect(refused).toMatchObject({ status: 401, headers: { 'access-control-allow-origin': ORIGIN } });
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'hello' }, { origin: ORIGIN });
@@ -211,24 +211,24 @@ describe('a page of a configured origin', () => {
 
 describe('a body', () => {
   it.each([['text/plain'], ['application/x-www-form-urlencoded'], ['multipart/form-data; boundary=x'], ['text/json']])(
-    'of type %s is refused: a page may send it anywhere without asking',
+    'of type %s is rejected, because a page may send it without a preflight',
     async (type) => {
       expectProblem(await post('{"prompt":"hello"}', type), 415, /^The body must be JSON/u);
     },
   );
 
   it.each([['{"prompt":'], ['{"prompt":"hello"} x'], ['\u0000'], ['{"__proto__":{"x":1},"prompt":"hello"}']])(
-    '%j is refused: it is no JSON',
+    '%j is rejected, because it is not JSON',
     async (body) => {
       expectProblem(await post(body), 400, /./u);
     },
   );
 
-  it('of 10 MB is refused', async () => {
+  it('of 10 MB is rejected', async () => {
     expectProblem(await post(JSON.stringify({ prompt: 'x'.repeat(10_000_000) })), 413, /^The body is larger than/u);
   });
 
-  it('with a prompt of a million characters is refused', async () => {
+  it('with a prompt of a million characters is rejected', async () => {
     expectProblem(
       await post(JSON.stringify({ prompt: 'x'.repeat(1_000_000) })),
       400,
@@ -243,7 +243,7 @@ describe('a body', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('data that is not a request', () => {
   it.each([
     ['no HTTP', 'hello\r\n\r\n', 400, /^This is not an HTTP/u],
     ['too long headers', rawRequest('GET / HTTP/1.1', [`X: ${'x'.repeat(20_000)}`]), 431, /^The headers are larger/u],
@@ -317,7 +317,7 @@ describe('too many requests', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   }
 
-  it('of one address are 429, before it is known who sends them, and others are served', async () => {
+  it('from one address get 429 before authentication, and others are served', async () => {
     await open({ auth: { token: TOKEN, trustedProxies: ['127.0.0.1'] }, limits: { requestsPerAddress: 3 } });
     for (let count = 0; count < 3; count += 1) expect((await send(from('203.0.113.7'))).status).toBe(401);
     expectTooMany(await send(from('203.0.113.7')), /^Your address sends more than 3 requests a minute\./u);
@@ -325,21 +325,21 @@ describe('too many requests', () => {
     expect((await send(from('203.0.113.8'))).status).toBe(401);
   });
 
-  it('of one IPv6 network are those of one address', async () => {
+  it('from one IPv6 network count as one address', async () => {
     await open({ auth: { token: TOKEN, trustedProxies: ['127.0.0.1'] }, limits: { requestsPerAddress: 1 } });
     expect((await send(from('2001:db8::1'))).status).toBe(401);
     expectTooMany(await send(from('2001:db8::2')), /^Your address/u);
     expect((await send(from('2001:db8:0:1::2'))).status).toBe(401);
   });
 
-  it('with wrong tokens are 429, and the right one still counts', async () => {
+  it('with wrong tokens get 429, and the right one is still accepted', async () => {
     await open({ limits: { failuresPerAddress: 2 } });
     for (let count = 0; count < 2; count += 1) expect((await send([])).status).toBe(401);
     expectTooMany(await send([`Authorization: Bearer ${TOKEN}x`]), /^Your address has sent too many invalid tokens\./u);
     expect((await send([AUTHORISED])).status).toBe(200);
   });
 
-  it('of one principal are 429, with whichever of its keys, and others are served', async () => {
+  it('from one principal get 429 with any of its keys, and others are served', async () => {
     const principals: Record<string, string> = { one: 'ada', two: 'ada', three: 'bob' };
     const authenticate = (token: string) => ({ principal: principals[token]!, scopes: ['read'] as const });
     await open({ auth: { token: TOKEN, authenticate }, limits: { requestsPerPrincipal: 2 } });

@@ -5,14 +5,14 @@ import { openTestServer } from '../support/test-server.js';
 describe('the list of agents', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('says which agent is the default', async () => {
+  it('marks the default agent', async () => {
     const server = await openTestServer();
     const { body } = await server.call('GET', '/api/v2/agents');
     await server.close();
     expect(body.data).toMatchObject([{ agentId: 'demo', isDefault: true }]);
   });
 
-  it('says which agent cannot work for want of a key, as its run does', async () => {
+  it('reports an agent without a key, as its run does', async () => {
     vi.stubEnv('THE_KEY', '');
     const config = { slug: 'writer', provider: { api: 'openai-chat', model: 'm', apiKeyEnv: 'THE_KEY' } } as const;
     const server = await openTestServer({

@@ -72,7 +72,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('has denials, and no start of a call for them', async () => {
+  it('contains denials, and no start of a call for them', async () => {
     const { runId } = await decided('bob', 'deny');
     const { body } = await as('bob')('GET', `/api/v2/audit?runId=${runId}`);
     const told = body.data.map((one: Record<string, string>) => [one.type, one.decision ?? one.status]);

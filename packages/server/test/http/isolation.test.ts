@@ -229,7 +229,7 @@ async function adasData(): Promise<unknown> {
 }
 
 describe('over all operations of /openapi.json', () => {
-  it('the search for leaks finds what Ada herself is shown', async () => {
+  it('the search for leaks finds the data that Ada herself sees', async () => {
     const shown = new Set<string>();
     const reading = aboutOwn().filter(({ method }) => method === 'GET');
     for (const { path, method } of reading)
@@ -241,7 +241,7 @@ describe('over all operations of /openapi.json', () => {
   });
 
   it.each(['bob', 'nobody'])(
-    'nothing of Ada is visible to %s, nothing of hers changes, and each error is a problem',
+    'no data of Ada is visible to %s or changes, and each error is a problem',
     async (name) => {
       const before = await adasData();
       const statuses = new Map<string, Set<number>>();
@@ -267,7 +267,7 @@ describe('over all operations of /openapi.json', () => {
     },
   );
 
-  it("Ada's thread, run, approval and stream are not found for others, administrators among them", async () => {
+  it("Ada's thread, run, approval and stream are not found for others, including administrators", async () => {
     const before = await adasData();
     for (const name of ['bob', 'admin'])
       for (const { method, path, body } of aboutOwn())

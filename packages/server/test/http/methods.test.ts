@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-it('a method that a path does not take gets 405 with those that it takes, on every route', async () => {
+it('a method that a path does not accept gets 405 with the accepted ones, on every route', async () => {
   expect(Object.keys(paths).length).toBeGreaterThan(15);
   for (const [path, operations] of Object.entries(paths)) {
     const { status, body, headers } = await server.call('PUT', path.replaceAll(/\{\w+\}/gu, 'none'));
@@ -26,7 +26,7 @@ it('a method that a path does not take gets 405 with those that it takes, on eve
 });
 
 it.each(['/api/v2', '/api/v2/threads/a/b/c', '/v1', '/v1/responses/a/b', '/toString', '/__proto__'])(
-  'a path that there is not gets 404 for every method: %s',
+  'an unknown path gets 404 for every method: %s',
   async (path) => {
     for (const method of ['GET', 'PUT', 'POST']) expect((await server.call(method, path)).status).toBe(404);
   },

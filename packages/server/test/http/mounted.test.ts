@@ -45,7 +45,7 @@ describe('a server in another app', () => {
     expect(events).toContain('event: response_done');
   });
 
-  it('answers as a route of a Fastify app that hands over its bodies unread', async () => {
+  it('answers as a route of a Fastify app that passes on its bodies unread', async () => {
     const handler = await open('/agents');
     const app = fastify();
     await app.register(async (scope) => {

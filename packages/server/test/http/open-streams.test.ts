@@ -34,7 +34,7 @@ async function waitingRun(server: TestServer, headers = {}): Promise<string> {
 }
 
 describe('open streams of one principal', () => {
-  it('are bounded: one more is 429, another principal has its own, and one that closes makes room', async () => {
+  it('are limited: one more gets 429, another principal has its own limit, and a closed one makes room', async () => {
     const authenticate = (token: string) => ({ principal: token, scopes: ['read', 'run'] as const });
     const server = await open({ auth: { token: TOKEN, authenticate }, limits: { streamsPerPrincipal: 2 } });
     const runs = {
@@ -70,7 +70,7 @@ describe('open streams of one principal', () => {
 });
 
 describe('a client that reads nothing', () => {
-  it('is dropped by a stream, which ends with it', async () => {
+  it('is dropped by a stream, which then ends', async () => {
     const app = fastify({ forceCloseConnections: true });
     closers.push(() => app.close());
     let sent = 0;

@@ -91,7 +91,7 @@ describe('overrides of a run', () => {
     expect(run).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('"three"') } });
   });
 
-  it('are refused where they name what there is not', async () => {
+  it('are rejected if they name unknown values', async () => {
     for (const overrides of [{ modes: 'enabled' }, { mode: 'on' }, { limits: { maxToolCall: 1 } }, { expose: 'one' }])
       expect(await outcomeOf('plain', '', overrides)).toMatchObject({ status: 400 });
   });

@@ -41,7 +41,7 @@ describe('a submitted prompt', () => {
     expect(body.items[0]).toMatchObject({ type: 'message', role: 'user', content: 'hello' });
   });
 
-  it('is accepted once for the same idempotency key, and refused for another request with it', async () => {
+  it('is accepted once for the same idempotency key, and rejected for another request with that key', async () => {
     const key = { 'idempotency-key': 'one' };
     const [first, second] = await Promise.all([
       server.call('POST', '/api/v2/submit', { prompt: 'once' }, key),
@@ -63,7 +63,7 @@ describe('a submitted prompt', () => {
     expect(second).toMatchObject({ status: 202, body: first.body });
   });
 
-  it('may have images, and is never empty or somebody else’s', async () => {
+  it('may have images, and is rejected if it is empty or for another principal’s thread', async () => {
     const image = { media_type: 'image/png', data: 'iVBORw0KGgo=' };
     const { status, body } = await server.call('POST', '/api/v2/submit', {
       input: [{ content: 'see', images: [image] }],
@@ -81,7 +81,7 @@ describe('a submitted prompt', () => {
       expect(await server.call('POST', '/api/v2/submit', wrong)).toMatchObject({ status: 400 });
   });
 
-  it('goes on with its thread, which the model reads', async () => {
+  it('continues its thread, which the model reads', async () => {
     const first = await submit('one');
     await server.follow(first.runId);
     const second = await submit('two', { threadId: first.threadId });
@@ -93,7 +93,7 @@ describe('a submitted prompt', () => {
 });
 
 describe('a stream', () => {
-  it('goes on behind the event that Last-Event-ID names, and has nothing after the last one', async () => {
+  it('continues after the event that Last-Event-ID names, and has nothing after the last one', async () => {
     const { runId } = await submit('again');
     const all = await server.follow(runId);
     expect(await server.follow(runId, { from: 5 })).toEqual(all.slice(5));
@@ -108,7 +108,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a stream of a run that nobody works on', () => {
+describe('a stream of a run without a worker', () => {
   it('ends when the thread is deleted', async () => {
     const idle = await openTestServer({ workers: 0 });
     const { body } = await idle.call('POST', '/api/v2/submit', { prompt: 'hello' });
@@ -120,7 +120,7 @@ describe('a stream of a run that nobody works on', () => {
 });
 
 describe('a request without a connection', () => {
-  it('is answered, as hosts test with it', async () => {
+  it('is answered, for tests of a host', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, host: '127.0.0.1' };
     const response = await server.app.inject({ method: 'GET', url: '/api/v2/agents', headers });
     expect(response.statusCode).toBe(200);
@@ -129,7 +129,7 @@ describe('a request without a connection', () => {
 });
 
 describe('an approval', () => {
-  it('is listed with the exact call, and its run goes on when it is approved', async () => {
+  it('is listed with the exact call, and its run continues after it was approved', async () => {
     const { runId, threadId } = await submit('please approve');
     const following = server.follow(runId);
     const approval = await approvalOf(runId);
@@ -141,7 +141,7 @@ describe('an approval', () => {
     expect((await server.call('GET', `/api/v2/runs/${runId}`)).body.status).toBe('completed');
   });
 
-  it('is decided once: the second decider gets the first decision', async () => {
+  it('is decided once: the second request gets the first decision', async () => {
     const { runId } = await submit('please approve');
     const { approvalId } = await approvalOf(runId);
     const answers = await Promise.all([
@@ -157,7 +157,7 @@ describe('an approval', () => {
     await server.follow(runId);
   });
 
-  it('takes changed arguments that fit the tool, and refuses those that do not', async () => {
+  it('accepts changed arguments that fit the tool, and rejects others', async () => {
     const { runId } = await submit('please approve');
     const { approvalId } = await approvalOf(runId);
     const wrong = await server.call('POST', `/api/v2/approvals/${approvalId}`, {
@@ -171,7 +171,7 @@ describe('an approval', () => {
     expect(outputOf(foldResponse(events).output_items)).toMatchObject({ result: { guest: { signed: 'somebody' } } });
   });
 
-  it('tells the script of a denial with its note', async () => {
+  it('reports a denial and its note to the script', async () => {
     const { runId } = await submit('please approve');
     const { approvalId } = await approvalOf(runId);
     await server.call('POST', `/api/v2/approvals/${approvalId}`, { decision: 'deny', note: 'not today' });
@@ -183,7 +183,7 @@ describe('an approval', () => {
 });
 
 describe('a thread', () => {
-  it('is renamed and deleted, also by clients that name a type for no body', async () => {
+  it('is renamed and deleted, also by clients that send a content type without a body', async () => {
     const { runId, threadId } = await submit('hello');
     await server.follow(runId);
     await server.call('PATCH', `/api/v2/threads/${threadId}`, { title: 'A greeting' });
@@ -197,7 +197,7 @@ describe('a thread', () => {
 });
 
 describe('a cancellation', () => {
-  it('ends a run that works', async () => {
+  it('ends a running run', async () => {
     const { runId } = await submit('slow 500');
     await server.follow(runId, { isLast: ({ payload }) => payload.type === 'script_log' });
     expect((await server.call('POST', `/api/v2/runs/${runId}/cancel`)).status).toBe(202);
@@ -209,7 +209,7 @@ describe('a cancellation', () => {
     });
   });
 
-  it('ends a run that waits, and its approvals with it', async () => {
+  it('ends a waiting run and its approvals', async () => {
     const { runId } = await submit('please approve');
     const { approvalId } = await approvalOf(runId);
     await server.call('POST', `/api/v2/runs/${runId}/cancel`);

@@ -51,7 +51,7 @@ function askWithoutReading(port: number) {
 it.each([
   ['at once', async () => {}],
   ['one after another', () => nextTurn()],
-])('a client that stops reading costs a bounded buffer, and is dropped: events come %s', async (_name, pause) => {
+])('a client that stops reading costs a bounded buffer, and is dropped: events arrive %s', async (_name, pause) => {
   let produced = 0;
   async function* endless(signal: AbortSignal) {
     for (let seq = 0; !signal.aborted; seq += 1) {
@@ -92,7 +92,7 @@ it('a client that reads slowly gets everything and is not dropped', async () => 
   await close();
 });
 
-it('says that it is alive while nothing happens, and ends when its client leaves', async () => {
+it('sends heartbeats while idle, and ends when its client leaves', async () => {
   async function* silent(signal: AbortSignal) {
     yield eventOf(0);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -21,7 +21,7 @@ async function run(server: Awaited<ReturnType<typeof openTestServer>>, prompt: s
 }
 
 describe('the log', () => {
-  it('names run and thread in each line of a run, and says nothing that was written in it', async () => {
+  it('names run and thread in each line of a run, and contains none of its text', async () => {
     const { server, lines, text } = await openLogged('info');
     const ids = await run(server, 'a private question');
     const own = await eventually(async () => {
@@ -57,7 +57,7 @@ describe('the log', () => {
       expect(own).toContainEqual(expect.objectContaining(line));
   });
 
-  it('has one line for each request, where that is asked for, without its query', async () => {
+  it('has one line for each request on demand, without its query', async () => {
     const { server, lines } = await openLogged('info', { logRequests: true });
     const { runId } = await run(server, 'hello');
     await server.call('GET', '/api/v2/threads?text=private');
@@ -72,7 +72,7 @@ describe('the log', () => {
     expect(JSON.stringify(requests)).not.toContain('private');
   });
 
-  it('holds no planted secret, wherever it was written', async () => {
+  it('contains no planted secret, wherever it was written', async () => {
     const secret = 'canary "of" a provider';
     const { server, text, lines } = await openLogged('trace', { logRequests: true, secrets: [secret] });
     server.app.log.error({ err: new Error(`401 for ${secret} and Bearer canary-of-a-header`) }, `it said ${secret}`);

@@ -97,7 +97,7 @@ describe('the metrics', () => {
     expect(grown.get('toolscript_event_write_seconds_count{store="threads"}')).toBeGreaterThan(0);
   });
 
-  it('hold no name that a model made up, and nothing that a user or a model wrote', async () => {
+  it('contain no name that a model invented, and no text of users or models', async () => {
     const grown = await growth(() => run(SECRET, 'stranger'));
     expect(grown.get('toolscript_runs_ended_total{state="completed"}')).toBe(1);
     expect(grown.get('toolscript_scripts_total{outcome="failed",error="ToolNotFoundError"}')).toBe(1);
@@ -105,7 +105,7 @@ describe('the metrics', () => {
     expect([...grown.keys()].some((name) => name.includes('greet'))).toBe(true);
   });
 
-  it('tell who waits for a decision, and how long it took', async () => {
+  it('report pending approvals, and the time until a decision', async () => {
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'please approve', agentId: 'demo' });
     const approval = await eventually(async () => {
       const { body: page } = await server.call('GET', `/api/v2/approvals?runId=${body.runId}`);
@@ -128,7 +128,7 @@ describe('the metrics', () => {
     });
   });
 
-  it('tell what is open now: runs, streams, the queue, the process', async () => {
+  it('report the current runs, streams, queue and process', async () => {
     const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'slow 300', agentId: 'demo' });
     const stop = new AbortController();
     await fetch(`${server.url}/api/v2/stream/${body.runId}`, {
@@ -171,7 +171,7 @@ describe('the metrics', () => {
     await other.close();
   });
 
-  it('come also while the stores do not answer', async () => {
+  it('are available even while the stores do not answer', async () => {
     const failing = await openTestServer();
     const list = async () => {
       throw new Error('no database');

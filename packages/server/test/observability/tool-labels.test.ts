@@ -32,11 +32,11 @@ async function labelsOf(called: readonly string[], known: readonly string[]): Pr
   return [...text.matchAll(/_count\{tool="([^"]*)"/gu)].map(([, tool]) => tool!);
 }
 
-it('labels only tools that the run has', async () => {
+it('uses only tools of the run as labels', async () => {
   expect(await labelsOf(['mine', 'made-up'], ['mine', 'unused'])).toEqual(['mine', 'other']);
 });
 
-it('labels 200 tools, and all others together', async () => {
+it('uses at most 200 tools as labels, and one label for all others', async () => {
   const names = Array.from({ length: 202 }, (_, index) => `tool${index}`);
   expect(await labelsOf(names, names)).toEqual([...names.slice(0, 200), 'other']);
 });

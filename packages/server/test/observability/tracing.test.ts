@@ -30,7 +30,7 @@ function spansOf(runId: string) {
 }
 
 describe('a submitted run', () => {
-  it('is in the trace that its request names, also when it is resumed', async () => {
+  it('is in the trace that its request names, also after a resume', async () => {
     const headers = { traceparent: TRACEPARENT };
     const { runId } = (await server.call('POST', '/api/v2/submit', { prompt: 'please approve' }, headers)).body;
     const following = server.follow(runId);
@@ -54,7 +54,7 @@ describe('a submitted run', () => {
     expect([...new Set(events.map((event) => readTraceContext(event.trace)?.traceparent))]).toEqual(own);
   });
 
-  it('is the same one where its request is repeated in another trace', async () => {
+  it('is the same one if its request is repeated in another trace', async () => {
     const submit = (traceparent: string) =>
       server.call('POST', '/api/v2/submit', { prompt: 'once' }, { 'idempotency-key': 'key', traceparent });
     const first = await submit(TRACEPARENT);
@@ -75,7 +75,7 @@ describe('a submitted run', () => {
     expect(parts[0]!.parentSpanContext).toMatchObject({ traceId: TRACE_ID, spanId: 'b7ad6b7169203331' });
   });
 
-  it('begins a trace of its own where its request names none, or a broken one', async () => {
+  it('begins its own trace if its request names none, or a malformed one', async () => {
     for (const headers of [{}, { traceparent: 'broken' }] as Record<string, string>[]) {
       const { runId } = (await server.call('POST', '/api/v2/submit', { prompt: 'hello' }, headers)).body;
       await server.follow(runId);

@@ -125,13 +125,13 @@ const REFUSED: Readonly<Record<string, object>> = {
 describe('the compliance suite of Open Responses', () => {
   it.each(Object.keys(TEMPLATES))('passes: %s', (id) => TEMPLATES[id]!());
 
-  it.each(Object.keys(REFUSED))('does not apply, and is refused: %s', async (id) => {
+  it.each(Object.keys(REFUSED))('does not apply, and is rejected: %s', async (id) => {
     const response = await send(REFUSED[id]!);
     expect(response.status).toBe(400);
     expect(((await response.json()) as { error: { message: string } }).error.message).not.toBe('');
   });
 
-  it('is listed in the documentation as it is here', () => {
+  it('is listed in the documentation as here', () => {
     const page = readFileSync(new URL('../../../../docs/reference/responses.md', import.meta.url), 'utf8');
     const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (passes|does not apply)/gmu)].map(([, id, result]) => [
       id,

@@ -14,7 +14,7 @@ const threadOf = async (responseId: string) =>
   (await server.stores.runs.get(responseId.slice('resp_'.length)))!.threadId;
 
 describe('a previous response', () => {
-  it('is gone on from in its thread, streamed and not', async () => {
+  it('can be continued in its thread, with and without a stream', async () => {
     const first = await server.create({ input: 'one' });
     const second = await server.create({ input: 'two', previous_response_id: first.id });
     expect(second.output_text).toBe('Answer 2 to: two');
@@ -23,7 +23,7 @@ describe('a previous response', () => {
     expect(await threadOf(final.id)).toBe(await threadOf(first.id));
   });
 
-  it('that is not the newest is the beginning of another thread, with the conversation up to it', async () => {
+  it('that is not the newest starts another thread, with the conversation up to it', async () => {
     const first = await server.create({ input: 'one' });
     const second = await server.create({ input: 'two', previous_response_id: first.id });
     const branch = await server.create({ input: 'other two', previous_response_id: first.id });
@@ -36,7 +36,7 @@ describe('a previous response', () => {
     expect(items.data).toMatchObject([{ role: 'user', content: [{ text: 'other two' }] }]);
   });
 
-  it('has one successor in its thread, however many come at once', async () => {
+  it('has one successor in its thread, for any number of concurrent requests', async () => {
     const first = await server.create({ input: 'one' });
     const requests = Array.from({ length: 4 }, (_, index) =>
       server.create({ input: `two ${index}`, previous_response_id: first.id }),
@@ -61,7 +61,7 @@ describe('a previous response', () => {
     });
   });
 
-  it('stays as it is where the next one is not stored', async () => {
+  it('stays unchanged if the next one is not stored', async () => {
     const first = await server.create({ input: 'one' });
     const unstored = await server.create({ input: 'two', previous_response_id: first.id, store: false });
     expect(unstored.output_text).toBe('Answer 2 to: two');
@@ -69,7 +69,7 @@ describe('a previous response', () => {
     expect(body.runs).toHaveLength(1);
   });
 
-  it('that has not ended is refused, and so is one that is not there', async () => {
+  it('that has not ended, or does not exist, is rejected', async () => {
     const { id } = await server.create({ input: 'slow', background: true });
     const next = server.create({ input: 'two', previous_response_id: id });
     await expect(next).rejects.toMatchObject({ status: 400, code: 'response_in_progress' });
@@ -158,7 +158,7 @@ describe('a response that waits for an approval', () => {
     expect(done.status).toBe('completed');
   });
 
-  it('may be gone on from before the decision', async () => {
+  it('can be continued before the decision', async () => {
     const response = await server.create({ input: 'stamp' });
     const next = await server.create({ input: 'hello', previous_response_id: response.id });
     expect(next.status).toBe('completed');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a response', () => {
-  it('has the model’s text, what the request said, and what it used', async () => {
+  it('has the model’s text, the members of the request, and the usage', async () => {
     const response = await server.create({ input: 'hello', metadata: { ticket: '7' }, temperature: 0.5 });
     expect(response).toMatchObject({
       object: 'response',
@@ -29,7 +29,7 @@ describe('a response', () => {
   });
 
   it.each(['say something', 'think and say', 'script', 'think, say and script'])(
-    'is the same whole, streamed, accumulated and read again: %s',
+    'is the same in one piece, streamed, accumulated and read again: %s',
     async (input) => {
       const { events, final } = await server.stream({ input });
       expect(final.status).toBe('completed');
@@ -44,7 +44,7 @@ describe('a response', () => {
     },
   );
 
-  it('streams text in pieces, as the model writes it', async () => {
+  it('streams text in chunks, as the model writes it', async () => {
     const { events, final } = await server.stream({ input: 'say, pause' });
     const deltas = events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []));
     expect(deltas.length).toBeGreaterThan(1);
@@ -52,13 +52,13 @@ describe('a response', () => {
     expect(final.output_text).toBe(deltas.join(''));
   });
 
-  it('tells reasoning as a summary', async () => {
+  it('shows reasoning as a summary', async () => {
     const { output } = await server.create({ input: 'think and say' });
     expect(output[0]).toMatchObject({ type: 'reasoning', summary: [{ text: 'First I think it over.' }] });
     expect(output[1]).toMatchObject({ type: 'message' });
   });
 
-  it('shows scripts only where they were asked for', async () => {
+  it('shows scripts only on request', async () => {
     const plain = await server.create({ input: 'script' });
     expect(plain.output.map(({ type }) => type)).toEqual(['message']);
     const include = ['toolscript:script_execution'] as never;
@@ -79,14 +79,14 @@ describe('a response', () => {
     expect(later.output.map(({ type }) => type)).toEqual(final.output.map(({ type }) => type));
   });
 
-  it('is incomplete where the model stopped early, and says why', async () => {
+  it('is incomplete if the model stopped early, and contains the reason', async () => {
     const { final, events } = await server.stream({ input: 'short' });
     expect(final).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
     expect(events.at(-1)!.type).toBe('response.incomplete');
     expect(final.output_text).toBe('Too sh');
   });
 
-  it('fails where its model fails: streamed as response.failed, whole with its error', async () => {
+  it('fails if its model fails: streamed as response.failed, and in one piece with its error', async () => {
     const { final, events } = await server.stream({ input: 'say and cut' });
     expect(events.at(-1)!.type).toBe('response.failed');
     expect(final).toMatchObject({ status: 'failed', error: { code: expect.any(String) } });
@@ -98,7 +98,7 @@ describe('a response', () => {
 describe('a request', () => {
   const last = () => server.requests.at(-1)!;
 
-  it('reaches the model with its instructions, which no later response has', async () => {
+  it('reaches the model with its instructions, which later responses do not have', async () => {
     const first = await server.create({ input: 'hello', instructions: 'Be a pirate.', max_output_tokens: 100 });
     expect(last().system).toMatch(/Be a pirate\.$/u);
     expect(last().maxOutputTokens).toBe(100);
@@ -108,7 +108,7 @@ describe('a request', () => {
     expect(last().maxOutputTokens).toBeUndefined();
   });
 
-  it('may hold a whole conversation, with messages of every role, images and answered calls', async () => {
+  it('may contain a whole conversation, with messages of every role, images and answered calls', async () => {
     const response = await server.create({
       input: [
         { role: 'system', content: 'You count.' },
@@ -141,7 +141,7 @@ describe('a request', () => {
     expect(conversation.at(-1)).toMatchObject({ images: [{ media_type: 'image/png', data: PIXEL }] });
   });
 
-  it('may name the agent’s model in place of the agent, and nothing for the server’s first', async () => {
+  it('may name the agent’s model instead of the agent, or omit it for the server’s first agent', async () => {
     expect(await server.create({ model: HELPER_MODEL, input: 'hello' })).toMatchObject({ status: 'completed' });
     expect(last().conversation.at(-1)).toMatchObject({ content: 'hello' });
     const demo = await server.client.responses.create({ input: 'hello' });
@@ -162,7 +162,7 @@ describe('a request', () => {
     expect(await server.client.responses.retrieve(begun.id)).toMatchObject({ status: 'completed', background: true });
   });
 
-  it('that is not to be stored leaves nothing', async () => {
+  it('that must not be stored leaves no data', async () => {
     const response = await server.create({ input: 'secret', store: false });
     expect(response).toMatchObject({ status: 'completed', store: false });
     await expect(server.client.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
@@ -171,7 +171,7 @@ describe('a request', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it.each([true, false])('ends its run: streamed %s', async (stream) => {
     const before = new Set((await server.stores.runs.list({ limit: 500 })).runs.map(({ runId }) => runId));
     const abort = new AbortController();
@@ -207,7 +207,7 @@ describe('a client that goes away', () => {
 
 describe('a server that is stopped', () => {
   it.each([true, false])(
-    'says that the response goes on, and has it when it is started again: streamed %s',
+    'reports that the response continues, and has it after a restart: streamed %s',
     async (stream) => {
       const first = await openResponsesServer({ drainMs: 1 });
       const sent = Promise.resolve(first.client.responses.create({ model: 'helper', input: 'say, slow', stream })).then(

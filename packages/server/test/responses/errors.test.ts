@@ -33,7 +33,7 @@ async function refusal(body: unknown, headers: Record<string, string> = {}, text
   return { status: response.status, ...error };
 }
 
-it('a parameter of the query that is wrong is named like a member of a body', async () => {
+it('an invalid query parameter is named like a member of a body', async () => {
   const response = await fetch(`${server.url}/v1/responses/resp_none/input_items?limit=0`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });
@@ -95,21 +95,21 @@ const CASES: readonly [string, object, { param?: string | null; code?: string; m
     ['a background that is not stored', { background: true, store: false }, { param: 'background' }],
   ];
 
-describe('a request that is refused', () => {
-  it.each(CASES)('says what is wrong: %s', async (_name, body, expected) => {
+describe('a rejected request', () => {
+  it.each(CASES)('gets an error with the cause: %s', async (_name, body, expected) => {
     const { message, ...error } = expected;
     const found = await refusal({ model: 'helper', input: 'hello', ...body });
     expect(found).toMatchObject({ status: 400, type: 'invalid_request_error', ...error });
     if (message !== undefined) expect(found.message).toContain(message);
   });
 
-  it('makes no run', async () => {
+  it('creates no run', async () => {
     const before = await server.stores.runs.list({ limit: 500 });
     for (const [, body] of CASES) await refusal({ model: 'helper', input: 'hello', ...body });
     expect((await server.stores.runs.list({ limit: 500 })).runs).toEqual(before.runs);
   });
 
-  it('has errors of its own shape for what is no request at all', async () => {
+  it('gets an error of the API’s shape if it is not a valid request at all', async () => {
     expect(await refusal(undefined, {}, '{"input": ')).toMatchObject({ status: 400 });
     expect(await refusal(undefined, {}, '[]')).toMatchObject({ status: 400 });
     expect(await refusal({}, { 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
@@ -125,7 +125,7 @@ describe('a request that is refused', () => {
     ErrorSchema.parse(unknown.body);
   });
 
-  it('reaches the official client as its own errors', async () => {
+  it('raises the official client’s own errors', async () => {
     const { client } = server;
     await expect(clientOf(server.url, 'wrong').responses.create({ input: 'x' })).rejects.toThrow(APIError);
     await expect(client.responses.create({ model: 'gpt-0', input: 'x' })).rejects.toMatchObject({
@@ -137,8 +137,8 @@ describe('a request that is refused', () => {
   });
 });
 
-describe('what another principal has', () => {
-  it('is not there: responses, their input, and as previous ones', async () => {
+describe('the data of another principal', () => {
+  it('is not found: responses, their input, and as previous ones', async () => {
     const { id } = await server.create({ input: 'mine' });
     const other = clientOf(server.url, OTHER_TOKEN);
     const attempts = [

@@ -21,7 +21,7 @@ const outputFor = (call_id: string, output = '64 degrees') =>
   ({ type: 'function_call_output', call_id, output }) as const;
 
 describe('a function of the client', () => {
-  it('is called in a completed response, and its output goes on with the conversation', async () => {
+  it('is called in a completed response, and its output continues the conversation', async () => {
     const first = await server.create({ input: 'weather', tools });
     expect(first).toMatchObject({ status: 'completed', tools: [{ name: 'get_weather' }] });
     const [call, ...others] = callsIn(first.output);
@@ -89,7 +89,7 @@ describe('a function of the client', () => {
     expect(second.output_text).toContain('64 degrees');
   });
 
-  it('may be demanded by name, or not offered', async () => {
+  it('may be required by name, or not offered', async () => {
     const named = { type: 'function', name: 'get_weather' } as const;
     await server.create({ input: 'weather', tools, tool_choice: named, parallel_tool_calls: false });
     expect(server.requests.at(-1)).toMatchObject({ toolChoice: { name: 'get_weather' }, parallelToolCalls: false });
@@ -100,7 +100,7 @@ describe('a function of the client', () => {
     await expect(server.create({ input: 'x', tool_choice: named })).rejects.toMatchObject({ param: 'tool_choice' });
   });
 
-  it('cannot answer a call that it was not asked for, such as one of the server', async () => {
+  it('cannot answer another call, such as one of the server', async () => {
     const first = await server.create({ input: 'hello' });
     const made = server.create({ previous_response_id: first.id, input: [outputFor('call_x')] });
     await expect(made).rejects.toMatchObject({ status: 400, code: 'tool_call_not_found' });

@@ -124,7 +124,7 @@ function translated(events: readonly StreamEvent[]) {
   return { sent, response: translator.response };
 }
 
-test('every event has the specified shape, and comes once, in order', () => {
+test('every event has the specified shape, and is emitted once, in order', () => {
   fc.assert(
     fc.property(anyRun, (events) => {
       const { sent } = translated(events);
@@ -138,7 +138,7 @@ test('every event has the specified shape, and comes once, in order', () => {
   );
 });
 
-test('the items that the events build are those of the last response, and each is announced before it grows and ends', () => {
+test('the items of the events equal those of the last response, and each is announced before it grows and ends', () => {
   fc.assert(
     fc.property(anyRun, (events) => {
       const { sent, response } = translated(events);
@@ -190,7 +190,7 @@ test('the same events give the same translation, and no call of the server is sh
   );
 });
 
-test('an item of the client that is done is shown with all of its text, and no other one', () => {
+test('only finished items of the client are shown with all of their text', () => {
   fc.assert(
     fc.property(anyRun, (events) => {
       const said = events.flatMap(({ payload }) => {

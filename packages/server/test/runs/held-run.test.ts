@@ -43,7 +43,7 @@ async function heldRun(log: EventLog) {
   return { stores, run, held: await HeldRun.open({ stores, log, run, leaseMs: 60_000, mergesDeltas: true }) };
 }
 
-it('deltas that come faster than they are written become fewer events with the same fold', async () => {
+it('deltas that arrive faster than they are written become fewer events with the same fold', async () => {
   let merged = 0;
   await fc.assert(
     fc.asyncProperty(payloads, async (given) => {
@@ -66,7 +66,7 @@ it('deltas that come faster than they are written become fewer events with the s
   expect(merged).toBeGreaterThan(50);
 });
 
-it('deltas that come one after another keep their events', async () => {
+it('deltas that arrive slowly keep their events', async () => {
   const log = memoryEventLog({});
   const { run, held } = await heldRun(log);
   const envelopes = new EventEnvelopes(run);

@@ -51,7 +51,7 @@ function sentence(path: string, action: () => void): string {
 }
 
 describe('versions of the schema', () => {
-  it.each(VERSIONS)('a file of version %i is opened with all that it holds', async (version) => {
+  it.each(VERSIONS)('a file of version %i is opened with all its data', async (version) => {
     const url = `libsql:${fileOfVersion(version)}`;
     const stores = await openStores(url);
     const log = await openEventLog(url);
@@ -75,7 +75,7 @@ describe('versions of the schema', () => {
     expect(schemaOf(path)).toEqual(schemaOf(await freshFile()));
   });
 
-  it('a newer file than the program is refused, and stays as it is', async () => {
+  it('a file newer than the program is rejected and unchanged', async () => {
     const path = await freshFile();
     const database = new Libsql(path);
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
@@ -86,7 +86,7 @@ describe('versions of the schema', () => {
     database.close();
   });
 
-  it('many openings at once make one file', async () => {
+  it('concurrent opens create one file', async () => {
     const url = `libsql:${newFolder()}/service.db`;
     const all = await Promise.all(
       Array.from({ length: 8 }, (_, index) => (index % 2 ? openStores : openEventLog)(url)),
@@ -96,7 +96,7 @@ describe('versions of the schema', () => {
 });
 
 describe('files', () => {
-  it.skipIf(isWindows)('the file and its neighbours are for their owner alone, and so is the folder', async () => {
+  it.skipIf(isWindows)('the file, the files next to it and the folder are accessible only to their owner', async () => {
     const folder = join(newFolder(), 'a/b');
     const stores = await openStores(`libsql:${folder}/service.db`);
     await stores.runs.create({ ...draft, input });
@@ -106,14 +106,14 @@ describe('files', () => {
     await stores.close();
   });
 
-  it.skipIf(isWindows)('a file that others could read is closed to them', async () => {
+  it.skipIf(isWindows)('a file that others could read becomes private', async () => {
     const path = await freshFile();
     chmodSync(path, 0o644);
     await (await openStores(`libsql:${path}`)).close();
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('a file that is no database, or a damaged one, is refused in one sentence, and stays as it is', async () => {
+  it('a file that is not a database, or a damaged one, is rejected in one sentence and unchanged', async () => {
     const path = await freshFile();
     const bytes = readFileSync(path);
     for (const damaged of [
@@ -121,13 +121,13 @@ describe('files', () => {
       bytes.fill(0xa5, 0, 60),
     ]) {
       writeFileSync(path, damaged);
-      const refusal = `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`;
+      const refusal = `${path} is damaged, or is not a Toolscript database. Move it away to start with an empty one, or restore a backup.`;
       await expect(openStores(`libsql:${path}`)).rejects.toThrow(new StoreUnavailableError(refusal));
       expect(readFileSync(path).equals(damaged)).toBe(true);
     }
   });
 
-  it('damage that is found later is told in one sentence', async () => {
+  it('damage that is found later is reported in one sentence', async () => {
     const path = await freshFile();
     const stores = await openStores(`libsql:${path}`);
     for (let count = 0; count < 50; count++) await stores.runs.create({ ...draft, input });
@@ -141,7 +141,7 @@ describe('files', () => {
     expect((failure as Error).message).toMatch(/is damaged/u);
   });
 
-  it('a database of another program is refused, and stays as it is', async () => {
+  it('a database of another program is rejected and unchanged', async () => {
     const path = join(newFolder(), 'other.db');
     const other = new Libsql(path);
     other.exec('CREATE TABLE theirs (a)');
@@ -150,7 +150,7 @@ describe('files', () => {
     other.close();
   });
 
-  it('a path that leads through a file, or to a folder, is refused in one sentence', async () => {
+  it('a path through a file, or to a folder, is rejected in one sentence', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'file'), '');
     mkdirSync(join(folder, 'folder'));
@@ -160,7 +160,7 @@ describe('files', () => {
       );
   });
 
-  it.skipIf(isWindows)('a folder or a file that cannot be written is refused in one sentence', () => {
+  it.skipIf(isWindows)('a folder or a file that cannot be written is rejected in one sentence', () => {
     const folder = newFolder();
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'theirs.db'), '', { mode: 0o644 });
@@ -175,7 +175,7 @@ describe('files', () => {
     chmodSync(folder, 0o755);
   });
 
-  it('a full disk is told in one sentence, and what was there stays', async () => {
+  it('a full disk is reported in one sentence, and existing data stays', async () => {
     const path = await freshFile();
     const database = new Database(path);
     database.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 60');
@@ -188,7 +188,7 @@ describe('files', () => {
     database.close();
   });
 
-  it('a file that another process holds is told in one sentence', async () => {
+  it('a file that another process holds is reported in one sentence', async () => {
     const path = await freshFile();
     const [holder, other] = [new Database(path), new Database(path)];
     other.script('PRAGMA busy_timeout = 20');
@@ -222,7 +222,7 @@ async function readAll(stores: Awaited<ReturnType<typeof openStores>>): Promise<
 }
 
 describe('URLs', () => {
-  it('memory: is opened, each time anew', async () => {
+  it('memory: opens a new store each time', async () => {
     const [one, two] = [await openStores('memory:'), await openStores('memory:')];
     await one.threads.create({ principal: 'ada' });
     expect((await two.threads.list()).threads).toEqual([]);
@@ -238,7 +238,7 @@ describe('URLs', () => {
     '',
     'x',
     'file:/secret',
-  ])('%j is refused with the names of those that are supported, and without its secrets', async (url) => {
+  ])('%j is rejected with the supported forms, and without its secrets', async (url) => {
     for (const open of [openStores, openEventLog]) {
       const refused = await open(url).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ToolscriptUsageError);
@@ -247,7 +247,7 @@ describe('URLs', () => {
     }
   });
 
-  it('a program ends by itself with stores that it left open', async () => {
+  it('a program with open stores exits by itself', async () => {
     const url = JSON.stringify(`libsql:${await freshFile()}`);
     const modules = JSON.stringify(new URL('../../dist/stores/index.js', import.meta.url));
     const program = `const { openStores } = await import(${modules}); console.log((await (await openStores(${url})).threads.list()).threads)`;
@@ -258,7 +258,7 @@ describe('URLs', () => {
     expect([stdout, stderr, status]).toEqual(['[]\n', '', 0]);
   });
 
-  it('a store that is closed says so', async () => {
+  it('a closed store reports that it is closed', async () => {
     const stores = await openStores(`libsql:${await freshFile()}`);
     await stores.close();
     await stores.close();

@@ -31,7 +31,7 @@ function namesIn(database: Database): unknown[] {
 }
 
 describe('calls that are committed together', () => {
-  it('undo nothing of one another', () => {
+  it('do not undo each other', () => {
     const database = openDatabase();
     const broken = () =>
       database.write(() => {
@@ -43,7 +43,7 @@ describe('calls that are committed together', () => {
     expect(namesIn(database)).toEqual(['a', 'b']);
   });
 
-  it('have all failed where the commit fails', () => {
+  it('all fail if the commit fails', () => {
     const database = openDatabase();
     database.script('CREATE TABLE friends (name TEXT REFERENCES names (name) DEFERRABLE INITIALLY DEFERRED) STRICT');
     const befriend = () => database.write(() => database.run("INSERT INTO friends VALUES ('nobody')"));
@@ -53,7 +53,7 @@ describe('calls that are committed together', () => {
     expect(database.together([add(database, 'b')])).toEqual([{ value: 'b' }]);
   });
 
-  it('see what earlier ones have written, and no other connection sees it before the end', () => {
+  it('see the writes of earlier ones, which no other connection sees before the commit', () => {
     const path = newPath();
     const [database, other] = [openDatabase(path), openDatabase(path)];
     const seen = database.together<unknown>([add(database, 'a'), () => namesIn(database), () => namesIn(other)]);
@@ -61,7 +61,7 @@ describe('calls that are committed together', () => {
     expect(namesIn(other)).toEqual(['a']);
   });
 
-  it('are followed by a commit that is flushed, where one of them asks for it', () => {
+  it('are committed with a flush if one of them requires it', () => {
     const path = newPath();
     const database = openDatabase(path);
     const growthOf = (flush: boolean, name: string) => {
@@ -74,7 +74,7 @@ describe('calls that are committed together', () => {
     expect(database.all('PRAGMA synchronous')).toEqual([{ synchronous: 2 }]);
   });
 
-  it('take no lock where they only read', () => {
+  it('take no lock if they only read', () => {
     const path = newPath();
     const [database, other] = [openDatabase(path), openDatabase(path)];
     const read = () => database.read(() => namesIn(database));
@@ -83,7 +83,7 @@ describe('calls that are committed together', () => {
   });
 });
 
-it('many calls at once have the same answers as one after another', async () => {
+it('concurrent calls get the same answers as sequential ones', async () => {
   const stores = await openStores(`libsql:${join(newFolder(), 'many.db')}`);
   const input = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'hello' }];
   const calls = Array.from({ length: 250 }, (_, index) =>

@@ -20,7 +20,7 @@ async function follow(log: EventLog, from = 0): Promise<StreamEvent[]> {
   return found;
 }
 
-it('subscribers have every event, whichever process publishes, and however far behind they begin', async () => {
+it('subscribers get every event, whichever process publishes, and wherever they start', async () => {
   const url = `libsql:${join(newFolder(), 'log.db')}`;
   const [log, other] = [await openEventLog(url), await openEventLog(url)];
   const events = eventsOf(2000);

@@ -21,7 +21,7 @@ interface Told {
 }
 
 it(
-  `${PROCESSES} processes that are killed at random lose nothing and double nothing of ${RUNS} runs`,
+  `${PROCESSES} processes that are killed at random lose and duplicate nothing of ${RUNS} runs`,
   async () => {
     const url = `libsql:${newFolder()}/service.db`;
     const stores = await openStores(url);

@@ -24,6 +24,6 @@ export function requireProgram(name: string, path: string, folder: string): stri
   if (!name.includes('/')) throw failure('not_started', `No program named ${quotePath(name)} was found on PATH.`, data);
   const place = resolve(folder, name);
   if (!existsSync(place)) throw failure('not_started', `There is no program at ${quotePath(name)}.`, data);
-  const kind = statSync(place).isFile() ? 'may not be executed' : 'is not a file and may not be executed';
+  const kind = statSync(place).isFile() ? 'may not be executed' : 'is not a file, so it cannot be executed';
   throw failure('not_started', `${quotePath(name)} ${kind}.`, data);
 }

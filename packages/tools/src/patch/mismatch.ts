@@ -47,7 +47,7 @@ export async function explainMissingHunk(
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = await search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
-  else if (await isThereAlready(search, hunk)) parts.push('Its new lines are in the file already.');
+  else if (await isThereAlready(search, hunk)) parts.push('Its new lines are already in the file.');
   else parts.push(await nearest(file, wanted, slices));
   return parts.join('\n');
 }

@@ -260,7 +260,7 @@ export class PatchPlanner {
         if (!inTheWay) continue;
         throw failure(
           'not_a_folder',
-          `${quotePath(file.given.given)} cannot be made: the patch makes ${quotePath(inTheWay.given.given)} a file.`,
+          `${quotePath(file.given.given)} cannot be created: the patch makes ${quotePath(inTheWay.given.given)} a file.`,
         );
       }
     }
@@ -277,7 +277,7 @@ function isLink({ content, target }: PlannedFile): boolean {
 
 function refuseExisting(file: PlannedFile, path: string): void {
   if (isPresent(file))
-    throw failure('exists', `${quotePath(path)} exists already, and the patch says that it is new.`, { path });
+    throw failure('exists', `${quotePath(path)} already exists, but the patch says that it is new.`, { path });
 }
 
 function textOf(bytes: Buffer, { given }: PlannedFile): string {

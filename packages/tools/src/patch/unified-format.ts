@@ -162,7 +162,7 @@ class UnifiedParser {
     const mode = name === 'index' ? /\s(\d{6})$/.exec(value)?.[1] : value;
     if (name.endsWith('mode') || name === 'index') {
       if (mode !== undefined && UNUSUAL_FILE.test(mode) && !header.isDeleted)
-        throw this.#refusal('links and submodules are neither made nor changed by a patch');
+        throw this.#refusal('a patch can neither create nor change links and submodules');
     }
     if (name === 'new mode' || (name === 'new file mode' && value !== '100644')) header.mode = value;
   }

@@ -20,12 +20,12 @@ it('a quoted command is one line that a shell splits into the same arguments', (
   );
 });
 
-it('invisible characters are shown, and cannot pose as another argument', () => {
+it('invisible characters are shown, and cannot imitate another argument', () => {
   expect(quoteCommand(['rm', '-rf', 'a\u202Eb', 'x\ny'])).toBe("rm -rf $'a\\u202eb' $'x\\u000ay'");
   expect(quoteCommand(['npm', 'test; rm -rf /'])).toBe("npm 'test; rm -rf /'");
 });
 
-it('head and tail together never hold more than the limit, and nothing is lost where it fits', () => {
+it('head and tail together never exceed the limit, and output within it is complete', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 30 }),

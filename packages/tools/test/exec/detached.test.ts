@@ -37,7 +37,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a command in the background', () => {
-  it('is found, read and cancelled by later scripts, and its process is gone', async () => {
+  it('is found, read and cancelled by later scripts, which ends its process', async () => {
     const command = ['sh', '-c', 'echo $$ > pid; for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 1; done'];
     const id = await run(`return tools.spawn.exec("exec", { command: ${JSON.stringify(command)} }).id`);
     const listed = await run('return await tools.spawn.list()');
@@ -63,7 +63,7 @@ describe('a command in the background', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('is read as far as it has come, all of it, also what it writes in quick succession and to stderr', async () => {
+  it('is read completely up to now, including fast output and stderr', async () => {
     const command = ['sh', '-c', 'seq 1 500; echo oops >&2; sleep 30'];
     const id = await run(`return tools.spawn.exec("exec", { command: ${JSON.stringify(command)} }).id`);
     const output = await run(`for (;;) {

@@ -52,7 +52,7 @@ async function dies(pid: number): Promise<boolean> {
   return !isAlive(pid);
 }
 
-it('a program is never looked for in a relative folder', () => {
+it('a program is never searched in a relative folder', () => {
   expect(findProgram('sh', 'bin:/nowhere', '/')).toBeUndefined();
   expect(findProgram('sh', 'bin:/bin', '/')).toBe('/bin/sh');
 });
@@ -95,12 +95,12 @@ describe('a command that ends', () => {
     expect(Number.isInteger(result.durationMs)).toBe(true);
   });
 
-  it('by a signal has 128 and its number as status', async () => {
+  it('by a signal has 128 plus its number as status', async () => {
     expect((await exec(sh('kill -9 $$'))).exitCode).toBe(137);
     expect((await exec(sh('kill -15 $$'))).exitCode).toBe(143);
   });
 
-  it('gets its arguments untouched by any shell', async () => {
+  it('gets its arguments without a shell', async () => {
     const command = ['printf', '%s\\n', '$HOME', '`id`', 'a b', "it's", '*', ';', '--', ''];
     expect((await exec({ command })).stdout).toBe(`${command.slice(2).join('\n')}\n`);
   });
@@ -119,7 +119,7 @@ describe('a command that ends', () => {
 });
 
 describe('the environment', () => {
-  it('holds no key of the host, and what was added', async () => {
+  it('contains no key of the host, and the added variables', async () => {
     process.env['PLANTED_API_KEY'] = 'canary';
     process.env['AWS_SECRET_ACCESS_KEY'] = 'canary';
     process.env['LC_TIME'] = 'C';
@@ -140,7 +140,7 @@ describe('the environment', () => {
     }
   });
 
-  it('passes on further names that the host allows', async () => {
+  it('includes further variables that the host allows', async () => {
     process.env['CI_FLAVOUR'] = 'plain';
     const more = createExec(createWorkspace({ roots: folder }), { passEnvironment: ['CI_FLAVOUR'], sandbox: 'off' });
     expect((await more({ command: ['env'] })).stdout).toContain('CI_FLAVOUR=plain\n');
@@ -149,7 +149,7 @@ describe('the environment', () => {
   });
 });
 
-describe('a command that does not start is refused for', () => {
+describe('a command that does not start is rejected for', () => {
   it.each<[string, ExecInput, string, RegExp]>([
     [
       'a program that is not there',
@@ -193,12 +193,12 @@ describe('long output', () => {
     expect(result.aggregatedOutput).toContain('bytes omitted');
   });
 
-  it('is not cut where it just fits', async () => {
+  it('is not truncated if it just fits', async () => {
     expect(await exec(sh('printf %04096d 0'), { maxOutputBytes: 4096 })).toMatchObject({ truncated: false });
     expect(await exec(sh('printf %04097d 0'), { maxOutputBytes: 4096 })).toMatchObject({ truncated: true });
   });
 
-  it('is never cut through a character', async () => {
+  it('is never truncated inside a character', async () => {
     for (const limit of [100, 101, 102, 103]) {
       const result = await exec(node("process.stdout.write('😀é'.repeat(20000))"), { maxOutputBytes: limit });
       expect(result.stdout).not.toContain('\uFFFD');
@@ -213,13 +213,13 @@ describe('long output', () => {
     expect(pieces.aggregatedOutput).toBe('😀');
   });
 
-  it('stays small enough to carry when it is not text', async () => {
+  it('stays small enough for a result if it is not text', async () => {
     const result = await exec(sh('head -c 2000000 /dev/urandom; head -c 2000000 /dev/zero >&2'));
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(1024 * 1024);
     expect(result.truncated).toBe(true);
   });
 
-  it('costs no memory however long it is', async () => {
+  it('uses bounded memory for any length', async () => {
     const before = process.memoryUsage.rss();
     const result = await exec(sh('head -c 300000000 /dev/zero | tr "\\0" x'));
     expect(result.truncated).toBe(true);
@@ -235,7 +235,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     expect(await dies(await pidIn(pidFile))).toBe(true);
   });
 
-  it('that ignores the polite signal is killed all the same', async () => {
+  it('that ignores SIGTERM is killed with SIGKILL', async () => {
     const pidFile = join(folder, 'stubborn');
     const result = await exec(
       sh(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.05; done`, { timeoutMs: 300 }),
@@ -244,12 +244,12 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     expect(await dies(await pidIn(pidFile))).toBe(true);
   });
 
-  it('may end in its own way at the time limit', async () => {
+  it('may end by itself at the time limit', async () => {
     const result = await exec(sh("trap 'echo bye; exit 7' TERM; while :; do sleep 0.02; done", { timeoutMs: 300 }));
     expect(result).toMatchObject({ timedOut: true, exitCode: 7, stdout: 'bye\n' });
   });
 
-  it('is killed by an abort, stubborn grandchildren too, and the call fails', async () => {
+  it('is killed by an abort, including grandchildren that ignore SIGTERM, and the call fails', async () => {
     const pidFile = join(folder, 'grandchild-2');
     const controller = new AbortController();
     const call = refusal(() =>
@@ -263,20 +263,20 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     expect(await dies(pid)).toBe(true);
   });
 
-  it('does not even start for a call that was aborted before', async () => {
+  it('does not start for a call that was already aborted', async () => {
     const error = await refusal(() => exec(sh('touch started-anyway'), { signal: AbortSignal.abort() }));
     expect(error.data['reason']).toBe('aborted');
     expect(existsSync(join(folder, 'started-anyway'))).toBe(false);
   });
 
-  it('whose grandchild holds the pipes does not hold up the call, and nothing of it goes on', async () => {
+  it('whose grandchild holds the pipes does not delay the call, and none of it survives', async () => {
     const pidFile = join(folder, 'grandchild-3');
     const result = await exec(sh(`sleep 60 & echo $! > ${pidFile}; echo done`));
     expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n', timedOut: false });
     expect(await dies(await pidIn(pidFile))).toBe(true);
   });
 
-  it('whose grandchild took a session of its own does not hold up the call either', async () => {
+  it('whose grandchild has its own session does not delay the call either', async () => {
     const pidFile = join(folder, 'grandchild-4');
     const result = await exec(sh(`setsid sh -c 'echo $$ > ${pidFile}; sleep 60' & echo done`));
     expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n' });
@@ -284,7 +284,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     process.kill(pid, 'SIGKILL');
   });
 
-  it('dies with the host when that exits', async () => {
+  it('ends when the host exits', async () => {
     const pidFile = join(folder, 'grandchild-5');
     const host = spawn(
       process.execPath,
@@ -305,7 +305,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
     expect(await dies(pid)).toBe(true);
   });
 
-  it('leaves no listener and no open file behind', async () => {
+  it('leaves no listener and no open file', async () => {
     mkdirSync(join(folder, 'many'));
     await exec({ command: ['true'] });
     const [listeners, before] = [process.listenerCount('exit'), descriptors()];

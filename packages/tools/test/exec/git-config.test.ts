@@ -11,7 +11,7 @@ describe('a configuration of git is plain', () => {
     return isPlainGitConfig(join(place, 'config'));
   };
 
-  it('as git itself writes it', () => {
+  it('if git itself writes it', () => {
     expect(
       isPlain(
         '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\n# note\n[remote "origin"]\n\turl = https://example.com/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
@@ -38,11 +38,11 @@ describe('a configuration of git is plain', () => {
     expect(isPlain(text)).toBe(false);
   });
 
-  it('and never a large file', () => {
+  it('but never if it is a large file', () => {
     expect(isPlain(`[core]\n${'#'.repeat(70_000)}`)).toBe(false);
   });
 
-  it('and never a link or a folder', () => {
+  it('but never if it is a link or a folder', () => {
     writeFileSync(join(place, 'plain'), '');
     symlinkSync('plain', join(place, 'link'));
     mkdirSync(join(place, 'folder'));

@@ -36,7 +36,7 @@ function obstacle(prefix: readonly string[], reason: string | undefined): string
 }
 
 it.runIf(process.platform === 'linux')(
-  "root's sandbox makes the kernel's settings read-only, and is not had without",
+  "root's sandbox makes the kernel's settings read-only, and does not start without that",
   () => {
     expect(readOnlyKernelFiles(0).join(' ')).toContain('--ro-bind-try /proc/sys /proc/sys');
     expect(readOnlyKernelFiles(1000)).toEqual([]);

@@ -17,7 +17,7 @@ const ask = (url: string): string => `
     (answer) => { answer.on('data', (piece) => process.stdout.write(piece)); answer.on('end', () => process.stdout.write(' ' + answer.statusCode)); });`;
 
 it.runIf(blocked === undefined)(
-  'an allowed host is reached, another is not, and another set of tools reaches none',
+  'a command reaches only allowed hosts, and another set of tools reaches none',
   async () => {
     const server = createServer((_, response) => response.end('served')).listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -58,7 +58,7 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     expect(existsSync(join(folder, place))).toBe(true);
   });
 
-  it('is left where nothing is new, and where the host says so', async () => {
+  it('stays if it is not new, or if the host allows it', async () => {
     const folder = temporaryFolder({ '.vscode/tasks.json': 'mine', 'sub/.envrc': 'mine' });
     const some = createExec(createWorkspace({ roots: folder }));
     expect(await some(sh('echo x > file'))).not.toHaveProperty('quarantined');
@@ -69,7 +69,7 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     expect(readFileSync(join(folder, '.vscode/tasks.json'), 'utf8')).toBe('new\n');
   });
 
-  it('is found as a link, as a renamed folder, and in a folder that was closed or made anew', async () => {
+  it('is found as a link, as a renamed folder, and in a folder that was closed or created again', async () => {
     const folder = temporaryFolder({ 'plain/tasks.json': '', 'app/.vscode/tasks.json': 'mine' });
     const exec = createExec(createWorkspace({ roots: folder }));
     const result = await exec(
@@ -83,7 +83,7 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     expect(readFileSync(join(folder, 'old/.vscode/tasks.json'), 'utf8')).toBe('mine');
   });
 
-  it('is found by an ordinary user too, in folders that were closed one in the other', () => {
+  it('is found by an ordinary user too, in nested closed folders', () => {
     const folder = temporaryFolder({ 'own/x': '' });
     const code = `
       const { mkdirSync, chmodSync, existsSync } = await import('node:fs');
@@ -149,7 +149,7 @@ inSandbox('what others execute or obey and was there before', () => {
     expect(readFileSync(join(folder, 'packages/b/.envrc'), 'utf8')).toBe('mine');
   });
 
-  it('cannot be changed behind a link', async () => {
+  it('cannot be changed through a link', async () => {
     const folder = temporaryFolder({ 'shared/tasks.json': 'mine' });
     symlinkSync('shared', join(folder, '.vscode'));
     const exec = createExec(createWorkspace({ roots: folder }));
@@ -157,7 +157,7 @@ inSandbox('what others execute or obey and was there before', () => {
     expect(readFileSync(join(folder, 'shared/tasks.json'), 'utf8')).toBe('mine');
   });
 
-  it('stays hidden where the workspace is a home folder', async () => {
+  it('stays hidden if the workspace is a home folder', async () => {
     const home = temporaryFolder({ '.ssh/key': 'canary-key', '.claude/settings.json': 'canary-key' });
     const real = process.env['HOME'];
     process.env['HOME'] = home;
@@ -227,13 +227,13 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     expect(made).toBe('');
   });
 
-  it('a file of git’s own that leads elsewhere is moved away, wherever it leads', async () => {
+  it('a git file that refers to another place is moved away, whatever that place', async () => {
     const folder = repository();
     await createExec(createWorkspace({ roots: folder }))(sh('echo ../nowhere > .git/commondir'));
     expect(existsSync(join(folder, '.git/commondir'))).toBe(false);
   });
 
-  it('the configuration of submodules and of other working folders is kept too', async () => {
+  it('the configuration of submodules and of other worktrees is protected too', async () => {
     const folder = repository();
     put(folder, '.git/modules/deep/one/HEAD', 'ref: refs/heads/main\n');
     put(folder, '.git/modules/deep/one/config', '[core]\n\tworktree = ../../../../one\n');
@@ -252,14 +252,14 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     expect(made.quarantined).toHaveLength(2);
   });
 
-  it('a folder that poses as a repository loses its configuration', async () => {
+  it('a folder that imitates a repository loses its configuration', async () => {
     const folder = repository();
     const exec = createExec(createWorkspace({ roots: folder }));
     expect((await exec(sh(bare('src')))).quarantined).toEqual([expect.stringContaining("'src/config'")]);
     expect(existsSync(join(folder, 'src/config'))).toBe(false);
   });
 
-  it('in a root that lies below the top of a repository', async () => {
+  it('is protected in a root below the top of a repository', async () => {
     const folder = repository();
     const exec = createExec(createWorkspace({ roots: join(folder, 'src') }));
     const result = await exec(sh(`git init -q && ${write('.git/config', HOSTILE)}`));
@@ -284,7 +284,7 @@ withGit('ordinary git work in the sandbox', () => {
     expect(git(folder, 'log', '--oneline').trim().split('\n')).toHaveLength(2);
   });
 
-  it('makes new repositories that the next command can use, and clones', async () => {
+  it('creates and clones repositories that the next command can use', async () => {
     const folder = temporaryFolder({ 'a.txt': '' });
     const exec = createExec(createWorkspace({ roots: folder }));
     expect(await exec(sh('git init -q && git init -q --bare store.git'))).not.toHaveProperty('quarantined');

@@ -33,7 +33,7 @@ import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 const blocked = await checkExecSandbox();
 const inContinuousIntegration = Boolean(process.env['CI']);
 
-it.runIf(inContinuousIntegration)('the sandbox is there in continuous integration', () => {
+it.runIf(inContinuousIntegration)('the sandbox is available in continuous integration', () => {
   expect(blocked).toBeUndefined();
 });
 
@@ -118,7 +118,7 @@ async function someRun(text: string): Promise<void> {
 }
 
 describe.runIf(blocked === undefined)('in the sandbox', () => {
-  it('writing works in the workspace and in a temporary folder of its own, which is gone afterwards', async () => {
+  it('writing works in the workspace and in a separate temporary folder, which is deleted afterwards', async () => {
     const result = await exec(
       sh('echo new > b.txt && echo t > "$TMPDIR/sandbox-test-t" && cat b.txt /tmp/sandbox-test-t'),
     );
@@ -149,7 +149,7 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
     expect((await exec({ command: ['cat', join(home, '.config/git/config')] })).stdout).toContain('alias');
   });
 
-  it('the same holds where the workspace is the home folder itself', async () => {
+  it('the same applies if the workspace is the home folder itself', async () => {
     const wide = createExec(createWorkspace({ roots: home }));
     expect((await wide(sh('grep -rs canary-key . && echo found'))).stdout).toBe('');
     expect((await wide(sh('cat notes.txt; rm -rf .ssh/id_ed25519 .netrc'))).stdout).toBe('plain notes');
@@ -184,13 +184,13 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
     socket.close();
   });
 
-  it('no key of the environment is seen, not even in the processes around', async () => {
+  it('no key of the environment is visible, not even in other processes', async () => {
     expect((await exec({ command: ['env'] })).stdout).not.toContain('canary-key');
     expect((await exec(sh('cat /proc/*/environ | tr "\\0" "\\n" | grep -c canary-key'))).stdout).toBe('0\n');
     expect((await exec(sh('ls /proc | grep -c "^[0-9]"'))).stdout.trim().length).toBe(1);
   });
 
-  it('what the caller adds to the environment is obeyed inside and never before', async () => {
+  it('the caller’s environment takes effect inside and never before', async () => {
     const planted = join(project, 'planted');
     mkdirSync(planted, { recursive: true });
     writeFileSync(join(planted, 'bwrap'), `#!/bin/sh\ntouch ${home}/escaped\nexec /usr/bin/bwrap "$@"\n`, {
@@ -209,7 +209,7 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
     expect(existsSync(join(home, 'escaped'))).toBe(false);
   });
 
-  it('what others execute or obey at the top of the workspace cannot be written; nothing is left behind', async () => {
+  it('files that other programs execute or obey at the top of the workspace cannot be written, and no file is left', async () => {
     const repository = temporaryFolder({
       '.git/hooks/x': '',
       '.git/config': '',
@@ -223,7 +223,7 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
     expect(readdirSync(repository).toSorted()).toEqual(['.git', '.vscode', 'a.txt']);
   });
 
-  it('arguments, start folder, streams and statuses are as without it', async () => {
+  it('arguments, start folder, streams and statuses are the same as without it', async () => {
     const command = ['printf', '%s\\n', '$HOME', '`id`', 'a b', "it's", '*', ';', '--', '', '\n'];
     expect((await exec({ command })).stdout).toBe(`${command.slice(2).join('\n')}\n`);
     mkdirSync(join(project, 'sub folder'), { recursive: true });
@@ -263,7 +263,7 @@ describe.runIf(blocked === undefined)('a sandboxed process tree', () => {
   const lasting = (mark: string): string =>
     `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep 71${mark} & sleep 72${mark}" & sleep 73${mark}; wait`;
 
-  it('is killed at its time limit, with those who took sessions of their own', async () => {
+  it('is killed at its time limit, including processes with their own sessions', async () => {
     const result = await exec(sh(`echo started; ${lasting('.101')}`, { timeoutMs: 500 }));
     expect(result).toMatchObject({ timedOut: true, stdout: 'started\n' });
     expect(result.exitCode).toBeGreaterThan(128);
@@ -284,7 +284,7 @@ describe.runIf(blocked === undefined)('a sandboxed process tree', () => {
     expect(await noneLeft('71.103')).toBe(true);
   });
 
-  it('does not survive the kill of the host', async () => {
+  it('does not survive when the host is killed', async () => {
     const module = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
     const code = `
       const { createExec } = await import(${module('#tools/exec/exec.js')});
@@ -297,7 +297,7 @@ describe.runIf(blocked === undefined)('a sandboxed process tree', () => {
     expect(await noneLeft('71.104')).toBe(true);
   });
 
-  it('tells its latest line while it runs, and nothing that a terminal obeys', async () => {
+  it('reports its latest line while it runs, without terminal control characters', async () => {
     const told: string[] = [];
     await exec(sh('for i in 1 2 3; do printf "step $i \\033[31mred\\n"; sleep 0.4; done'), {
       progress: (line) => told.push(line),
@@ -308,8 +308,8 @@ describe.runIf(blocked === undefined)('a sandboxed process tree', () => {
   });
 });
 
-describe('where the sandbox cannot be had', () => {
-  it('the refusal names what is missing and the command that installs it', () => {
+describe('a sandbox that is not available', () => {
+  it('is reported with the missing part and the command that installs it', () => {
     const tools = temporaryFolder();
     for (const name of ['socat', 'apt-get']) writeFileSync(join(tools, name), '#!/bin/sh\n', { mode: 0o755 });
     const options = { path: tools, systemFolders: [] };
@@ -322,7 +322,7 @@ describe('where the sandbox cannot be had', () => {
     });
   });
 
-  it('programs inside the workspace are never taken for its parts', () => {
+  it('never uses programs inside the workspace as its parts', () => {
     const folder = temporaryFolder();
     for (const name of ['bwrap', 'socat']) writeFileSync(join(folder, name), '#!/bin/sh\n', { mode: 0o755 });
     const found = findSandbox([folder], { path: `${folder}:relative`, platform: 'linux' });
@@ -342,17 +342,17 @@ describe('where the sandbox cannot be had', () => {
     expect(JSON.stringify(findSandbox([folder], { path, platform: 'darwin' }))).not.toMatch(/linked|\.\.bin/);
   });
 
-  it('is refused where the whole system is the workspace', () => {
+  it('is rejected if the whole system is the workspace', () => {
     expect(findSandbox(['/'], { platform: 'linux' })).toMatchObject({ fix: expect.stringContaining('smaller folder') });
   });
 
-  it('a folder that would be taken for a pattern is refused', async () => {
+  it('rejects a folder that would be read as a pattern', async () => {
     mkdirSync(join(project, 'a[1]'), { recursive: true });
     const there = createExec(createWorkspace({ roots: join(project, 'a[1]') }));
     expect((await refusal(() => there({ command: ['true'] }))).message).toMatch(/Rename it/);
   });
 
-  it('without a sandbox everything goes', async () => {
+  it('is not used if it is disabled: everything is allowed', async () => {
     const bare = createExec(createWorkspace({ roots: project }), { sandbox: 'off' });
     expect((await bare({ command: ['cat', join(home, '.ssh/id_ed25519')] })).stdout).toBe('canary-key');
   });
@@ -373,7 +373,7 @@ describe.runIf(blocked === undefined)('a secret that a variable names', () => {
     }
   });
 
-  it('is hidden with the folder that it is', async () => {
+  it('is hidden if it is a folder', async () => {
     put(home, 'docker[2]/config.json', 'canary-key');
     process.env['DOCKER_CONFIG'] = join(home, 'docker[2]');
     const result = await exec({ command: ['cat', join(home, 'docker[2]/config.json')] });
@@ -382,7 +382,7 @@ describe.runIf(blocked === undefined)('a secret that a variable names', () => {
   });
 });
 
-it.runIf(process.platform === 'linux')('the hashes of passwords are hidden, whoever asks', async () => {
+it.runIf(process.platform === 'linux')('the hashes of passwords are hidden from every user', async () => {
   expect(sandboxedDisk(createWorkspace({ roots: project })).denyRead).toContain('/etc/shadow');
   if (blocked === undefined) expect((await exec({ command: ['cat', '/etc/shadow'] })).stdout).toBe('');
 });
@@ -401,7 +401,7 @@ it.runIf(process.geteuid?.() === 0 && existsSync('/home'))("root's commands read
   expect(denyRead).toContain(join(other, '.ssh'));
 });
 
-it('the locks and journals of file changes are hidden, also where a root holds them', () => {
+it('the locks and journals of file changes are hidden, even if a root contains them', () => {
   const stateFolder = join(project, 'state');
   const { denyRead } = sandboxedDisk(createWorkspace({ roots: project, stateFolder }));
   expect(denyRead).toContain(stateFolder);
@@ -413,7 +413,7 @@ it('the warnings of the package are refusals', () => {
   expect(obstacles({ errors: [], warnings: [] })).toEqual([]);
 });
 
-it('the rules name the secrets that are there', () => {
+it('the rules name the existing secrets', () => {
   const disk = sandboxedDisk(
     createWorkspace({ roots: project }),
     { KUBECONFIG: join(home, 'notes.txt'), XDG_DATA_HOME: join(home, 'data') },

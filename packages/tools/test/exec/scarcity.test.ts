@@ -26,11 +26,11 @@ function run(code: string, prefix: readonly string[], cwd: string, env: NodeJS.P
   return stdout;
 }
 
-describe.skipIf(process.platform === 'win32')('where descriptors run out', () => {
+describe.skipIf(process.platform === 'win32')('without free descriptors', () => {
   it.each([
     ['without a sandbox', 'off'],
     ['in the sandbox', 'on'],
-  ])('a command %s fails with a sentence, the host lives, and the next one works', (_, sandbox) => {
+  ])('a command %s fails with a sentence, the host survives, and the next one works', (_, sandbox) => {
     if (sandbox === 'on' && blocked !== undefined) return console.log(`Skipped: ${blocked.reason}`);
     const root = temporaryFolder();
     const code = `
@@ -62,7 +62,7 @@ describe.skipIf(blocked !== undefined || process.platform !== 'linux')('a sandbo
     const result = await createExec(createWorkspace({ roots: ${JSON.stringify(root)} }))({ command: ['sh', '-c', 'echo x > made && cat made'] });
     console.log(result.stdout.trim() || result.stderr);`;
 
-  it('where the current folder was removed', () => {
+  it('if the current folder was removed', () => {
     const [root, gone] = [temporaryFolder(), join(temporaryFolder(), 'gone')];
     mkdirSync(gone);
     const remove = `const { chdir } = process; chdir(${JSON.stringify(gone)}); (await import('node:fs')).rmdirSync(${JSON.stringify(gone)});`;
@@ -74,7 +74,7 @@ describe.skipIf(blocked !== undefined || process.platform !== 'linux')('a sandbo
     ['does not exist', '/nowhere'],
     ['is relative', 'here'],
     ['is empty', ''],
-  ])('where the home %s', (_, home) => {
+  ])('if the home %s', (_, home) => {
     expect(
       run(code(temporaryFolder()), [], '/', { ...process.env, HOME: home, XDG_STATE_HOME: temporaryFolder() }),
     ).toBe('x\n');
@@ -89,7 +89,7 @@ describe.skipIf(blocked !== undefined || process.platform !== 'linux')('a sandbo
   ]);
   if (can.status !== 0) console.log('Skipped: no other user can be had here, or it cannot read this folder.');
 
-  it.skipIf(can.status !== 0)('for a user whom the system does not list, without a home', () => {
+  it.skipIf(can.status !== 0)('for a user without an account and without a home', () => {
     const root = temporaryFolder();
     spawnSync('chown', ['54321:54321', root]);
     const { HOME, USER, LOGNAME, ...env } = process.env;

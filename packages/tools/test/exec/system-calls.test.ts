@@ -117,7 +117,7 @@ describe('the filter for system calls', () => {
     }
   });
 
-  it('does not look at the mode of a file that is only opened', () => {
+  it('does not check the mode of a file that is only opened', () => {
     expect(asked('x64', { number: 2, arguments: [0, 0, 0o4755] })).toBe('allowed');
     expect(asked('arm64', { number: 56, arguments: [0, 0, 2, 0o4755] })).toBe('allowed');
   });
@@ -129,38 +129,38 @@ describe('the filter for system calls', () => {
     ['add_key', 1],
     ['request_key', 1],
     ['keyctl', 1],
-  ])('refuses %s always', (name, error) => {
+  ])('always rejects %s', (name, error) => {
     for (const [processor, number] of callsOf(name)) expect(asked(processor, { number })).toBe(error);
   });
 
-  it.each(['unshare', 'clone'])('lets %s make namespaces, but none of control groups', (name) => {
+  it.each(['unshare', 'clone'])('lets %s create namespaces, except those of control groups', (name) => {
     for (const [processor, number] of callsOf(name)) {
       expect(asked(processor, { number, arguments: [0x10000000] })).toBe('allowed');
       expect(asked(processor, { number, arguments: [0x12000000] })).toBe(1);
     }
   });
 
-  it('knows sockets of the internet, local ones and netlink, and no others', () => {
+  it('allows internet, local and netlink sockets, and no others', () => {
     for (const [processor, number] of callsOf('socket')) {
       for (const family of [1, 2, 10, 16]) expect(asked(processor, { number, arguments: [family] })).toBe('allowed');
       for (const family of [17, 31, 38, 40, 44]) expect(asked(processor, { number, arguments: [family] })).toBe(97);
     }
   });
 
-  it.each(['setxattr', 'lsetxattr', 'fsetxattr', 'setxattrat'])('refuses %s to root alone', (name) => {
+  it.each(['setxattr', 'lsetxattr', 'fsetxattr', 'setxattrat'])('rejects %s only for root', (name) => {
     for (const [processor, number] of callsOf(name)) {
       expect(asked(processor, { number }, true)).toBe(95);
       expect(asked(processor, { number })).toBe('allowed');
     }
   });
 
-  it('refuses every call of programs of another kind', () => {
+  it('rejects every call of programs of another architecture', () => {
     expect(asked('x64', { number: 3, architecture: 0x40000003 })).toBe(38);
     expect(asked('arm64', { number: 3, architecture: 0x40000028 })).toBe(38);
     expect(asked('x64', { number: 0x40000000 + 90, arguments: [0, 0o755] })).toBe(38);
   });
 
-  it('allows everything else, and there is none for other processors', () => {
+  it('allows everything else, and does not exist for other processors', () => {
     for (const [processor, number] of callsOf('read')) expect(asked(processor, { number })).toBe('allowed');
     expect(systemCallFilter('riscv64', false)).toBeUndefined();
   });

@@ -71,7 +71,7 @@ describe.each(verifications)('with verification by %s', (verification) => {
     return folders.close;
   });
 
-  describe('reading is refused, with one sentence and no host path, for', () => {
+  describe('reading is rejected, with one sentence and no host path, for', () => {
     it.each<[string, () => string, string]>([
       ['a path above the root', () => '../outside/secret.txt', 'outside'],
       ['a deeper way above the root', () => 'sub/../../outside/secret.txt', 'outside'],
@@ -124,7 +124,7 @@ describe.each(verifications)('with verification by %s', (verification) => {
       );
     });
 
-    it('listing a folder behind a link', async () => {
+    it('listing a folder through a link', async () => {
       expect((await refusal(() => listDir(workspace, { path: 'folder-out' }))).data['reason']).toBe('link_outside');
       expect((await refusal(() => listDir(workspace, { path: '..' }))).data['reason']).toBe('outside');
       expect((await refusal(() => listDir(workspace, { path: 'own.txt' }))).data['reason']).toBe('not_a_folder');
@@ -139,7 +139,7 @@ describe.each(verifications)('with verification by %s', (verification) => {
     expect((await readFile(workspace, { path: '../own.txt', cwd: 'sub' })).path).toBe('own.txt');
   });
 
-  describe('writing is refused and changes nothing, inside or outside, for', () => {
+  describe('writing is rejected and changes nothing, inside or outside, for', () => {
     it.each<[string, () => string, string]>([
       ['a path above the root', () => '../outside/secret.txt', 'outside'],
       ['an absolute path', () => join(outside, 'new.txt'), 'outside'],
@@ -180,14 +180,14 @@ describe.each(verifications)('with verification by %s', (verification) => {
     expect(snapshot(inside)['file-in']).toBe('link own.txt');
   });
 
-  it('writing over a hard link leaves the other name as it was', async () => {
+  it('writing over a hard link does not change the other name', async () => {
     await writeFile(workspace, { path: 'hard-link', content: 'new' });
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
     expect(readFileSync(join(inside, 'hard-link'), 'utf8')).toBe('new');
     expect(existsSync(join(outside, 'new.txt'))).toBe(false);
   });
 
-  it('new files and folders are made, with the usual permissions, and no temporary file is left', async () => {
+  it('new files and folders are created with the usual permissions, and no temporary file is left', async () => {
     const result = await writeFile(workspace, { path: 'new/a/b.txt', content: 'é' });
     expect(result).toEqual({
       success: true,
@@ -230,7 +230,7 @@ describe('hard links', () => {
     expect((await readFile(workspace, { path: 'node_modules/a/index.js' })).lines).toEqual(['exports.a = 1;']);
   });
 
-  it('are read everywhere when the host says so', async () => {
+  it('are read everywhere if the host allows it', async () => {
     const parent = temporaryFolder({ 'store/x': 'x', 'app/y': 'y' });
     linkSync(join(parent, 'store/x'), join(parent, 'app/x'));
     const workspace = createWorkspace({ roots: join(parent, 'app'), hardLinks: 'read' });
@@ -239,7 +239,7 @@ describe('hard links', () => {
 });
 
 describe('several roots', () => {
-  it('are each reached by absolute paths, the first by relative ones; read-only roots are not written', async () => {
+  it('are accessed by absolute paths, and the first by relative ones; read-only roots are not written', async () => {
     const parent = temporaryFolder({ 'a/x': 'in a', 'b/x': 'in b', 'a/vendor/v': 'v' });
     const workspace = createWorkspace({
       roots: [
@@ -268,7 +268,7 @@ describe('several roots', () => {
     expect(await readFile(workspace, { path: join(parent, 'real/x') })).toMatchObject({ path: 'x' });
   });
 
-  it('are named so that every path in a result leads back to its file, through every tool', async () => {
+  it('are named so that every tool accepts the paths in results', async () => {
     const parent = temporaryFolder({ 'a/same.txt': 'in a', 'b/same.txt': 'in b', 'b/c/same.txt': 'in c' });
     const [a, b, c] = ['a', 'b', 'b/c'].map((name) => join(parent, name)) as [string, string, string];
     const workspace = createWorkspace({ roots: [a, { path: b, access: 'read' }, c] });
@@ -290,7 +290,7 @@ describe('several roots', () => {
     );
   });
 
-  it('are one workspace for links, and each keeps its access', async () => {
+  it('count as one workspace for links, and each keeps its access', async () => {
     const parent = temporaryFolder({ 'a/x': 'in a', 'b/y': 'in b', 'c/z': 'outside' });
     symlinkSync('../b', join(parent, 'a/to-b'));
     symlinkSync('../c', join(parent, 'a/to-c'));
@@ -302,7 +302,7 @@ describe('several roots', () => {
     );
   });
 
-  it('beyond the first are named to the model, with what may be done there', () => {
+  it('beyond the first are named to the model, with their access', () => {
     const parent = temporaryFolder({ 'a/x': '', 'b/x': '' });
     const [a, b] = [join(parent, 'a'), join(parent, 'b')];
     const both = createWorkspace({ roots: [a, { path: b, access: 'read' }] });
@@ -311,7 +311,7 @@ describe('several roots', () => {
     expect(listDirTool(createWorkspace({ roots: a })).description).not.toContain('Other folders');
   });
 
-  it('are not given twice, which would leave open what may be written', () => {
+  it('must not be given twice, which would make their access ambiguous', () => {
     const folder = temporaryFolder();
     expect(() => createWorkspace({ roots: [folder, { path: `${folder}/.`, access: 'read' }] })).toThrow('given twice');
   });
@@ -326,7 +326,7 @@ describe('several roots', () => {
 });
 
 describe('huge files', () => {
-  it('are refused by their size, sparse ones too', async () => {
+  it('are rejected by their size, including sparse ones', async () => {
     const folder = temporaryFolder({ 'sparse.txt': 'a' });
     truncateSync(join(folder, 'sparse.txt'), 5 * 1024 ** 3);
     const error = await refusal(() => readFile(createWorkspace({ roots: folder }), { path: 'sparse.txt' }));

@@ -20,7 +20,7 @@ async function whileAppending(file: string, work: () => Promise<void>): Promise<
 }
 
 describe('while another process appends to a file', () => {
-  it('a read shows as much as the file had when it was opened', async () => {
+  it('a read returns the bytes that the file had when it was opened', async () => {
     const folder = temporaryFolder({ 'log.txt': 'x'.repeat(100_000) });
     const workspace = createWorkspace({ roots: folder });
     const file = join(folder, 'log.txt');
@@ -59,13 +59,13 @@ function slowHandle(reads: { count: number }): Parameters<typeof readAll>[0] {
 describe('the plan of a read', () => {
   const path = { absolute: '/a', given: 'a' };
 
-  it('is no longer than the size that the file had', async () => {
+  it('is not longer than the size of the file at its opening', async () => {
     const reads = { count: 0 };
     expect((await readAll(slowHandle(reads), 5, path)).toString()).toBe('xxxxx');
     expect(reads.count).toBe(5);
   });
 
-  it('has an end where every read gives one byte', async () => {
+  it('ends even if every read returns one byte', async () => {
     const reads = { count: 0 };
     const error = await refusal(() => readAll(slowHandle(reads), 1024 * 1024, path));
     expect(error.message).toBe("'a' keeps changing while it is read. Try again later.");

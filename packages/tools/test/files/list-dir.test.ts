@@ -30,7 +30,7 @@ it('shows a tree, sorted, with marks for folders, links and other things', async
   expect(result).toMatchObject({ success: true, path: '.', truncated: false });
 });
 
-it('pages through entries and says where to go on', async () => {
+it('pages through entries and reports the next offset', async () => {
   const folder = temporaryFolder(
     Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${String(index).padStart(2, '0')}`, ''])),
   );
@@ -45,7 +45,7 @@ it('pages through entries and says where to go on', async () => {
   expect((await refusal(() => listDir(workspace, { offset: 31 }))).message).toContain('30 entries');
 });
 
-it('goes down as many levels as asked, and an empty folder is said to be empty', async () => {
+it('descends the requested number of levels, and marks an empty folder', async () => {
   const folder = temporaryFolder({ 'a/b/c/d.txt': '' });
   mkdirSync(join(folder, 'none'));
   const workspace = createWorkspace({ roots: folder });
@@ -68,7 +68,7 @@ it('shows names with line ends and control characters on one line', async () => 
   expect(result.entries[0]!.name).toBe('a\nb\u001b[2J');
 });
 
-it('states a folder that cannot be read and goes on', async () => {
+it('marks a folder that cannot be read and continues', async () => {
   const folder = temporaryFolder({ 'open/x': '', 'locked/y': '' });
   chmodSync(join(folder, 'locked'), 0o000);
   chmodSync(folder, 0o755);

@@ -62,7 +62,7 @@ describe('protected names', () => {
     'src/profile.ts',
     '.config/other/file',
     'dot.git/x',
-  ])('leave %s alone', (path) => {
+  ])('do not include %s', (path) => {
     expect(protectedName(path, none)).toBeUndefined();
   });
 
@@ -98,7 +98,7 @@ describe('spelling', () => {
       checkSpelling(path);
   });
 
-  it('is shown on one line with invisible characters visible', () => {
+  it('is shown on one line with visible escapes', () => {
     expect(quotePath('a\nb\u202Etxt\u001b[31m')).toBe("'a\\u000ab\\u202etxt\\u001b[31m'");
     expect(visible('\u{E0041}')).toBe('\\u{e0041}');
     for (const filler of ['\ufe0f', '\u3164', '\u115f', '\u1160', '\uffa0', '\u2800', '\u034f', '\u180b', '\u{e0100}'])

@@ -125,7 +125,7 @@ const readers: readonly [string, (path: string) => Promise<unknown>][] = [
 /** Hard links: the name may be searched for, its content is not shown. */
 const FINDS_NOTHING: Readonly<Record<string, readonly string[]>> = { 'a hard link': ['grepFiles'] };
 
-describe.runIf(process.platform !== 'win32').each(readers)('%s refuses in one sentence', (tool, read) => {
+describe.runIf(process.platform !== 'win32').each(readers)('%s rejects in one sentence', (tool, read) => {
   it.each(TRICKS)('%s', async (trick, path) => {
     const result = await read(path()).catch((error: unknown) => error);
     expect(JSON.stringify(result)).not.toContain(SECRET);
@@ -138,7 +138,7 @@ describe.runIf(process.platform !== 'win32').each(readers)('%s refuses in one se
   });
 });
 
-describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside and nothing by surprise', () => {
+describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside and nothing unexpected', () => {
   it.each(TRICKS)('%s', async (_, path) => {
     const before = snapshot(outside);
     const others = snapshot(inside);
@@ -166,7 +166,7 @@ describe.runIf(process.platform === 'linux')('the kernel’s own files', () => {
     'dev/fd/0',
     'dev/null',
     'dev/zero',
-  ])('are not read even where the root holds them: %s', async (path) => {
+  ])('are not read even if the root contains them: %s', async (path) => {
     const everything = createWorkspace({ roots: '/' });
     const error = await readFile(everything, { path }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ToolCallError);
@@ -176,15 +176,15 @@ describe.runIf(process.platform === 'linux')('the kernel’s own files', () => {
   });
 });
 
-it('a search of the whole folder waits for no pipe and follows no link', async () => {
+it('are handled by a search of the whole folder, which waits for no pipe and follows no link', async () => {
   const { files } = await grepFiles(workspace, { pattern: 'own|SECRET|root:' });
   expect(files).toEqual(['own.txt']);
   const names = (await fileSearch(workspace, { pattern: '**', limit: 2000 })).files.map(({ path }) => path);
   expect(names.toSorted()).toEqual(['caf\u00e9.txt', 'own.txt', 'sub/deep.txt', 'twin.txt']);
 });
 
-describe('names that differ in case alone', () => {
-  it('are the names that the file system has, and no others', async () => {
+describe('names that differ only in case', () => {
+  it('are exactly the names of the file system', async () => {
     mkdirSync(join(inside, 'case'));
     writeFileSync(join(inside, 'case/Name.txt'), 'upper\n');
     const other = await readFile(workspace, { path: 'case/name.txt' }).catch((error: unknown) => error);

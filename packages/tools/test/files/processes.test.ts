@@ -29,7 +29,7 @@ describe('an update of a file', () => {
     ['three processes', 3, 60, 1],
     ['four workspaces of one process', 1, 50, 4],
     ['two processes with two workspaces each', 2, 40, 2],
-  ])('is not lost where %s change it at once, and is not refused', async (_, processes, count, turns) => {
+  ])('is neither lost nor rejected if %s change it at once', async (_, processes, count, turns) => {
     const root = temporaryFolder({ 'list.txt': '' });
     const done = await editors(root, processes, count, turns);
     const lines = readFileSync(join(root, 'list.txt'), 'utf8').split('\n').filter(Boolean);
@@ -42,7 +42,7 @@ describe('an update of a file', () => {
 const FILES = 50;
 
 describe('a patch of many files whose process is killed', () => {
-  it('leaves all files old or all new, and no other file, once the next change was made', async () => {
+  it('leaves all files old or all new, and no other file, after the next change', async () => {
     const root = temporaryFolder();
     const stateFolder = temporaryFolder();
     let mixtures = 0;
@@ -74,7 +74,7 @@ describe('a patch of many files whose process is killed', () => {
   });
 });
 
-describe('a journal that lies in the state folder', () => {
+describe('a journal in the state folder', () => {
   const forged = (root: string, change: object): string =>
     JSON.stringify({
       owner: { pid: 1, place: 'elsewhere', boot: '', start: '' },
@@ -109,12 +109,12 @@ describe('a journal that lies in the state folder', () => {
     return texts(parent);
   }
 
-  it('puts no file back that it did not see', async () => {
+  it('restores no file that it did not record', async () => {
     const after = await recoverFrom((root) => forged(root, {}));
     expect(after['inside/a']).toBe('a');
   });
 
-  it('is left alone while the process that wrote it is alive, and finished once it is not', async () => {
+  it('is not touched while its process is alive, and completed afterwards', async () => {
     const journalBy = (owner: object) => (root: string) => {
       const { dev, ino } = statSync(join(root, '.toolscript-AAAAAAAAAAAA.old'), { bigint: true });
       const journal = JSON.parse(forged(root, { existing: { dev: `${dev}`, ino: `${ino}` } })) as object;
@@ -125,7 +125,7 @@ describe('a journal that lies in the state folder', () => {
     expect((await recoverFrom(journalBy({ ...own, start: 'another time' })))['inside/a']).toBe('planted');
   });
 
-  it('reaches nothing outside of the workspace', async () => {
+  it('changes nothing outside the workspace', async () => {
     const outside = { realPath: '' };
     const after = await recoverFrom((_, folder) => {
       outside.realPath = join(folder, 'b');
@@ -136,7 +136,7 @@ describe('a journal that lies in the state folder', () => {
     expect(after['outside/.toolscript-AAAAAAAAAAAA.old']).toBe('planted');
   });
 
-  it('names no file for deletion but temporary ones', async () => {
+  it('deletes only temporary files', async () => {
     const after = await recoverFrom((root) => forged(root, { kept: '../outside/b', staged: 'a' }));
     expect(after['inside/a']).toBe('a');
     expect(after['outside/b']).toBe('b');

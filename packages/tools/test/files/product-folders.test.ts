@@ -32,7 +32,7 @@ const within = (folder: string, paths: readonly string[]): string[] =>
   paths.map((path) => path.slice(folder.length + 1)).toSorted();
 
 describe('the files of the program in a workspace', () => {
-  it('are its packages, what they load and start, and the places that come before', () => {
+  it('are its packages, the files that these load and start, and the places that take precedence', () => {
     const folder = installed();
     const { present, absent } = productFilesIn([folder], join(folder, 'node_modules/@toolscript/tools/dist/index.js'));
     const below = (path: string): string => `node_modules/${path}`;
@@ -43,7 +43,7 @@ describe('the files of the program in a workspace', () => {
     expect(within(folder, absent)).not.toContain(below('zod'));
   });
 
-  it('are the published ones of a package that is worked on, and the links to it', () => {
+  it('are the published ones of a package in development, and the links to it', () => {
     const folder = temporaryFolder({
       'packages/tools/package.json': JSON.stringify({
         files: ['dist', '!x'],
@@ -77,7 +77,7 @@ describe('the files of the program in a workspace', () => {
     expect(within(folder, present)).toContain('bin/node');
   });
 
-  it('are none where the program lies elsewhere', () => {
+  it('are none if the program is elsewhere', () => {
     expect(productFilesIn([temporaryFolder()])).toEqual({ present: [], absent: [] });
     expect(createWorkspace({ roots: temporaryFolder() }).product.present).toEqual([]);
   });
@@ -93,31 +93,28 @@ describe('the files of the program in a workspace', () => {
     expect(readFileSync(join(folder, 'node_modules/@vscode/native/bin/rg'), 'utf8')).toBe('ripgrep');
   });
 
-  it.skipIf(blocked !== undefined)(
-    'are not written by sandboxed commands, nor replaced, nor put in the shade',
-    async () => {
-      const folder = installed();
-      const product = productFilesIn([folder], join(folder, 'node_modules/@toolscript/tools/dist/index.js'));
-      const exec = createExec({ ...createWorkspace({ roots: folder }), product });
-      for (const line of [
-        'echo hostile > node_modules/@vscode/native/bin/rg',
-        'mv node_modules/@vscode/native node_modules/@vscode/old',
-        'mv node_modules/@vscode old',
-        'mv node_modules old',
-        'rm -rf node_modules/zod',
-        'mkdir node_modules/@vscode/node_modules',
-      ])
-        expect(await exec({ command: ['sh', '-c', line] })).not.toMatchObject({ exitCode: 0 });
-      expect(readFileSync(join(folder, 'node_modules/@vscode/native/bin/rg'), 'utf8')).toBe('ripgrep');
-      const shade = 'node_modules/@toolscript/node_modules/zod';
-      const result = await exec({ command: ['sh', '-c', `mkdir -p ${shade}; echo x > node_modules/other/index.js`] });
-      expect(result.exitCode).toBe(0);
-      expect(result.quarantined).toHaveLength(1);
-      expect(existsSync(join(folder, shade))).toBe(false);
-    },
-  );
+  it.skipIf(blocked !== undefined)('are not written, replaced or shadowed by sandboxed commands', async () => {
+    const folder = installed();
+    const product = productFilesIn([folder], join(folder, 'node_modules/@toolscript/tools/dist/index.js'));
+    const exec = createExec({ ...createWorkspace({ roots: folder }), product });
+    for (const line of [
+      'echo hostile > node_modules/@vscode/native/bin/rg',
+      'mv node_modules/@vscode/native node_modules/@vscode/old',
+      'mv node_modules/@vscode old',
+      'mv node_modules old',
+      'rm -rf node_modules/zod',
+      'mkdir node_modules/@vscode/node_modules',
+    ])
+      expect(await exec({ command: ['sh', '-c', line] })).not.toMatchObject({ exitCode: 0 });
+    expect(readFileSync(join(folder, 'node_modules/@vscode/native/bin/rg'), 'utf8')).toBe('ripgrep');
+    const shade = 'node_modules/@toolscript/node_modules/zod';
+    const result = await exec({ command: ['sh', '-c', `mkdir -p ${shade}; echo x > node_modules/other/index.js`] });
+    expect(result.exitCode).toBe(0);
+    expect(result.quarantined).toHaveLength(1);
+    expect(existsSync(join(folder, shade))).toBe(false);
+  });
 
-  it.skipIf(blocked !== undefined)('are the real ones, of this very program', async () => {
+  it.skipIf(blocked !== undefined)('are the real ones of this program', async () => {
     const tools = createRequire(fileURLToPath(import.meta.resolve('#tools/index.js')));
     const packages = dirname(dirname(dirname(realpathSync(tools.resolve('@vscode/ripgrep')))));
     const exec = createExec(createWorkspace({ roots: packages }));

@@ -62,7 +62,7 @@ async function storm(call: (index: number) => Promise<unknown>): Promise<{ succe
 
 // Without /proc the checks are weaker, and this law does not hold for certain.
 describe.runIf(process.platform === 'linux')('while folders are swapped for links to the outside', () => {
-  it('the swaps do catch code that checks a path and then uses it', async () => {
+  it('the swaps deceive code that checks a path and then uses it', async () => {
     const escapes: string[] = [];
     await underSwaps(async ({ inside }) => {
       for (let wave = 0; wave < 400 && escapes.length === 0; wave += 1) {
@@ -112,7 +112,7 @@ describe.runIf(process.platform === 'linux')('while folders are swapped for link
     });
   });
 
-  it('no search, list or start folder shows what lies outside', async () => {
+  it('no search, list or start folder shows anything outside', async () => {
     await underSwaps(async ({ outside, workspace }) => {
       put(outside, 'outside-name.txt', SECRET);
       const exec = createExec(workspace);

@@ -27,7 +27,7 @@ describe('slice mode', () => {
     });
   });
 
-  it('takes limit lines from offset and says when more follow', async () => {
+  it('returns limit lines from offset and reports whether more follow', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\ntwo\nthree' });
     expect(await readFile(workspace, { path: 'a.txt', offset: 2, limit: 1 })).toMatchObject({
       content: 'L2: two',
@@ -40,7 +40,7 @@ describe('slice mode', () => {
     });
   });
 
-  it('refuses an offset beyond the end and names the length', async () => {
+  it('rejects an offset beyond the end and names the length', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\n', 'empty.txt': '' });
     const error = await refusal(() => readFile(workspace, { path: 'a.txt', offset: 2 }));
     expect(error.message).toBe("'a.txt' has 1 line; offset 2 is beyond its end.");
@@ -61,7 +61,7 @@ describe('slice mode', () => {
     });
   });
 
-  it('cuts long lines in content only, never through a character', async () => {
+  it('truncates long lines only in content, never inside a character', async () => {
     const long = `${'x'.repeat(499)}😀${'y'.repeat(600)}`;
     const result = await readFile(workspaceWith({ 'a.txt': long }), { path: 'a.txt' });
     expect(result.lines).toEqual([long]);
@@ -69,7 +69,7 @@ describe('slice mode', () => {
     expect(result.truncated).toBe(false);
   });
 
-  it('stays small enough to carry and says that lines are missing', async () => {
+  it('stays small enough for a result and reports missing lines', async () => {
     const workspace = workspaceWith({
       'a.txt': `${'\u0001'.repeat(1000)}\n`.repeat(2000),
       'one-line.txt': 'z'.repeat(3_000_000),
@@ -84,7 +84,7 @@ describe('slice mode', () => {
     expect(line.lines[0]!.length).toBe(100_000);
   });
 
-  it('refuses binary files and UTF-16, and shows stray bytes as U+FFFD', async () => {
+  it('rejects binary files and UTF-16, and shows stray bytes as U+FFFD', async () => {
     const workspace = workspaceWith({
       'image.png': Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0, 1, 2),
       'utf16le.txt': Uint8Array.of(0xff, 0xfe, 0x61, 0),
@@ -208,14 +208,14 @@ describe('indentation mode', () => {
     expect(result.truncated).toBe(true);
   });
 
-  it('refuses an anchor beyond the end', async () => {
+  it('rejects an anchor beyond the end', async () => {
     const workspace = workspaceWith({ 'a.ts': 'x\n' });
     expect(
       (await refusal(() => readFile(workspace, { path: 'a.ts', mode: 'indentation', anchorLine: 9 }))).message,
     ).toContain('anchorLine 9');
   });
 
-  it('always shows a range that holds the anchor, whatever the text', async () => {
+  it('always returns a range that contains the anchor, whatever the text', async () => {
     const line = fc
       .tuple(fc.nat(6), fc.constantFrom('', '}', '{', 'x', 'end', '} else {', '// c', '@d', 'if:'))
       .map(([depth, text]) => ' '.repeat(depth) + text);
@@ -242,7 +242,7 @@ describe('indentation mode', () => {
   });
 });
 
-it('lines are those of the text, however it ends, with stray bytes and marks in it', async () => {
+it('lines equal those of the text, whatever its end, stray bytes and marks', async () => {
   const piece = fc.constantFrom('a', '', 'b c', '\r', 'é', '\n', '\r\n', '\uFEFF', '\xE2\x82', '\xFF');
   await fc.assert(
     fc.asyncProperty(fc.array(piece), async (pieces) => {

@@ -60,7 +60,7 @@ function webp(kind: string, body: Buffer): Buffer {
 const EXTENDED = webp('VP8X', Buffer.from([0, 0, 0, 0, 0x8f, 0x01, 0, 0x2b, 0x01, 0]));
 const LOSSY = webp('VP8 ', Buffer.from([0, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00]));
 
-describe('the header says type and size, whatever the name', () => {
+describe('the header determines type and size, whatever the name', () => {
   it.each<[string, Buffer, string, number, number]>([
     ['PNG', PIXEL_PNG, 'image/png', 1, 1],
     ['a wide PNG', png(8000, 3), 'image/png', 8000, 3],
@@ -74,7 +74,7 @@ describe('the header says type and size, whatever the name', () => {
     expect(imageHeader(bytes)).toEqual({ mediaType, width, height });
   });
 
-  it('every cut and every changed byte gives an answer and no error', () => {
+  it('every truncation and every changed byte gives a result and no error', () => {
     for (const image of [PIXEL_PNG, jpeg(640, 480).subarray(0, 40_200), PIXEL_GIF, PIXEL_WEBP, LOSSY, EXTENDED]) {
       for (let length = 0; length < Math.min(image.length, 200); length += 1) imageHeader(image.subarray(0, length));
       for (let at = 0; at < Math.min(image.length, 200); at += 1) {
@@ -107,7 +107,7 @@ describe('viewImage', () => {
   linkSync(join(folder, 'photo.jpg'), join(folder, 'second-name.jpg'));
   const workspace = createWorkspace({ roots: folder });
 
-  it('names the image in a part that is small and says which bytes are meant', async () => {
+  it('refers to the image by a small part with the hash of its bytes', async () => {
     const sha256 = createHash('sha256').update(PIXEL_PNG).digest('hex');
     expect(await viewImage(workspace, { path: 'pixel.txt', cwd: 'a' })).toEqual({
       success: true,
@@ -122,7 +122,7 @@ describe('viewImage', () => {
     expect(await viewImage(workspace, { path: 'large.png' })).toMatchObject({ bytes: 5 * 1024 * 1024 });
   });
 
-  it('returns base64 on request, never more than one tool result may hold', async () => {
+  it('returns base64 on request, never more than the maximum tool result', async () => {
     const { image } = await viewImage(workspace, { path: 'a/pixel.txt', inline: true });
     expect(Buffer.from(image.data!, 'base64')).toEqual(PIXEL_PNG);
     const most = await viewImage(workspace, { path: 'most.png', inline: true });
@@ -162,7 +162,7 @@ describe('viewImage', () => {
     expect(error.message).toBe(message);
   });
 
-  it('a host loads the very bytes that were viewed, or is told that they changed', async () => {
+  it('lets a host load the exact bytes that were viewed, or report that they changed', async () => {
     put(folder, 'shot.png', PIXEL_PNG);
     const { image } = await viewImage(workspace, { path: 'shot.png' });
     expect(await loadImage(workspace, image)).toEqual({ mediaType: 'image/png', bytes: PIXEL_PNG });
@@ -173,7 +173,7 @@ describe('viewImage', () => {
     );
   });
 
-  it('an image that a script viewed reaches the model, named in the item and loaded by the host', async () => {
+  it('passes an image to the model, named in the item and loaded by the host', async () => {
     put(folder, 'shot.png', PIXEL_PNG);
     const events: StreamEvent[] = [];
     const harness = createHarness({

@@ -59,7 +59,7 @@ describe('the report', () => {
     ]);
   });
 
-  it('of a failure carries data for the script that catches it', async () => {
+  it('of a failure contains data for the script that catches it', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const error = await refusal(() =>
       applyPatch(wrap('*** Update File: a', '@@', '-1', '+2', '@@', '-x', '+y'), { root }),
@@ -79,7 +79,7 @@ describe('before a patch is applied', () => {
     expect(tool.permissions!({ patch: 'cd sub; apply_patch' } as never)).toEqual(['write:(unreadable patch)']);
   });
 
-  it('a person sees what would come of it, and nothing is written', async () => {
+  it('a user sees its effect, and nothing is written', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const tool = applyPatchTool(createWorkspace({ roots: root }));
     const before = snapshot(root);
@@ -90,13 +90,13 @@ describe('before a patch is applied', () => {
     expect(snapshot(root)).toEqual(before);
   });
 
-  it('a diff that fits in several places names them as data', async () => {
+  it('a diff that fits in several places reports them as data', async () => {
     const root = temporaryFolder({ a: 'x\ny\nx\n' });
     const error = await refusal(() => applyPatch('--- a/a\n+++ b/a\n@@ -2 +2 @@\n-x\n+z\n', { root }));
     expect(error.data).toMatchObject({ reason: 'no_match', candidates: [1, 3] });
   });
 
-  it('a mode that is left alone is said', async () => {
+  it('an ignored mode is reported', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const result = await applyPatch('diff --git a/a b/a\nold mode 100644\nnew mode 100755\n', { root });
     expect(result.stderr).toBe('Not done: the mode 100755 of a; applyPatch leaves permissions alone.\n');
@@ -105,7 +105,7 @@ describe('before a patch is applied', () => {
 });
 
 describe('a patch that is not atomic', () => {
-  it('keeps what succeeded before the failure and says what that was', async () => {
+  it('keeps and reports the changes before the failure', async () => {
     const root = temporaryFolder({ a: '1\n', b: '2\n' });
     const error = await refusal(() =>
       applyPatch(
@@ -128,7 +128,7 @@ describe('a patch that is not atomic', () => {
     expect((error.data['changes'] as { path: string }[]).map(({ path }) => path)).toEqual(['c', 'a']);
   });
 
-  it('changes nothing when any of its paths is refused', async () => {
+  it('changes nothing if any of its paths is rejected', async () => {
     const root = temporaryFolder({ a: '1\n' });
     symlinkSync('/etc', join(root, 'out'));
     for (const bad of ['../x', '.git/config', 'out/x', 'a/x']) {
@@ -140,7 +140,7 @@ describe('a patch that is not atomic', () => {
     }
   });
 
-  it('does everything where nothing fails', async () => {
+  it('makes all changes if none fails', async () => {
     const root = temporaryFolder({ a: '1\n' });
     await applyPatch(wrap('*** Update File: a', '@@', '-1', '+2', '*** Update File: a', '@@', '-2', '+3'), {
       root,
@@ -150,7 +150,7 @@ describe('a patch that is not atomic', () => {
   });
 });
 
-describe('files as they lie on the disk', () => {
+describe('files on the disk', () => {
   it('keep their permissions when they are updated or moved', async () => {
     const root = temporaryFolder({ 'run.sh': 'a\n', 'tool.sh': 'b\n' });
     chmodSync(join(root, 'run.sh'), 0o755);
@@ -193,7 +193,7 @@ describe('files as they lie on the disk', () => {
     expect(Object.keys(snapshot(root)).sort()).toEqual(['outside', 'real.txt']);
   });
 
-  it('behind a link that leads out are neither read nor written', async () => {
+  it('are neither read nor written through a link to the outside', async () => {
     const parent = temporaryFolder({ 'outside/secret': 'secret line\n', 'inside/x': '' });
     const root = join(parent, 'inside');
     symlinkSync('../outside/secret', join(root, 'link'));
@@ -208,7 +208,7 @@ describe('files as they lie on the disk', () => {
     expect(snapshot(parent)).toEqual(before);
   });
 
-  it('of several patches at once are changed one patch after the other', async () => {
+  it('are changed by concurrent patches one after the other', async () => {
     const root = temporaryFolder({ a: Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join('') });
     const workspace = createWorkspace({ roots: root });
     await Promise.all(
@@ -219,7 +219,7 @@ describe('files as they lie on the disk', () => {
     expect(texts(root)['a']).toBe(Array.from({ length: 20 }, (_, index) => `changed ${index}\n`).join(''));
   });
 
-  it('relative paths count from cwd', async () => {
+  it('have paths relative to cwd', async () => {
     const root = temporaryFolder({ 'sub/a': '1\n' });
     await applyPatch(wrap('*** Update File: a', '@@', '-1', '+2'), { root, cwd: 'sub' });
     expect(texts(root)).toEqual({ 'sub/a': '2\n' });
@@ -230,7 +230,7 @@ describe('files as they lie on the disk', () => {
 });
 
 describe('a commit', () => {
-  it('that fails half way puts everything back and leaves no temporary file', async () => {
+  it('that fails halfway restores everything and leaves no temporary file', async () => {
     const root = temporaryFolder({ a: 'old a\n', b: 'old b\n', c: 'old c\n' });
     const workspace = createWorkspace({ roots: root });
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
@@ -245,7 +245,7 @@ describe('a commit', () => {
     expect(snapshot(root)).toEqual(before);
   });
 
-  it('that fails while it switches files puts everything back', async () => {
+  it('that fails while it switches files restores everything', async () => {
     const root = temporaryFolder({ a: 'old a\n', b: 'old b\n' });
     const workspace = createWorkspace({ roots: root });
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
@@ -272,7 +272,7 @@ describe('a commit', () => {
     expect(rest).toEqual(before);
   });
 
-  it('refuses a file that somebody else changed after it was read', async () => {
+  it('rejects a file that another program changed after it was read', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a'));
@@ -283,7 +283,7 @@ describe('a commit', () => {
     expect(readFileSync(join(root, 'a'), 'utf8')).toBe('changed by a person\n');
   });
 
-  it('refuses a folder that was replaced by a link to another one', async () => {
+  it('rejects a folder that was replaced by a link to another one', async () => {
     const root = temporaryFolder({ 'a/x': '1', 'b/y': '2' });
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a/new'));
@@ -295,7 +295,7 @@ describe('a commit', () => {
     expect(snapshot(root)).toEqual(before);
   });
 
-  it('does nothing once it is aborted', async () => {
+  it('does nothing after an abort', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const workspace = createWorkspace({ roots: root });
     const before = snapshot(root);
@@ -305,11 +305,11 @@ describe('a commit', () => {
   });
 });
 
-describe('whatever the files and edits', () => {
+describe('any files and edits', () => {
   const line = fc.constantFrom('', 'a', 'b', '  a', 'return x;', '}', '@@', '*** End Patch', '+x', '-x', 'é😀');
   const lines = fc.array(line, { maxLength: 14 });
 
-  it('a patch made of a difference gives exactly the edited file', async () => {
+  it('a patch from a difference gives exactly the edited file', async () => {
     await fc.assert(
       fc.asyncProperty(
         lines,
@@ -378,7 +378,7 @@ describe('whatever the files and edits', () => {
     expect(refused).toBeGreaterThan(20);
   });
 
-  it('no text makes the parser fail in another way than with a clear refusal', () => {
+  it('the parser accepts any text or rejects it with a clear error', () => {
     const piece = fc.constantFrom(
       '*** Begin Patch',
       '*** End Patch',
@@ -413,7 +413,7 @@ describe('whatever the files and edits', () => {
   });
 });
 
-it('a patch whose hunks cost too much to find is refused', async () => {
+it('a patch whose hunks take too long to find is rejected', async () => {
   const first = Array.from({ length: 1_000 }, (_, index) => `first ${index}`);
   const root = temporaryFolder({ a: first.map((text) => `${text}\n`).join('') + 'same\n'.repeat(1_000_000) });
   // Its number is wrong, so that each hunk must be found in one place of the whole rest.

@@ -33,7 +33,7 @@ describe('a byte order mark', () => {
     expect(await patched(`${MARK}one\n`, patch)).toBe(expected);
   });
 
-  it('is no line that the deletion of a file has to show', async () => {
+  it('is not a line that the deletion of a file has to show', async () => {
     const root = temporaryFolder({ a: `${MARK}one\n` });
     await applyPatch('--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n', { root });
     expect(texts(root)).toEqual({});
@@ -60,20 +60,20 @@ describe('the date of a side that does not exist', () => {
     expect(texts(root)).toEqual({});
   });
 
-  it('is the first moment of Unix time and no other', async () => {
+  it('is the start of Unix time and no other', async () => {
     const patch = '--- a/a\t1970-01-01 00:00:01\n+++ b/a\t2024-05-05 10:00:00\n@@ -1 +1 @@\n-one\n+two\n';
     expect(await patched('one\n', patch)).toBe('two\n');
   });
 });
 
 describe('a name with blanks at its edges', () => {
-  it('is taken as it is in double quotes', async () => {
+  it('is accepted in double quotes', async () => {
     const root = temporaryFolder({ ' a ': 'one\n', a: 'one\n' });
     await applyPatch('--- "a/ a "\n+++ "b/ a "\n@@ -1 +1 @@\n-one\n+two\n', { root });
     expect(texts(root)).toEqual({ ' a ': 'two\n', a: 'one\n' });
   });
 
-  it.each(['--- a/a \n+++ b/a \n', '---  a/a\n+++  b/a\n'])('is refused without them', async (header) => {
+  it.each(['--- a/a \n+++ b/a \n', '---  a/a\n+++  b/a\n'])('is rejected without them', async (header) => {
     const root = temporaryFolder({ a: 'one\n' });
     const error = await refusal(() => applyPatch(`${header}@@ -1 +1 @@\n-one\n+two\n`, { root }));
     expect(error.message).toContain('a name with blanks at its edges must be in double quotes');
@@ -81,7 +81,7 @@ describe('a name with blanks at its edges', () => {
 });
 
 describe('limits of a patch', () => {
-  it('refuse too many files', async () => {
+  it('reject too many files', async () => {
     const adds = Array.from({ length: 1_001 }, (_, at) => `*** Add File: f${at}\n+x\n`).join('');
     const error = await refusal(() =>
       applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
@@ -89,7 +89,7 @@ describe('limits of a patch', () => {
     expect(error.message).toContain('at most 1000 are allowed');
   });
 
-  it('refuse names that are too long together', async () => {
+  it('reject names that are too long together', async () => {
     const adds = Array.from({ length: 600 }, (_, at) => `*** Add File: ${'q/'.repeat(90)}${at}\n+x\n`).join('');
     const error = await refusal(() =>
       applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
@@ -97,13 +97,13 @@ describe('limits of a patch', () => {
     expect(error.message).toContain('at most 100000 are allowed');
   });
 
-  it('refuse too many lines', async () => {
+  it('reject too many lines', async () => {
     const error = await refusal(() => applyPatch('\n'.repeat(50_001), { root: temporaryFolder() }));
     expect(error.message).toContain('at most 50000 are allowed');
   });
 
   it.each(['diff --git a/NAME b/NAME', '--- a/NAME\n+++ b/x', '--- "a/NAME"\n+++ b/x'])(
-    'refuse a name that is too long for any file: %s',
+    'reject a name that is too long for any file: %s',
     async (header) => {
       const patch = `${header.replaceAll('NAME', 'n'.repeat(41_000))}\n@@ -1 +1 @@\n-x\n+y\n`;
       const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
@@ -111,7 +111,7 @@ describe('limits of a patch', () => {
     },
   );
 
-  it('refuse a long command around a patch before it is read', async () => {
+  it('reject a long command around a patch before it is parsed', async () => {
     const commands = ['rm x; '.repeat(5_000), `cd ${'a'.repeat(20_000)} && `];
     for (const command of commands) {
       const patch = `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: n\n+x\n*** End Patch\nEOF\n${command}`;
@@ -120,7 +120,7 @@ describe('limits of a patch', () => {
     }
   });
 
-  it('do not count what a heredoc holds', async () => {
+  it('do not include the content of a heredoc', async () => {
     const root = temporaryFolder();
     const lines = Array.from({ length: 5_000 }, (_, at) => `+$(line "${at}`);
     await applyPatch(
@@ -130,7 +130,7 @@ describe('limits of a patch', () => {
     expect(texts(root)['n']).toHaveLength(lines.reduce((total, line) => total + line.length, 0));
   });
 
-  it('refuse files that are larger than 64 MB together', async () => {
+  it('reject files that are larger than 64 MB together', async () => {
     const root = temporaryFolder();
     const large = `${'x'.repeat(9 * 1024 * 1024)}\n`;
     for (let at = 0; at < 4; at += 1) writeFileSync(join(root, `f${at}`), `one\n${large}`);
@@ -143,7 +143,7 @@ describe('limits of a patch', () => {
 describe('a file that another program changes while it is patched', () => {
   const contents = { a: '1\n' };
 
-  it('is not replaced where another file took its name', async () => {
+  it('is not replaced if another file took its name', async () => {
     const root = temporaryFolder(contents);
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a'));
@@ -153,7 +153,7 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual({ a: 'by a person\n' });
   });
 
-  it('is not replaced where it was not there before', async () => {
+  it('is not replaced if it did not exist before', async () => {
     const root = temporaryFolder();
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a'));
@@ -163,7 +163,7 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual({ a: 'by a person\n' });
   });
 
-  it('is not replaced where its content is another, even in the same moment and size', async () => {
+  it('is not replaced if its content differs, even with the same time and size', async () => {
     const root = temporaryFolder(contents);
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a'));
@@ -172,7 +172,7 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual(contents);
   });
 
-  it('is put back where somebody who has it open writes to the old file while it is replaced', async () => {
+  it('is restored if a process that has it open writes to the old file during the replacement', async () => {
     const root = temporaryFolder(contents);
     const workspace = createWorkspace({ roots: root });
     const target = await targetOf(workspace, resolvePath(workspace, 'a'));
@@ -190,7 +190,7 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual({ a: 'by a person\n' });
   });
 
-  it('is worked out again from its new content', async () => {
+  it('is patched again from its new content', async () => {
     const root = temporaryFolder({ a: '1\n2\n' });
     let isChanged = false;
     const signal = Object.create(new AbortController().signal, {
@@ -212,7 +212,7 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual({ a: '0\n1\n3\n' });
   });
 
-  it('may not lie where the state of the tools is kept', async () => {
+  it('may not be in the state folder of the tools', async () => {
     const root = temporaryFolder();
     const workspace = createWorkspace({ roots: root, stateFolder: join(root, 'state') });
     const error = await refusal(() => writeFile(workspace, { path: 'state/journals/x.open', content: '{}' }));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { updatePlan } from '#tools/plan/update-plan.js';
 import { refusal } from '../support/temporary-folder.js';
 
-it('returns the plan as it was given', () => {
+it('returns the plan unchanged', () => {
   const plan = [
     { step: 'look', status: 'completed' as const },
     { step: 'change', status: 'in_progress' as const },

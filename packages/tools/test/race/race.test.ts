@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 // Without /proc the checks are weaker, and this law does not hold for certain.
 it.runIf(process.platform === 'linux')(
-  'no tool gets out while files and folders are swapped 100 000 times; npm run race makes as many calls',
+  'no tool leaves the workspace while files and folders are swapped 100 000 times; npm run race makes as many calls',
   () => {
     const script = fileURLToPath(new URL('race.mjs', import.meta.url));
     const line = execFileSync(process.execPath, [script, '100000', '3000'], { encoding: 'utf8', timeout: 120_000 });

@@ -38,7 +38,7 @@ const WORKS: readonly [string, object][] = [
 ];
 
 // Windows has no such limit, and without /proc open files cannot be counted.
-describe.runIf(process.platform === 'linux')('where the process may open no more files', () => {
+describe.runIf(process.platform === 'linux')('without free descriptors', () => {
   it.each(WORKS)('%s fails clearly or works, leaks nothing, and works again later', async (tool, input) => {
     const reports = await withFewDescriptors(tool, input);
     expect(reports).toHaveLength(10);

@@ -36,12 +36,12 @@ async function remembered(files: Record<string, string>): Promise<Remembered> {
 const START = { '.gitignore': '*.log\n', 'a.ts': '', 'sub/b.ts': '', 'sub/deep/c.ts': '', 'logs/x.log': '' };
 
 describe('a remembered list of files', () => {
-  it('is the very same list while nothing changes', async () => {
+  it('is the same list while nothing changes', async () => {
     const { list } = await remembered(START);
     expect(await list()).toBe(await list());
   });
 
-  it('is not used again where something changed while it was made', async () => {
+  it('is not reused if something changed while it was created', async () => {
     const { folder, list } = await remembered(START);
     put(folder, 'young.ts', '');
     expect(await list()).not.toBe(await list());
@@ -83,7 +83,7 @@ describe('a remembered list of files', () => {
     expect(await find()).toEqual(expected);
   });
 
-  it('is made again after a file was made deep in folders that were empty', async () => {
+  it('is created again after a file was created deep in empty folders', async () => {
     const folder = temporaryFolder(START);
     mkdirSync(join(folder, 'empty/er/est'), { recursive: true });
     const lists = new FileLists(createWorkspace({ roots: folder }));
@@ -95,7 +95,7 @@ describe('a remembered list of files', () => {
     expect((await find()).files.map(({ path }) => path)).toEqual(['empty/er/est/x.txt']);
   });
 
-  it('is made again after a write by a tool of the same workspace', async () => {
+  it('is created again after a write by a tool of the same workspace', async () => {
     const { workspace, find, list } = await remembered(START);
     const before = await list();
     await writeFile(workspace, { path: 'sub/written.ts', content: '' });
@@ -103,7 +103,7 @@ describe('a remembered list of files', () => {
     expect(await list()).not.toBe(before);
   });
 
-  it('obeys rules of folders above the one that is searched', async () => {
+  it('applies the ignore files of parent folders', async () => {
     const { folder, find } = await remembered(START);
     expect(await find('*', 'sub')).toEqual(['sub/b.ts', 'sub/deep/c.ts']);
     await sleep(SETTLED_MS);

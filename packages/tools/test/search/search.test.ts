@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 
 describe('grepFiles', () => {
-  it('finds files by content, sorted by path; ignored, hidden, binary and linked files are left out', async () => {
+  it('finds files by content, sorted by path; ignored, hidden, binary and linked files are omitted', async () => {
     const result = await grepFiles(workspace, { pattern: 'needle' });
     expect(result.files).toEqual([
       '-dash.txt',
@@ -89,7 +89,7 @@ describe('grepFiles', () => {
   });
 
   it.each(['*', '**', '**/*', '*.ts', 'packages/**', '**/*.{ts,log}', '[a-z]*', '.*'])(
-    'include %s brings no ignored or hidden file back',
+    'does not search ignored or hidden files with include %s',
     async (include) => {
       const { files } = await grepFiles(workspace, { pattern: 'needle', include });
       for (const file of files) expect(file).not.toMatch(/^dist|node_modules|debug|hidden|config/);
@@ -104,7 +104,7 @@ describe('grepFiles', () => {
     expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', cwd: 'src' })).files).toEqual(['src/a.ts']);
   });
 
-  it('stops at the limit and says that there is more', async () => {
+  it('stops at the limit and reports that there is more', async () => {
     const result = await grepFiles(workspace, { pattern: 'needle', limit: 2 });
     expect(result.files).toHaveLength(2);
     expect(result.truncated).toBe(true);
@@ -112,7 +112,7 @@ describe('grepFiles', () => {
     expect((await grepFiles(workspace, { pattern: 'needle', limit: 9, include: 'src/**' })).truncated).toBe(false);
   });
 
-  it('finding nothing is a result', async () => {
+  it('returns an empty result without a match', async () => {
     expect(await grepFiles(workspace, { pattern: 'not anywhere at all' })).toEqual({
       success: true,
       content: 'No matches found.',
@@ -122,31 +122,31 @@ describe('grepFiles', () => {
     expect((await grepFiles(workspace, { pattern: 'needle', path: 'src', include: '*.rs' })).files).toEqual([]);
   });
 
-  it('a pattern that begins like an option is a pattern', async () => {
+  it('reads a pattern that begins like an option as a pattern', async () => {
     expect((await grepFiles(workspace, { pattern: '--pre=evil' })).files).toEqual(['-dash.txt']);
     expect((await grepFiles(workspace, { pattern: '-e' })).files).toEqual([]);
     expect((await grepFiles(workspace, { pattern: 'needle', path: '-dash.txt' })).files).toEqual(['-dash.txt']);
   });
 
-  it('case is ignored on request only', async () => {
+  it('ignores case only on request', async () => {
     expect((await grepFiles(workspace, { pattern: 'NEEDLE' })).files).toEqual([]);
     expect((await grepFiles(workspace, { pattern: 'NEEDLE', ignoreCase: true, path: 'src' })).files.length).toBe(3);
   });
 
-  it('case is ignored for patterns without capitals, where that is asked for', async () => {
+  it('ignores case for patterns without capitals on request', async () => {
     const find = (pattern: string) => grepFiles(workspace, { pattern, smartCase: true, path: 'src', matches: true });
     expect((await find('usercontroller|CONST')).files).toEqual([]);
     expect((await find('const')).files).toEqual(['src/a.ts']);
     expect((await find('Const')).files).toEqual([]);
   });
 
-  it('plain text is no pattern', async () => {
+  it('reads plain text not as a pattern', async () => {
     expect((await grepFiles(workspace, { pattern: '"é', literal: true })).files).toEqual(['src/a.ts']);
     expect((await grepFiles(workspace, { pattern: 'one = 1;|(', literal: true })).files).toEqual([]);
     expect((await grepFiles(workspace, { pattern: '= 1;', literal: true })).files).toEqual(['src/a.ts']);
   });
 
-  it('files and folders are left out on request', async () => {
+  it('excludes files and folders on request', async () => {
     const { files } = await grepFiles(workspace, { pattern: 'needle', path: 'src', exclude: ['deep', '*.js'] });
     expect(files).toEqual(['src/a.ts']);
     expect(
@@ -175,7 +175,7 @@ describe('grepFiles', () => {
     expect(first.matches![0]).toMatchObject({ before: [], after: ['const needle = "é needle";'] });
   });
 
-  it('finds matches across lines on request only, and says where they begin and end', async () => {
+  it('finds matches across lines only on request, and reports their start and end', async () => {
     const pattern = 'one = 1;\\n(?s:.)*?é';
     const refused = await refusal(() => grepFiles(workspace, { pattern, path: 'src' }));
     expect(refused.data['reason']).toBe('bad_pattern');
@@ -194,7 +194,7 @@ describe('grepFiles', () => {
     ]);
   });
 
-  it('says what a script can do where the engine names options of the command line', async () => {
+  it('replaces ripgrep’s advice about command-line options', async () => {
     const behind = await refusal(() => grepFiles(workspace, { pattern: '(?<=a)b' }));
     expect(behind.message).toMatch(/look-around[^]*filter matches/);
     const group = await refusal(() => grepFiles(workspace, { pattern: 'a[' }));
@@ -202,7 +202,7 @@ describe('grepFiles', () => {
     for (const { message } of [behind, group]) expect(message).not.toMatch(/--\w|PCRE2/);
   });
 
-  it('the same files come first, however many threads look', async () => {
+  it('returns the same first files with any number of threads', async () => {
     const many = temporaryFolder(
       Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`d${index % 7}/f${index}.txt`, 'needle\n'])),
     );
@@ -216,7 +216,7 @@ describe('grepFiles', () => {
     }
   });
 
-  it('a result stays small enough to carry and says that there is more', async () => {
+  it('stays small enough for a result and reports that there is more', async () => {
     const folder = temporaryFolder({ 'wide.txt': `${'needle '.repeat(70)}\n`.repeat(3000) });
     const wish = { pattern: 'needle', limit: 2000, context: 5 };
     const result = await grepFiles(createWorkspace({ roots: folder }), wish);
@@ -225,7 +225,7 @@ describe('grepFiles', () => {
     expect(result.matches!.length).toBeGreaterThan(20);
   });
 
-  it('a bad pattern is refused in the words of ripgrep', async () => {
+  it('rejects a bad pattern with ripgrep’s message', async () => {
     const error = await refusal(() => grepFiles(workspace, { pattern: 'a(' }));
     expect(error.data['reason']).toBe('bad_pattern');
     expect(error.message).toMatch(/regex parse error[^]*unclosed group/);
@@ -241,7 +241,7 @@ describe('grepFiles', () => {
     ['file-out.ts', 'link_outside'],
     ['none', 'missing'],
     ['a\0b', 'bad_path'],
-  ])('refuses to search %j', async (path, reason) => {
+  ])('rejects a search of %j', async (path, reason) => {
     expect((await refusal(() => grepFiles(workspace, { pattern: 'needle', path }))).data['reason']).toBe(reason);
   });
 
@@ -255,7 +255,7 @@ describe('grepFiles', () => {
     expect((await search).data['reason']).toBe('aborted');
   });
 
-  it('obeys no configuration of the host', async () => {
+  it('ignores the host’s configuration', async () => {
     const config = join(parent, 'ripgreprc');
     writeFileSync(config, '--hidden\n--no-ignore\n');
     process.env['RIPGREP_CONFIG_PATH'] = config;
@@ -283,7 +283,7 @@ describe('a match that ripgrep reports', () => {
     length: line.length,
   };
 
-  it('counts only when a verified file holds the very same bytes there', async () => {
+  it('counts only if a verified file has the same bytes there', async () => {
     const genuine = { ...reported, sha256: sha256(Buffer.from(line)) };
     const foreign = { ...reported, sha256: sha256(Buffer.from('SECRET\n')) };
     const gone = { ...genuine, path: 'gone.txt' };
@@ -296,7 +296,7 @@ describe('a match that ripgrep reports', () => {
 });
 
 describe('fileSearch', () => {
-  it('ranks paths by likeness and says which characters matched', async () => {
+  it('ranks paths by similarity and reports the matching characters', async () => {
     const { files, truncated } = await fileSearch(workspace, { pattern: 'usrctl' });
     expect(files[0]!.path).toBe('src/userController.ts');
     expect(files[0]!.score).toBeGreaterThan(0);
@@ -304,14 +304,14 @@ describe('fileSearch', () => {
     expect(truncated).toBe(false);
   });
 
-  it('leaves out ignored, hidden and linked files', async () => {
+  it('omits ignored, hidden and linked files', async () => {
     const { files } = await fileSearch(workspace, { pattern: 'ts', limit: 2000 });
     const paths = files.map(({ path }) => path);
     expect(paths).toContain('src/a.ts');
     for (const path of paths) expect(path).not.toMatch(/^dist|node_modules|hidden|config|link-out|file-out|debug/);
   });
 
-  it('takes a glob for a glob and brackets alone for a name', async () => {
+  it('reads a glob as a glob, and brackets alone as a name', async () => {
     expect((await fileSearch(workspace, { pattern: '*.test.ts' })).files).toEqual([
       { path: 'src/deep/c.test.ts', score: 1, indices: [] },
     ]);
@@ -333,13 +333,13 @@ describe('fileSearch', () => {
     ).toEqual(['src/a.ts']);
   });
 
-  it('keeps to the limit and says that there is more', async () => {
+  it('respects the limit and reports that there is more', async () => {
     const result = await fileSearch(workspace, { pattern: 's', limit: 1 });
     expect(result.files).toHaveLength(1);
     expect(result.truncated).toBe(true);
   });
 
-  it('finding nothing is a result', async () => {
+  it('returns an empty result without a match', async () => {
     expect(await fileSearch(workspace, { pattern: 'zzzzqqqq' })).toEqual({ files: [], truncated: false });
     expect((await fileSearch(createWorkspace({ roots: temporaryFolder() }), { pattern: 'a' })).files).toEqual([]);
   });
@@ -349,7 +349,7 @@ describe('fileSearch', () => {
     ['link-out', 'link_outside'],
     ['src/a.ts', 'not_a_folder'],
     ['none', 'missing'],
-  ])('refuses to search in %j', async (path, reason) => {
+  ])('rejects a search in %j', async (path, reason) => {
     expect((await refusal(() => fileSearch(workspace, { pattern: 'a', path }))).data['reason']).toBe(reason);
   });
 });

@@ -1,4 +1,4 @@
-// The engine's globals that TypeScript's own declarations of the language leave out.
+// Globals of the engine that TypeScript's own declarations of the language lack.
 
 declare function atob(base64: string): string;
 declare function btoa(binary: string): string;
@@ -6,11 +6,11 @@ declare function btoa(binary: string): string;
 interface DOMException extends Error {
   readonly code: number;
 }
-// oxlint-disable-next-line no-var -- a const is no member of globalThis
+// oxlint-disable-next-line no-var -- a const is not a member of globalThis
 declare var DOMException: new (message?: string, name?: string) => DOMException;
 
 /** The engine's error class for a full heap. */
-// oxlint-disable-next-line no-var -- a const is no member of globalThis
+// oxlint-disable-next-line no-var -- a const is not a member of globalThis
 declare var InternalError: ErrorConstructor;
 
 interface ErrorConstructor {

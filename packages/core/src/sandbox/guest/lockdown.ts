@@ -24,7 +24,7 @@ const { deleteProperty } = Reflect;
 const { hasOwnProperty } = Object.prototype;
 
 export function lockDown(): void {
-  // A full heap throws it. It is no global, but a caught error leads to it, so it is frozen too.
+  // A full heap throws it. It is not a global, but a caught error gives access to it, so it is frozen too.
   const { InternalError } = globalThis;
   freezeCallSites();
   removeGlobals();
@@ -49,8 +49,8 @@ function removeGlobals(): void {
     // defence: only-reviewed-globals
     if (typeof name === 'string' && !ALLOWED_GLOBALS.has(name)) deleteProperty(globalThis, name);
   }
-  // It hands out call sites, which lead to the functions of the bridge. The engine makes no call sites after this; if it
-  // did, they would lead nowhere.
+  // It exposes call sites, which give access to the functions of the bridge. The engine makes no call sites after this;
+  // if it did, they would lead nowhere.
   // defence: no-call-sites
   deleteProperty(Error, 'prepareStackTrace');
   // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.

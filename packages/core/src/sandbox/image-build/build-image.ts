@@ -18,8 +18,8 @@ const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df73
 const STACK_BYTES = 524_288;
 
 /**
- * Heap at which the engine first looks for cycles. A search walks the whole image; most scripts end before
- * there is anything worth one. Below the memory that an instance may use and still be kept.
+ * Heap at which the engine first looks for cycles. A search walks the whole image; most scripts end before a search is
+ * worthwhile. Below the memory that an instance may use and still be kept.
  */
 const FIRST_COLLECTION_BYTES = 3 << 20;
 
@@ -84,7 +84,7 @@ const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejec
 
 const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, describeThrown: 0, promises: 0 };
 
-/** An engine that only ever compiles. */
+/** An engine that only compiles. */
 function bootCompiler(module: WasmModule): Engine {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });

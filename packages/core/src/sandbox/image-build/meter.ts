@@ -156,7 +156,7 @@ function findInData(reader: ByteReader, text: string): number {
     const index = Buffer.from(bytes).indexOf(wanted);
     return index < 0 ? -1 : base + index;
   }).filter((address) => address >= 0);
-  if (addresses.length !== 1) throw new Error(`expected the engine to hold "${text}" once`);
+  if (addresses.length !== 1) throw new Error(`expected the engine to contain "${text}" once`);
   return addresses[0]!;
 }
 

@@ -4,8 +4,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 const SHORT_MS = 2;
 
 /**
- * Measures the processor time that a segment has used. On a busy machine it is less than the elapsed time, and a
- * script must not pay for its neighbours.
+ * Measures the processor time that a segment has used. On a busy machine it is less than the elapsed time, and a script
+ * is not charged for the work of others.
  *
  * Reading the thread's processor time costs far more than reading a clock. So the plain clock is used until a segment
  * turns out to be long: the first `look`, after some thousand instructions, takes the reading that later ones are

@@ -179,7 +179,7 @@ function list(value: unknown, maxLength: number): readonly unknown[] {
 }
 
 function boundedText(value: unknown, maxUnits: number): string {
-  check(typeof value === 'string' && value.length <= maxUnits, 'not a text, or one that is too long');
+  check(typeof value === 'string' && value.length <= maxUnits, 'not a string, or one that is too long');
   return value;
 }
 

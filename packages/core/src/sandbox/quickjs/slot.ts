@@ -22,7 +22,7 @@ export interface SlotJob {
   initText: string;
   clockMs: number;
   limits: SandboxLimits;
-  /** How long the script may compute while others want the thread, in ms. */
+  /** How long the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
 }
 
@@ -46,7 +46,7 @@ export interface SlotSegment {
 /** The questions that a sandbox asks its host while its script runs. */
 export interface SlotHost {
   isCancelled(): 'cancelled' | 'timeout' | undefined;
-  /** Other scripts want this thread, and a script that computes for long can continue elsewhere. */
+  /** Other scripts wait for this thread, and a script that computes for long can continue elsewhere. */
   mustMakeRoom(): boolean;
 }
 
@@ -228,7 +228,7 @@ export class Slot {
     if (this.#isVersion1) return;
     // defence: calls-are-bounded-by-the-host
     if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxCallsOf(this.#limits))
-      throw new GuestBreach('the guest makes more calls than it may');
+      throw new GuestBreach('the guest made more calls than its limit allows');
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 

@@ -1,4 +1,4 @@
-/** The part of the WebAssembly JavaScript API that the engine's driver uses; Node's own types leave it out. */
+/** The part of the WebAssembly JavaScript API that the engine's driver uses; Node's own types lack it. */
 export interface WasmModule {
   readonly kind?: 'module';
 }

@@ -330,7 +330,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#restart(run);
   }
 
-  /** No output of a script may make a message's listener throw. */
+  /** A script's output must not make the message listener throw. */
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);

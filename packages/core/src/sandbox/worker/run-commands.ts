@@ -17,7 +17,7 @@ export function sendRun(run: LiveRun, worker: WorkerThread, maxMemoryBytes: numb
   if (run.capturing !== undefined) worker.send(['capture', run.key]);
 }
 
-/** Sends the last entry of its tape. */
+/** Sends the worker the last entry of the run's tape. */
 export function sendSettle(run: LiveRun, worker: WorkerThread): void {
   const { batchJson, settled, clockMs } = run.tape.at(-1)!;
   run.outstanding = 1;

@@ -8,7 +8,7 @@ import { WakefulLoop } from './short-waits.js';
 
 /** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
-/** How often a busy worker is checked, and how far past its limits a segment may be before the worker is ended. */
+/** How often a busy worker is checked, and how far past its limits a segment may be before the worker is terminated. */
 const WATCH_MS = 100;
 const OVERDUE_MS = 300;
 /** How long a worker may leave its messages unanswered while it executes nothing. */

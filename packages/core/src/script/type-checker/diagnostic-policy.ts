@@ -183,7 +183,7 @@ export class DiagnosticPolicy {
     return isObject && !this.#isTried(offset) ? 'error' : 'warning';
   }
 
-  /** Comparing a text with a different one, or a number with a text: the branch is taken never or always. */
+  /** Comparing a string with a different one, or a number with a string: the branch is never taken, or always. */
   #comparisonVerdict({ text }: NativeDiagnostic, offset: number, end: number): Verdict {
     const [left = [], right = []] = [...text.matchAll(/'(.+?)'(?= (?:and|have|is|to)\b|\.$)/gsu)].map(([, type]) =>
       alternativesOf(withChoices(type as string, this.#choices)),
@@ -209,9 +209,9 @@ export class DiagnosticPolicy {
   }
 
   /**
-   * A value that does not fit rejects the script. Dropped are diagnostics about which TypeScript knows less than the
-   * script: it sees a list of texts that are all among the choices as a `string[]`. Values that may be undefined, and
-   * values that the script builds in steps, become warnings.
+   * A value that does not fit rejects the script. Diagnostics about which TypeScript knows less than the script are
+   * dropped: it sees a list of strings that are all among the choices as a `string[]`. Values that may be undefined,
+   * and values that the script builds in steps, become warnings.
    */
   #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);

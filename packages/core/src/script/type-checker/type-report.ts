@@ -132,7 +132,7 @@ function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
     members === ''
       ? `The result of tools.${tool}`
       : `\`${members.replace(/^\./u, '')}\` of the result of tools.${tool}`;
-  const message = `${what} is an object, or a list of objects, and becomes "[object Object]" in a text. Name a member of it, or use JSON.stringify.`;
+  const message = `${what} is an object, or a list of objects, and becomes "[object Object]" in a string. Use one of its members, or JSON.stringify.`;
   return mistake({ code: 'object-in-text', message, offset }, isLogged ? 'warning' : 'error');
 }
 

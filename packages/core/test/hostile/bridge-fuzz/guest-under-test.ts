@@ -291,7 +291,7 @@ class CaseRun {
     const tools = this.#seen.length - this.#counts.builtins;
     if (this.#counts.logs > maxLogEvents) this.violate(`${this.#counts.logs} console lines are more than there may be`);
     if (this.#counts.progress > maxProgressEvents * 4 + 64) this.violate('more progress than there may be');
-    if (tools > maxCalls) this.violate(`${tools} calls of tools are more than there may be`);
+    if (tools > maxCalls) this.violate(`${tools} calls to tools are more than there may be`);
     if (this.#counts.builtins > maxBuiltinCalls) this.violate('more calls of the bridge itself than there may be');
   }
 

@@ -134,7 +134,7 @@ function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRu
   const lines = source.split('\n');
   const callsOf = callLines(source);
   const misplaced = outcome.operations.filter(({ line = 0 }) => (isForeign ? line > lines.length : !callsOf.has(line)));
-  const faults = misplaced.map(({ tool, line }) => `the call of ${tool} is said to stand on line ${line}`);
+  const faults = misplaced.map(({ tool, line }) => `the call to ${tool} is said to stand on line ${line}`);
   if (record === undefined) return faults;
   const seen = outcome.operations.map((operation) => seenCall(operation, host, lines));
   const rules = {

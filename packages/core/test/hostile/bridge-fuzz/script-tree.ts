@@ -15,7 +15,7 @@ export interface Statement {
   readonly foreign?: boolean;
 }
 
-/** On every line that has it, a call of a tool stands. */
+/** On every line that has it, a call to a tool stands. */
 export const CALL_LINE = '/*call*/';
 
 /**

@@ -87,7 +87,7 @@ async function decide(
   if (decided === undefined) throw notFound('approval', approvalId);
   const { approval, isWinner } = decided;
   if (!isWinner)
-    throw new ProblemError(409, `The approval ${approvalId} is ${approval.state} already.`, {
+    throw new ProblemError(409, `The approval ${approvalId} is already ${approval.state}.`, {
       approval: approvalView(approval),
     });
   noteDecision(service, request, approval);

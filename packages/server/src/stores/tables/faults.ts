@@ -7,7 +7,7 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   busy: (path) =>
     `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again later.`,
   damaged: (path) =>
-    `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`,
+    `${path} is damaged, or is not a Toolscript database. Move it away to start with an empty one, or restore a backup.`,
   full: (path) => `${path} cannot grow: the disk is full. Free disk space and try again.`,
   refused: (path) =>
     `${path} cannot be opened for writing. Give your user write permission for the file and its folder, or name another file.`,

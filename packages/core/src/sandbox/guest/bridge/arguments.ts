@@ -66,7 +66,7 @@ function writeArgs(value: unknown): string | undefined {
   return flat || writeJson(value, 'args');
 }
 
-/** The reason why JSON cannot carry the arguments that were just written; empty if it can. */
+/** The reason why JSON cannot represent the arguments that were just written; empty if it can. */
 let problem = '';
 
 export function argumentsProblem(): string {
@@ -80,7 +80,7 @@ export function writeArguments(value: unknown): string {
   try {
     const text = writeArgs(value);
     // A getter or a toJSON may have called tools meanwhile, so this is set last.
-    problem = text === undefined ? 'args: a value that JSON cannot carry' : problemOfSize(text.length);
+    problem = text === undefined ? 'args: a value that JSON cannot represent' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {
     // defence: bounded-argument-problem, without it: problem = error === NOT_CARRIED ? whyNotWritten().path + ': ' + whyNotWritten().reason : describeText(error);

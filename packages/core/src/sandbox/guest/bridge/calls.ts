@@ -80,8 +80,8 @@ function refusedCall(isBuiltin: boolean): Promise<never> {
   const message = isBuiltin
     ? 'A script may make ' +
       limits.builtinCalls +
-      ' calls of sleep, timers, catalog and tools.spawn, and this one has. Ask for more at once, or wait longer.'
-    : 'The script made far more calls than it may; this one was not sent.';
+      ' calls to sleep, timers, catalog and tools.spawn, and this one has made them. Request more at once, or wait longer.'
+    : 'The script made far more calls than its limit allows; this one was not sent.';
   return new Promise((_, reject) =>
     reject(makeError('ToolBudgetExceededError', message, undefined, { code: 'ToolBudgetExceededError' })),
   );
@@ -104,7 +104,7 @@ export function settle(batchText: string): void {
 
 function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
-  // The end of the call is unknown. The host decides whether the script may retry it.
+  // The outcome of the call is unknown. The host decides whether the script may retry it.
   const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
   if (status === 'unknown' && typeof idempotencyKey === 'string')
     defineHidden(

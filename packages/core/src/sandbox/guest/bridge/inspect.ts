@@ -51,7 +51,7 @@ const { toStringTag } = Symbol;
 let room = 0;
 const hasRoom = (): boolean => room > 0;
 
-/** Makes a text whose values together take a bounded number of characters, and so a bounded amount of work. */
+/** Creates a text whose values together take a bounded number of characters, and so a bounded amount of work. */
 export function withinRoom(units: number, makeText: () => string): string {
   const outerRoom = room;
   room = units;

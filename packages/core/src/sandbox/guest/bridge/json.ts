@@ -19,7 +19,7 @@ import { readText } from './stacks.js';
 const MAX_DEPTH = 100;
 
 /**
- * Why JSON cannot carry a value, or the place at which its own code threw. Set when it throws, and read by the
+ * Why JSON cannot represent a value, or the place at which its own code threw. Set when it throws, and read by the
  * handler.
  */
 let problem = { path: '', reason: '' };
@@ -151,7 +151,7 @@ class Descent {
     return pathTo(this.#pathOf(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
   }
 
-  /** The path of the member whose turn it is: the next one of the innermost holder that is not written to its end. */
+  /** The path of the next member to write, in the innermost holder that is not complete. */
   pathToNext(): string {
     for (let level = this.depth - 1; level >= 0; level--) {
       const holder = this.holders[level]!;

@@ -1,4 +1,4 @@
-/** How much the running script may do. The image holds zeros; `begin` sets the script's own. */
+/** The limits of the running script. The image contains zeros; `begin` sets the script's own. */
 export const limits = {
   calls: 0,
   builtinCalls: 0,

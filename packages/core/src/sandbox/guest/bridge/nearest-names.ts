@@ -39,7 +39,7 @@ function bestOf(scored: readonly ScoredName[]): string[] {
   return best;
 }
 
-/** How many words of one name begin as words of the other do. */
+/** The number of words of one name that begin like words of the other. */
 function countShared(wantedTokens: readonly string[], tokens: readonly string[]): number {
   let shared = 0;
   for (let left = 0; left < wantedTokens.length; left++) {

@@ -36,7 +36,7 @@ function isRunAt(pieces: Line, at: number, column: number): boolean {
   return pieces[at]! <= column && pieces[at + 4] === pieces[at + 1] && sourceColumns === columns;
 }
 
-/** Each number of the text is a difference to the one before. */
+/** Each number of the text is the difference from the previous one. */
 function readPositions(): Line[] {
   const lines = parse(positionsText) as Line[];
   let line = 0;

@@ -53,7 +53,7 @@ export function stackOf(value: unknown): unknown {
   return shown === '' ? title : title + '\n' + shown;
 }
 
-/** An error's name and message, no line of which reads as a frame. */
+/** An error's name and message, without lines that look like frames. */
 export function titleOf(error: Error): string {
   const name = readText(error, 'name', 'Error');
   const message = readText(error, 'message', '');
@@ -103,7 +103,7 @@ export function framesBelow(below: unknown): string {
   return frames === '' ? '' : '\n' + frames;
 }
 
-/** Puts the script's view of stacks in place of the engine's. */
+/** Replaces the engine's stacks with the script's view of them. */
 export function installStacks(): void {
   const { get, set } = stackAccessors;
   defineProperty(Error.prototype, 'stack', { get, set, enumerable: false, configurable: true });

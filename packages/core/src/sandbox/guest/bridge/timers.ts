@@ -1,4 +1,4 @@
-// `sleep`, and timers, which are calls of it.
+// `sleep`, and timers, which are calls to it.
 import { apply, freeze, Map, min, Promise, TypeError } from '../primordials.js';
 import { send } from './calls.js';
 import { mapDelete, mapGet, mapSet, promiseThen } from './captured.js';
@@ -26,7 +26,7 @@ function newTimer(callback: unknown): number {
 }
 
 /**
- * A timer is a call of `sleep` in a race. Clearing it decides the race, so that nothing can observe the call any
+ * A timer is a call to `sleep` in a race. Clearing it decides the race, so that nothing can observe the call any
  * more: the host ends the call, as it ends every loser of a race.
  */
 function startTimer(id: number, duration: unknown, fire: () => unknown): void {

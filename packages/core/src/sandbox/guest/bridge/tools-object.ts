@@ -1,4 +1,4 @@
-// The tools object is made as it is used: a script rarely touches more than a few of many tools. Each
+// The tools object is created on demand: a script rarely uses more than a few of many tools. Each
 // namespace is a proxy over a null-prototype object that cannot be extended. A member starts as the text of
 // the tool's full name (or, for a namespace, as an object of such) and becomes a read-only function when it
 // is first read.
@@ -60,7 +60,7 @@ function fillRoot(): void {
   for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
   if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
   preventExtensions(rootNamespace);
-  // Last: when the heap is full before this line, the next read starts again.
+  // This is last: if the heap is full before this line, the next read starts again.
   toolsText = '';
 }
 

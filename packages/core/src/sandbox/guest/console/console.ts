@@ -13,7 +13,7 @@ export interface ConsoleHost {
   showJson(value: unknown): string;
   /** The script's clock. */
   nowMs(): number;
-  /** The script's frames at a call of `below`, each on a line of its own that begins with a line break. */
+  /** The script's frames at a call to `below`, each on a line of its own that begins with a line break. */
   framesBelow(below: unknown): string;
 }
 

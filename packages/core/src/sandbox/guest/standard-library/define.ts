@@ -1,4 +1,4 @@
-// Properties as the language's own are defined: writable, configurable and not enumerable.
+// Properties defined like the language's own: writable, configurable and not enumerable.
 import { defineProperty, keys, ownKeys, Symbol } from '../primordials.js';
 
 /** Defines the members of a record on another object. */

@@ -88,7 +88,7 @@ for (const name of ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 
   errors[name] = (globalThis as unknown as typeof errors)[name];
 }
 
-// The first whose `read` does not throw makes the copy.
+// The first cloner whose `read` does not throw makes the copy.
 const kinds: readonly Kind[] = [
   { read: dateTime, copy: (value) => new Date(apply(dateTime, value as Date, [])) },
   { read: mapSize, copy: copyMap },
@@ -123,7 +123,7 @@ export function structuredClone(value: unknown, options?: { transfer?: Iterable<
   if (arguments.length === 0) throw new TypeError('structuredClone takes the value to copy');
   const transfer = options?.transfer;
   if (transfer !== undefined && [...transfer].length > 0) {
-    throw notCloneable('structuredClone copies here and cannot transfer: leave the option "transfer" out');
+    throw notCloneable('structuredClone copies here and cannot transfer: omit the option "transfer"');
   }
   return clone(value, new Map());
 }

@@ -49,7 +49,7 @@ export class TextEncoder {
 
   encodeInto(text: unknown, destination: Uint8Array): { read: number; written: number } {
     if (!(destination instanceof Uint8Array)) {
-      throw new TypeError('TextEncoder.encodeInto writes into a Uint8Array: give one as the second argument');
+      throw new TypeError('TextEncoder.encodeInto writes into a Uint8Array: pass one as the second argument');
     }
     const source = String(text).toWellFormed();
     const bytes = this.encode(source);

@@ -15,7 +15,7 @@ interface Collation {
   readonly caseFirst: string;
 }
 
-/** One entry a letter at each level; `accents` joins the marks of a letter. */
+/** One entry per letter at each level; `accents` joins the marks of a letter. */
 interface SortKey {
   readonly letters: number[];
   readonly accents: string[];
@@ -74,7 +74,7 @@ const standardCollation = readCollation({});
 
 export const textMethods = {
   localeCompare(this: unknown, that: unknown, locales?: unknown, options?: unknown): number {
-    if (this === undefined || this === null) throw new TypeError('localeCompare is a method of text');
+    if (this === undefined || this === null) throw new TypeError('localeCompare is a method of strings');
     const plain = options === undefined && (locales === undefined || locales === LOCALE);
     return compare(
       String(this),
@@ -110,7 +110,7 @@ function compare(first: string, second: string, settings: Collation): number {
   return result;
 }
 
-// The common case without keys: undefined where text is not plain ASCII up to the first letter that differs.
+// The common case without keys: undefined if text is not plain ASCII up to the first letter that differs.
 function comparePlain(
   first: string,
   second: string,

@@ -1,4 +1,4 @@
-// The namespace Intl, and the methods of the language's own classes that speak a locale.
+// The namespace Intl, and the methods of the language's own classes that use a locale.
 import {
   Array,
   BigInt,
@@ -20,7 +20,7 @@ import { requestedLocales } from './options.js';
 
 type Formatter = new (locales?: unknown, options?: unknown) => object;
 
-/** Puts methods that speak en-US in place of the engine's own. */
+/** Replaces the engine's own methods with methods for en-US. */
 export function installLocaleMethods(): void {
   defineMembers(Number.prototype, numberMethods);
   defineMembers(BigInt.prototype, bigintMethods);

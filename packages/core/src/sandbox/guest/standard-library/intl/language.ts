@@ -106,7 +106,7 @@ function ordinal(written: string): string {
 
 function requireText(item: unknown): string {
   if (typeof item === 'string') return item;
-  throw new TypeError('Intl.ListFormat takes a list of text');
+  throw new TypeError('Intl.ListFormat takes a list of strings');
 }
 
 /** The text between two items, and the text before the last one. */
@@ -132,7 +132,7 @@ const UNITS: Readonly<Record<string, readonly [short: string, narrow: string]>> 
 function relativeParts(value: number, given: string, style: Width, numeric: string): Part[] {
   const unit = given.replace(/s$/, '');
   if (UNITS[unit] === undefined || given.length > unit.length + 1) {
-    throw new RangeError(`"${given}" is no unit of time: use ${Object.keys(UNITS).join(', ')}`);
+    throw new RangeError(`"${given}" is not a unit of time: use ${Object.keys(UNITS).join(', ')}`);
   }
   if (!Number.isFinite(value)) throw new RangeError('Intl.RelativeTimeFormat takes a finite number');
   const word = numeric === 'auto' ? relativeWord(value, unit, style) : undefined;

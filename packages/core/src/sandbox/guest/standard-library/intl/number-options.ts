@@ -51,7 +51,7 @@ const CURRENCIES_OF_0_DIGITS =
   'VND VUV XAF XOF XPF YER';
 const CURRENCIES_OF_3_DIGITS = 'BHD JOD KWD LYD OMR TND';
 
-// The forms of each unit: short, narrow where it differs, long for one and for many where these are irregular.
+// The forms of each unit: short, narrow where it differs, long in singular and plural where these are irregular.
 export const UNITS = table(
   'acre ac bit bit byte byte,B celsius °C,,degree_Celsius,degrees_Celsius centimeter cm day day,d degree deg,° ' +
     'fahrenheit °F,°,degree_Fahrenheit,degrees_Fahrenheit fluid-ounce fl_oz,,fluid_ounce foot ft,′,foot,feet ' +
@@ -96,7 +96,7 @@ function readCurrency(options: Options, style: string): CurrencySettings {
     return {};
   }
   const currency = String(options.currency).toUpperCase();
-  if (!/^[A-Z]{3}$/.test(currency)) throw new RangeError(`"${options.currency}" is no currency code such as "USD"`);
+  if (!/^[A-Z]{3}$/.test(currency)) throw new RangeError(`"${options.currency}" is not a currency code such as "USD"`);
   if (style !== 'currency') return {};
   const currencyDigits = CURRENCIES_OF_0_DIGITS.includes(currency)
     ? 0
@@ -115,7 +115,7 @@ function readUnit(options: Options, style: string): UnitSettings {
   const unit = String(options.unit);
   const known = UNITS[unit] ?? unit.split('-per-').every((side) => UNITS[side] !== undefined);
   if (known === false || unit.split('-per-').length > 2)
-    throw new RangeError(`"${unit}" is no unit such as "kilometer"`);
+    throw new RangeError(`"${unit}" is not a unit such as "kilometer"`);
   return style === 'unit' ? { unit, unitDisplay } : {};
 }
 

@@ -2,7 +2,7 @@
 //
 // Rounding works on a number's shortest decimal digits (1.005 to two places is 1.01), never on binary fractions.
 // A decimal is { negative, digits, point }: 0.DIGITS × 10^point; no digits means zero, and DIGITS begins and ends with
-// another digit than 0.
+// a digit other than 0.
 
 import { apply, Array, BigInt, Math, Number, Object, String, Symbol } from '../../primordials.js';
 import { readNumberSettings, table, UNITS, type NumberSettings, type RoundingMode } from './number-options.js';
@@ -24,7 +24,7 @@ interface Decimal {
 type LocalizedItem = { toLocaleString(locales: unknown, options: unknown): string } | null | undefined;
 
 interface RoundedDecimal extends Decimal {
-  /** The minimum of fraction digits to show. */
+  /** Minimum number of fraction digits to show. */
   readonly minFraction: number;
 }
 
@@ -97,7 +97,7 @@ export class NumberFormat {
 
 const standard = readNumberSettings({});
 
-/** The methods of the language's own classes that are written with NumberFormat. */
+/** The methods of the language's own classes that are implemented with NumberFormat. */
 export const numberMethods = {
   toLocaleString(this: unknown, locales?: unknown, options?: unknown): string {
     return formatted(settingsFor(locales, options), apply(numberValueOf, this as number, []));

@@ -11,11 +11,11 @@ export type Options = Readonly<Record<string, unknown>>;
 
 export function requestedLocales(locales: unknown): string[] {
   if (locales === undefined) return [];
-  if (locales === null) throw new TypeError('A locale is text such as "en-US", not null');
+  if (locales === null) throw new TypeError('A locale is a string such as "en-US", not null');
   const list = typeof locales === 'string' ? [locales] : Array.from(locales as Iterable<unknown>);
   return list.map((tag) => {
     if (typeof tag !== 'string' && (typeof tag !== 'object' || tag === null))
-      throw new TypeError('A locale is text such as "en-US"');
+      throw new TypeError('A locale is a string such as "en-US"');
     if (!LANGUAGE_TAG.test(String(tag))) throw new RangeError(`Incorrect locale information provided: "${tag}"`);
     return String(tag);
   });
@@ -40,7 +40,7 @@ export function choice<Value extends string, Fallback>(
   if (value === undefined) return fallback;
   const text = String(value);
   if (!allowed.includes(text as Value)) {
-    throw new RangeError(`"${text}" is no value of the option ${name}: use ${allowed.join(', ')}`);
+    throw new RangeError(`"${text}" is not a value of the option ${name}: use ${allowed.join(', ')}`);
   }
   return text as Value;
 }

@@ -1,4 +1,4 @@
-// The hosts of addresses.
+// The hosts of URLs.
 //
 // Differs from the standard (url.spec.whatwg.org) for hosts that are not ASCII: instead of the tables of UTS 46 they
 // are mapped by NFKC and lower case and written in Punycode, and labels that begin with "xn--" stay as they are.

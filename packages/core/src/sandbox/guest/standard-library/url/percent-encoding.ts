@@ -1,8 +1,8 @@
-// Percent-encoding, for addresses and forms.
+// Percent-encoding, for URLs and forms.
 import { decodeURIComponent, encodeURIComponent, Object, parseInt, Uint8Array } from '../../primordials.js';
 import { TextDecoder } from '../text-encoding.js';
 
-/** Thrown for an address, or a part of one, that is invalid. */
+/** Thrown for an invalid URL, or an invalid part of one. */
 export const INVALID = Object.freeze({});
 /** Runs of characters that are percent-encoded in hosts and opaque paths. Lone surrogates count as U+FFFD. */
 export const CONTROL_SET = /[^\x20-\x7e]+/gu;

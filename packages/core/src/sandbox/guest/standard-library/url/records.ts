@@ -1,4 +1,4 @@
-// Reads and writes addresses as the URL standard (url.spec.whatwg.org) has them.
+// Reads and writes URLs as the URL standard (url.spec.whatwg.org) defines.
 //
 // The standard describes one machine over code points. It can be done piece by piece, because '#' and '?' end every
 // earlier part: remove fragment and query, then read scheme, authority and path from the rest.
@@ -7,7 +7,7 @@ import { Number, String, TypeError } from '../../primordials.js';
 import { parseHost } from './hosts.js';
 import { CONTROL_SET, INVALID, percentEncode } from './percent-encoding.js';
 
-/** An address in its parts. */
+/** A URL, split into its parts. */
 export interface UrlRecord {
   scheme: string;
   username: string;
@@ -47,7 +47,7 @@ export function parseOrThrow(address: unknown, base?: unknown): UrlRecord {
   );
 }
 
-/** Null where the address, or its base, is invalid. */
+/** Null if the URL or its base is invalid. */
 export function parseWithBase(address: unknown, base: unknown): UrlRecord | null {
   const text = wellFormed(address);
   try {

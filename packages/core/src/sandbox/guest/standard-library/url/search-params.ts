@@ -1,4 +1,4 @@
-// URLSearchParams as the URL standard (url.spec.whatwg.org) has it.
+// URLSearchParams as the URL standard (url.spec.whatwg.org) defines it.
 import { apply, Array, Object, Symbol, TypeError } from '../../primordials.js';
 import { encodeRun, percentDecode } from './percent-encoding.js';
 import { cut, wellFormed } from './records.js';
@@ -104,7 +104,7 @@ export class URLSearchParams {
 
 export function requireArguments(given: IArguments, count: number, name: string): void {
   if (given.length >= count) return;
-  throw new TypeError(`${name} takes ${count} argument${count === 1 ? '' : 's'} at least, not ${given.length}`);
+  throw new TypeError(`${name} takes at least ${count} argument${count === 1 ? '' : 's'}, not ${given.length}`);
 }
 
 export function withoutMark(text: string): string {
@@ -119,7 +119,7 @@ function listOf(init: object): Pair[] {
   return Array.from(init as Iterable<unknown>, (entry) => {
     const pair = typeof entry === 'object' && entry !== null ? Array.from(entry as Iterable<unknown>) : [];
     if (pair.length !== 2) {
-      throw new TypeError('URLSearchParams takes text, an object, or a list of pairs of a name and a value');
+      throw new TypeError('URLSearchParams takes a string, an object, or a list of pairs of a name and a value');
     }
     return pair.map(wellFormed) as Pair;
   });

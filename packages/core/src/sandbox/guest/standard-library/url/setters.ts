@@ -1,4 +1,4 @@
-// Changes parts of an address as the setters of URL do: an invalid value changes nothing.
+// Changes parts of a URL as the setters of the class URL do: an invalid value changes nothing.
 import { parseHost } from './hosts.js';
 import { INVALID } from './percent-encoding.js';
 import {

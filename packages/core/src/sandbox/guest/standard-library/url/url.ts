@@ -1,4 +1,4 @@
-// URL as the URL standard (url.spec.whatwg.org) has it.
+// URL as the URL standard (url.spec.whatwg.org) defines it.
 import { percentEncode } from './percent-encoding.js';
 import {
   encodeQuery,
