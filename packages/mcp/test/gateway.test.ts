@@ -9,6 +9,7 @@ import { createGateway, type GatewayOptions } from '#mcp/index.js';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { sharedThreads } from '../../core/test/support/shared-threads.js';
 import { listenNewest } from './support/http-servers.js';
 
 type Answer = (message: string) => { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> };
@@ -48,7 +49,7 @@ function gatewayOver(
   harnessOptions: Partial<HarnessOptions> = {},
   options: Partial<GatewayOptions> = {},
 ) {
-  const harness = createHarness({ tools, ...harnessOptions });
+  const harness = createHarness({ tools, ...sharedThreads(), ...harnessOptions });
   onTestFinished(() => harness.close());
   return { harness, gateway: createGateway({ harness, ...options }) };
 }
