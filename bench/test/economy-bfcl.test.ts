@@ -12,7 +12,7 @@ const GENERATED = /(?<=<!-- generated economy-bfcl -->\n)[\s\S]*(?=<!-- end of e
 
 const CALLS = BFCL_TASKS.flatMap((task) => task.turns.flat());
 /** Enough to reach every service; the row itself does all tasks, and fails where a call is another one. */
-const TRIED = BFCL_TASKS.filter((_, index) => index % 12 === 6);
+const TRIED = BFCL_TASKS.filter((_, index) => index % 24 === 6);
 const taskOf = (number: number) => BFCL_TASKS[number]!;
 
 describe('the calls of the data set', () => {

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codingTools, suggestRule, type RuleSuggestion } from '@toolscript/tools';
+import { sharedThreads } from '../../core/test/support/shared-threads.js';
 import { temporaryFolder } from './support/temporary-folder.js';
 
 const folder = temporaryFolder({ 'a.txt': 'a\n', 'src/deep/b.ts': 'b\n' });
@@ -35,6 +36,7 @@ async function passing(suggestion: RuleSuggestion | undefined, tool: string, inp
   for (const input of inputs) {
     let isAsked = false;
     const harness = createHarness({
+      ...sharedThreads(),
       tools,
       approvals: { rules: [...suggestion!.rules, { action: 'ask' }], ask: () => ((isAsked = true), 'deny') },
     });

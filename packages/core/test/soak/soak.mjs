@@ -11,7 +11,7 @@ const CALLERS = 20;
  */
 const isLong = count >= 20_000;
 const MAX_HEAP_GROWTH = isLong ? 0.05 : 0.1;
-const MAX_RSS_GROWTH = isLong ? 0.15 : 0.35;
+const MAX_RSS_GROWTH = isLong ? 0.15 : 0.75;
 
 let unheard = 0;
 process.on('unhandledRejection', () => unheard++);
