@@ -48,14 +48,14 @@ export async function decideApprovals(
     if (!decided.ok) throw new UsageError(visibleLine(decided.error.message));
     for (const { approvalId, tool } of chosen)
       screen.line(`${verdict === 'approve' ? 'Approved' : 'Refused'}: ${visibleLine(tool)} (${approvalId})`);
-    screen.line(nextStep(scriptId, decided.undecided));
+    screen.line(nextStep(scriptId, verdict, decided.undecided));
     return EXIT.completed;
   } finally {
     await harness.close();
   }
 }
 
-function nextStep(scriptId: string, undecided: readonly string[]): string {
+function nextStep(scriptId: string, verdict: 'approve' | 'deny', undecided: readonly string[]): string {
   if (undecided.length > 0) return `Still pending: ${undecided.join(', ')}`;
-  return `A program that waits for it resumes the script. If none does: ${ownCommand()} resume ${scriptId} --approve`;
+  return `A program that waits for it resumes the script. If none does: ${ownCommand()} resume ${scriptId} --${verdict}`;
 }

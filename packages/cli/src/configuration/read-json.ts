@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 
@@ -35,17 +36,34 @@ export async function isThere(path: string): Promise<boolean> {
 export async function readTextFile(path: string): Promise<string | undefined> {
   const name = visibleLine(path);
   try {
-    const { size } = await stat(path);
-    if (size > MAX_CONFIGURATION_BYTES) throw new UsageError(`${name} is larger than 1 MiB. Make it smaller.`);
-    return await readFile(path, 'utf8');
+    return await readRegularFile(path, name);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (code === 'ELOOP') throw notAFile(name);
     throw new UsageError(
       `${name} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
     );
   }
+}
+
+async function readRegularFile(path: string, name: string): Promise<string> {
+  // Without the flag, the opening of a FIFO waits for its writer.
+  // defence: configuration-is-no-fifo, without it: const file = await open(path, constants.O_RDONLY);
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw notAFile(name);
+    if (stats.size > MAX_CONFIGURATION_BYTES) throw new UsageError(`${name} is larger than 1 MiB. Make it smaller.`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+function notAFile(name: string): UsageError {
+  return new UsageError(`${name} is not a file. Replace it with a file, or remove it.`);
 }
 
 /** The line to which a message of JSON.parse refers; the last line if the text ends too early. */

@@ -89,12 +89,13 @@ export async function prepareServers(
     const path = servers[name]?.path ?? mcpFile;
     return path === mcpFile ? name : `${name} of ${path}`;
   };
-  await emptyFolder(environment);
+  const startFolder = await emptyFolder(environment);
   return {
     entries: startedEntries(servers, environment, workspace),
     safeguards: {
       environment,
-      refuse: (server) => (servers[server.name]?.owner === 'workspace' ? refusalInside(workspace, server) : undefined),
+      refuse: (server) =>
+        servers[server.name]?.owner === 'workspace' ? refusalInside({ workspace, startFolder }, server) : undefined,
       trustStore: {
         read: (name) => trusted.read(keyOf(name)),
         update: (name, change) => trusted.update(keyOf(name), change),

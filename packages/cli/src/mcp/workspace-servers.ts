@@ -14,33 +14,51 @@ export function narrowedEntry(entry: unknown): unknown {
 
 /**
  * Why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts can
- * change all files of a workspace, and a server runs outside of the sandbox. `workspace` has no links.
+ * change all files of a workspace, and a server runs outside of the sandbox. `workspace` has no links; `startFolder`:
+ * where its programs start.
  */
-export function refusalInside(workspace: string, { name, transport }: ServerToStart): string | undefined {
+export function refusalInside(
+  { workspace, startFolder }: { workspace: string; startFolder: string },
+  { name, transport }: ServerToStart,
+): string | undefined {
   if (transport.type !== 'stdio') return undefined;
   const { command, args, env, cwd } = transport;
-  const words = [command, ...args, ...Object.values(env)];
-  const named = words.find((word) => namesPlaceIn(workspace, word)) ?? cwdIn(workspace, cwd);
-  // defence: workspace-servers-run-nothing-of-it, without it: if (workspace !== '') return undefined;
-  if (named === undefined) return undefined;
-  return `it uses ${JSON.stringify(named)} in the workspace, where scripts can change files, and servers run outside of the sandbox; if you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
+  // defence: workspace-servers-start-elsewhere, without it: const place = undefined;
+  const place = cwd === startFolder ? undefined : 'it sets "cwd"';
+  const named = [command, ...args, ...Object.values(env)].find((word) => namesPlaceIn(workspace, word));
+  // defence: workspace-servers-run-nothing-of-it, without it: const path = undefined;
+  const path = named === undefined ? undefined : `it uses ${JSON.stringify(named)}, which is in the workspace`;
+  const reason = path ?? place;
+  return reason === undefined
+    ? undefined
+    : `${reason}; scripts can change files there, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }
 
-/** Whether a word, or its part after `=`, is a path in the workspace, or contains the workspace's own path. */
+/** The beginning of an absolute path anywhere in a word, to the next character that ends a path. */
+const ABSOLUTE = /[/\\][^\s"'`:;,|&()<>=]*/gu;
+
+/** Whether a word contains a path into the workspace. An entry that composes its path at run time is not noticed. */
 function namesPlaceIn(workspace: string, word: string): boolean {
-  if (word.includes(workspace)) return true;
-  return [word, word.slice(word.indexOf('=') + 1)].some((path) => {
-    if (isAbsolute(path)) return leadsInto(workspace, path);
-    return isRelativePath(path) && existsSync(resolve(workspace, path));
-  });
+  return [word, decoded(word), word.replaceAll('\\', '')].some(
+    (text) =>
+      text.includes(workspace) ||
+      (text.match(ABSOLUTE) ?? []).some((path) => leadsInto(workspace, resolve('/', path))) ||
+      [text, text.slice(text.indexOf('=') + 1)].some(
+        (path) => isRelative(path) && existsSync(resolve(workspace, path)),
+      ),
+  );
 }
 
-function cwdIn(workspace: string, cwd: string | undefined): string | undefined {
-  return cwd !== undefined && leadsInto(workspace, resolve(workspace, cwd)) ? cwd : undefined;
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
 }
 
-function isRelativePath(word: string): boolean {
-  return word.startsWith('.') || /[/\\]/u.test(word);
+function isRelative(word: string): boolean {
+  return !isAbsolute(word) && (word.startsWith('.') || /[/\\]/u.test(word));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -39,6 +39,11 @@ export function visibleLine(text: string): string {
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
 }
 
+/** The exact characters of a word on one line: line ends and tabs are escaped, too. */
+export function visibleWord(text: string): string {
+  return visibleLine(text.replace(/[\r\n\t]/gu, escapeCharacter));
+}
+
 function onOneLine(text: string): string {
   return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
 }

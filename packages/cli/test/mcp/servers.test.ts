@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { script, text } from '../chat/scene.js';
 import { scriptIdIn } from '../support/place.js';
@@ -252,6 +253,19 @@ describe("a workspace's MCP servers", () => {
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
   });
 
+  it('are shown with their exact characters, and not started by a FIFO', async () => {
+    const place = new McpPlace();
+    place.useWorkspaceServers({ docs: { command: 'sh', args: ['-c', '# \n touch x'] } });
+    expect((await place.run(['trust'])).stdout).toContain(String.raw`docs: sh -c '# \u{a} touch x'`);
+    rmSync(place.workspaceFile);
+    spawnSync('mkfifo', [place.workspaceFile]);
+    for (const args of [['eval', '-e', 'return 1'], ['mcp', 'list'], ['trust']])
+      expect(await place.run(args)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(`${place.workspaceFile} is not a file. Replace it with a file, or remove it.`),
+      });
+  });
+
   it('narrow what scripts may call, and never widen it', async () => {
     const place = new McpPlace();
     place.useWorkspaceServers({ mail: place.mail({ tools: { '*': 'allow', read: 'block' } }) });
@@ -272,10 +286,37 @@ describe("a workspace's MCP servers", () => {
     ],
     ['the environment', () => ({ command: process.execPath, env: { NODE_OPTIONS: '--require ${PWD}/server.cjs' } })],
     ['their folder', () => ({ command: process.execPath, args: ['-e', 'require("./server")'], cwd: '.' })],
+    [
+      'the folder above',
+      ({ workspace }) => ({ command: process.execPath, args: [`${basename(workspace)}/server.cjs`], cwd: '..' }),
+    ],
+    ['a link', ({ base }) => ({ command: process.execPath, args: [join(base, 'alias', 'server.cjs')] })],
+    [
+      'a link in an option',
+      ({ base }) => ({
+        command: process.execPath,
+        env: { NODE_OPTIONS: `--no-warnings --require ${base}/alias/server.cjs` },
+      }),
+    ],
+    [
+      'a link after a flag',
+      ({ base }) => ({ command: 'env', args: [`-C${base}/alias`, process.execPath, 'server.cjs'] }),
+    ],
+    [
+      'an encoded address',
+      ({ workspace }) => ({
+        command: process.execPath,
+        args: [
+          '--import',
+          `file://${workspace.slice(0, -1)}%${workspace.charCodeAt(workspace.length - 1).toString(16)}/server.cjs`,
+        ],
+      }),
+    ],
   ])('that run something in the workspace, named by %s, are not started', async (_by, entry) => {
     const place = new McpPlace();
     const ran = join(place.base, 'ran');
     mkdirSync(join(place.workspace, 'server'));
+    symlinkSync(place.workspace, join(place.base, 'alias'));
     writeFileSync(
       join(place.workspace, 'server.cjs'),
       `#!${process.execPath}\nrequire('node:fs').writeFileSync(${JSON.stringify(ran)}, '')`,
@@ -287,7 +328,9 @@ describe("a workspace's MCP servers", () => {
       env: { ...place.env, PWD: place.workspace },
     });
     expect(status, stderr).toBe(0);
-    expect(stderr).toMatch(/"theirs" is not started: it uses .* in the workspace, where scripts can change files/u);
+    expect(stderr).toMatch(
+      /"theirs" is not started: it (?:uses .* in the workspace|sets "cwd"); scripts can change files there/u,
+    );
     expect(existsSync(ran)).toBe(false);
   });
 

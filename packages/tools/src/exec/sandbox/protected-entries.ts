@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, type BigIntStats, type Dirent } from 'node:fs';
 import { join, sep } from 'node:path';
-import { foldName, isInPackages, protectedName } from '../../files/protected-names.js';
+import { foldName, isInPackages, PROTECTED_NAMES, protectedName } from '../../files/protected-names.js';
 
 /*
  * Existing entries in the roots that other programs execute or obey: protected names at any depth, and the files that
@@ -165,10 +165,17 @@ function isSecondName(folder: string): boolean {
   return /[/\\]\.[^/\\]*$/.test(folder);
 }
 
-/** A fast check that rejects nearly all names: protected ones start with a dot, are in a short list, or are unusual. */
+/** The protected names that start with no dot. */
+const PLAIN_NAMES = PROTECTED_NAMES.map(({ name }) => name).filter((name) => !name.startsWith('.'));
+
+/**
+ * A fast check that rejects nearly all names: protected ones start with a dot or with a protected name, or are unusual.
+ */
 function mayBeProtected(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  if (/^(?:\.|toolscript\.|opencode\.|git~1)/i.test(name) || /[^\x21-\x7e]/.test(name)) return true;
+  if (/^(?:\.|git~1)/i.test(name) || /[^\x21-\x7e]/.test(name)) return true;
+  const lower = name.toLowerCase();
+  if (PLAIN_NAMES.some((plain) => lower.startsWith(plain))) return true;
   return path.length > name.length + 1 && /\/\.[^/]*\/[^/]*$/.test(path);
 }
 
