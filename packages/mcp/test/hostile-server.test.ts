@@ -188,6 +188,26 @@ describe('a hostile conversation', () => {
     expect(events.filter(({ type }) => type === 'log').length).toBeLessThan(500);
   });
 
+  it.each([
+    ['text', 'yes | head -c 20000000; sleep 100'],
+    ['values that are no messages', 'yes {} | head -c 20000000; sleep 100'],
+  ])('a program that floods its output with %s is ended, and the others work', async (_what, command) => {
+    const servers = { hostile: { command: 'sh', args: ['-c', command] }, everything: referenceServer('everything') };
+    const mcp = await openServers(servers, { reconnect: { attempts: 0 } });
+    expect(mcp.status()).toMatchObject([
+      {
+        name: 'hostile',
+        state: 'failed',
+        problem: expect.stringContaining(
+          'ended before it answered, by SIGKILL: it floods its standard output with text that is not a message of MCP.',
+        ),
+      },
+      { name: 'everything', state: 'connected' },
+    ]);
+    const harness = attachedHarness(mcp);
+    expect(valueOf(await harness.runScript(`return tools.mcp.everything.echo({ message: 'x' })`))).toBe('Echo: x');
+  });
+
   it('what a server asks is refused with a reason where nobody answers', async () => {
     const { call, assertAllWork } = await beside('asks');
     const { result } = await call('good', { act: true });

@@ -50,6 +50,11 @@ describe("the user's MCP servers", () => {
       away: { url: 'http://127.0.0.1:9/mcp' },
       slow: { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'], connectTimeoutMs: 300 },
       ended: { command: process.execPath, args: ['-e', 'console.error("no licence"); process.exit(1)'] },
+      talks: {
+        command: process.execPath,
+        args: ['-e', 'process.stdout.write("hello world"); setInterval(() => {}, 1000)'],
+        connectTimeoutMs: 300,
+      },
     });
     const { status, stdout, stderr } = await place.run(['eval', '-e', 'return tools.mcp.mail.read()', '--json']);
     expect(status, stdout + stderr).toBe(0);
@@ -59,10 +64,11 @@ describe("the user's MCP servers", () => {
       /"key" is not started: the environment variable NO_SUCH_KEY is not set; set it, or write/u,
       /"away" at http:\/\/127\.0\.0\.1:9\/mcp could not be reached/u,
       /"slow" could not be started: it did not answer within 300 ms/u,
-      /"ended" could not be started: .* ended before it answered.*no licence/u,
+      /"ended" could not be started: .* ended before it answered, with exit code 1\. .*no licence/u,
+      /"talks" could not be started: it did not answer within 300 ms: it wrote text that is not a message of MCP to its standard output: hello world\. Run/u,
     ])
       expect(stderr).toMatch(sentence);
-    expect(stderr.split('\n').filter((line) => line.startsWith('toolscript: ')).length).toBe(6);
+    expect(stderr.split('\n').filter((line) => line.startsWith('toolscript: ')).length).toBe(7);
   });
 
   it.each([

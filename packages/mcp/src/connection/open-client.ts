@@ -9,8 +9,8 @@ import {
   type OAuthClientProvider,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
+import { GuardedStdio } from './guarded-stdio.js';
 import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
 import { messageOf, oneLine } from './readable.js';
 
@@ -70,7 +70,7 @@ function newClient(server: string, mode: Mode, { handlers, clientInfo, onListCha
 async function openStdio(server: string, transport: StdioTransport, options: OpenOptions): Promise<Client> {
   const attempt = async (mode: Mode) => {
     const { command, args, env, cwd } = transport;
-    const pipe = new StdioClientTransport({
+    const pipe = new GuardedStdio({
       command,
       args: [...args],
       env: { ...env },
@@ -84,7 +84,9 @@ async function openStdio(server: string, transport: StdioTransport, options: Ope
       await connectInTime(client, pipe, options);
       return client;
     } catch (error) {
-      throw error instanceof ProtocolError ? error : stdioProblem(server, transport, error, tail());
+      throw error instanceof ProtocolError
+        ? error
+        : stdioProblem(server, transport, error, { stderr: tail(), ...shownBy(pipe) });
     }
   };
   try {
@@ -93,13 +95,15 @@ async function openStdio(server: string, transport: StdioTransport, options: Ope
     if (!(error instanceof ProtocolError)) throw error;
     // A server that supports only the newest protocol refuses the older handshake.
     return attempt('auto').catch((second: unknown) => {
-      throw second instanceof ConnectError ? second : stdioProblem(server, transport, second, '');
+      throw second instanceof ConnectError
+        ? second
+        : stdioProblem(server, transport, second, { stderr: '', junk: undefined, end: '' });
     });
   }
 }
 
 /** Drains the error output, so that a server with much output is never blocked, and keeps its tail. */
-function tailOf(transport: StdioClientTransport): () => string {
+function tailOf(transport: GuardedStdio): () => string {
   let tail = '';
   transport.stderr?.on('data', (chunk: Buffer) => {
     tail = (tail + chunk.toString('utf8')).slice(-STDERR_TAIL);
@@ -107,7 +111,23 @@ function tailOf(transport: StdioClientTransport): () => string {
   return () => tail;
 }
 
-function stdioProblem(server: string, { shown }: StdioTransport, error: unknown, stderr: string): ConnectError {
+/** What a program shows of its own problem. */
+interface Shown {
+  readonly stderr: string;
+  readonly junk: string | undefined;
+  readonly end: string;
+}
+
+function shownBy({ junk, end }: GuardedStdio): Omit<Shown, 'stderr'> {
+  return { junk, end };
+}
+
+function stdioProblem(
+  server: string,
+  { shown }: StdioTransport,
+  error: unknown,
+  { stderr, junk, end }: Shown,
+): ConnectError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT')
     return new ConnectError(
@@ -115,11 +135,14 @@ function stdioProblem(server: string, { shown }: StdioTransport, error: unknown,
       { needsUser: true },
     );
   const said = oneLine(stderr, 500);
-  const why =
-    code === SdkErrorCode.ConnectionClosed ? `"${shown}" ended before it answered` : oneLine(messageOf(error), 300);
+  const ended =
+    code === SdkErrorCode.ConnectionClosed
+      ? `"${shown}" ended before it answered${end}`
+      : oneLine(messageOf(error), 300).replace(/[.]$/u, '');
+  const why = junk === undefined ? ended : `${ended}: ${junk}`;
   const output = said === '' ? '' : ` Its error output ends with: ${said}`;
   return new ConnectError(
-    `The MCP server "${server}" could not be started: ${why.replace(/[.]$/u, '')}. Run the command by hand to see its output.${output}`,
+    `The MCP server "${server}" could not be started: ${why}. Run the command by hand to see its output.${output}`,
   );
 }
 

@@ -17,6 +17,7 @@ export class PastScripts {
   readonly #scripts = new Map<string, PastScript>();
   /** The outcomes of those that have ended, for a client that asks again. */
   readonly #outcomes = new Map<string, Outcome>();
+  readonly #resumed = new Map<string, Promise<Outcome>>();
 
   /** A resumed script replaces its earlier entry. `code`: omitted if it is known. */
   add(outcome: Outcome, code?: string): void {
@@ -36,6 +37,15 @@ export class PastScripts {
     if (this.#scripts.size <= MAX_SCRIPTS) return;
     this.#scripts.delete(oldest!);
     this.#outcomes.delete(oldest!);
+  }
+
+  /** One resume of a script at a time: whoever asks meanwhile gets its outcome. */
+  resuming(scriptId: string, resume: () => Promise<Outcome>): Promise<Outcome> {
+    const open = this.#resumed.get(scriptId);
+    if (open !== undefined) return open;
+    const resumed = resume().finally(() => this.#resumed.delete(scriptId));
+    this.#resumed.set(scriptId, resumed);
+    return resumed;
   }
 
   /** The outcome of a script that has ended here. */

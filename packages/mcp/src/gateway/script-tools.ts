@@ -62,8 +62,8 @@ export function registerScriptTools(server: McpServer, services: GatewayServices
       const ended = services.past.endedOutcome(scriptId);
       if (ended !== undefined) return resultOf(services, ended, undefined);
       if ('report' in waited) return { content: [{ type: 'text', text: waited.report }], isError: true };
-      const outcome = await services.harness.resume(scriptId, {}, runOptions(services, ctx));
-      return answer(server, services, ctx, outcome, undefined);
+      const resume = () => services.harness.resume(scriptId, {}, runOptions(services, ctx));
+      return answer(server, services, ctx, await services.past.resuming(scriptId, resume), undefined);
     },
   );
   return runScript;

@@ -1,0 +1,80 @@
+import type { ChildProcess } from 'node:child_process';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import { oneLine } from './readable.js';
+
+/** Text on standard output that is not a message: some programs print a few lines. */
+const MAX_JUNK_LINES = 1_000;
+const MAX_SHOWN = 200;
+const NEWLINE = 0x0a;
+const BRACE = 0x7b;
+
+/**
+ * The SDK's connection to a program. It ends a program that floods its standard output with text, and reports how a
+ * program ended. The SDK parses each line, one after the other, and shows neither.
+ */
+export class GuardedStdio extends StdioClientTransport {
+  #junkLines = 0;
+  #firstJunk = '';
+  #end = '';
+  #isInLine = false;
+
+  constructor(server: StdioServerParameters) {
+    super(server);
+    this.onerror = () => this.#countJunk(this.#child());
+  }
+
+  /** What the program wrote that is no message, as the end of a sentence; undefined if it wrote messages alone. */
+  get junk(): string | undefined {
+    if (this.#junkLines > MAX_JUNK_LINES) return 'it floods its standard output with text that is not a message of MCP';
+    return this.#firstJunk === ''
+      ? undefined
+      : `it wrote text that is not a message of MCP to its standard output: ${this.#firstJunk}`;
+  }
+
+  /** How the program ended: `, with exit code 1`. Empty if it runs. */
+  get end(): string {
+    return this.#end;
+  }
+
+  override start(): Promise<void> {
+    const starting = super.start();
+    const child = this.#child();
+    child?.stdout?.prependListener('data', (chunk: Buffer) => this.#look(chunk, child));
+    child?.once('exit', (code, signal) => {
+      this.#end = signal === null ? `, with exit code ${code}` : `, by ${signal}`;
+    });
+    return starting;
+  }
+
+  /** The SDK keeps the process to itself. */
+  #child(): ChildProcess | undefined {
+    return (this as unknown as { _process?: ChildProcess })._process;
+  }
+
+  /** Every message is an object on one line. */
+  #look(chunk: Buffer, child: ChildProcess): void {
+    for (let at = 0; at < chunk.length;) {
+      const end = chunk.indexOf(NEWLINE, at);
+      const stop = end === -1 ? chunk.length : end;
+      if (!this.#isInLine && stop > at && chunk[at] !== BRACE) {
+        if (this.#firstJunk === '') this.#firstJunk = oneLine(chunk.toString('utf8', at, stop), MAX_SHOWN);
+        this.#countJunk(child);
+      }
+      this.#isInLine = end === -1;
+      at = stop + 1;
+    }
+  }
+
+  #countJunk(child: ChildProcess | undefined): void {
+    this.#junkLines += 1;
+    if (this.#junkLines !== MAX_JUNK_LINES + 1) return;
+    // defence: mcp-junk-is-limited
+    endAtOnce(child);
+  }
+}
+
+/** Nothing more is read of it, so a flood ends, too. */
+function endAtOnce(child: ChildProcess | undefined): void {
+  child?.stdout?.destroy();
+  child?.kill('SIGKILL');
+}
