@@ -1,0 +1,49 @@
+import { memo, type ReactNode } from 'react';
+import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import { safeUrl } from '../view/safe-url.ts';
+import { CodeLines } from './code-lines.tsx';
+
+const plugins = [remarkGfm];
+
+/** Untrusted text as Markdown. HTML in it stays text, images are named and not loaded, and links show their target. */
+export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  return (
+    <div className="markdown">
+      <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={safeUrl}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+});
+
+const components: Components = {
+  a: ({ href, children }) => <SafeLink href={href ?? ''}>{children}</SafeLink>,
+  img: ({ src, alt }) => <SafeLink href={typeof src === 'string' ? src : ''}>{`Image: ${alt || 'no description'}`}</SafeLink>,
+  pre: ({ children }) => <>{children}</>,
+  code: ({ className, children }) => {
+    const text = textOf(children);
+    const language = /language-(\S+)/u.exec(className ?? '')?.[1];
+    if (language === undefined && !text.includes('\n')) return <code>{text}</code>;
+    return <CodeLines text={text.replace(/\n$/u, '')} isScript={/^(?:[jt]sx?|javascript|typescript)$/u.test(language ?? '')} />;
+  },
+  table: ({ children }) => (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Table">
+      <table>{children}</table>
+    </div>
+  ),
+};
+
+function SafeLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  if (href === '') return <span>{children}</span>;
+  return (
+    <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
+      {children}
+    </a>
+  );
+}
+
+function textOf(children: ReactNode): string {
+  if (typeof children === 'string') return children;
+  return Array.isArray(children) ? children.map(textOf).join('') : String(children ?? '');
+}

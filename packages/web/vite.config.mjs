@@ -1,0 +1,13 @@
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  // The server says in <base> where it is mounted.
+  base: './',
+  build: {
+    target: 'es2023',
+    modulePreload: { polyfill: false },
+    // The content security policy allows no fonts or images from data URLs in stylesheets.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+});
