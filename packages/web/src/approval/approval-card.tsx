@@ -26,9 +26,9 @@ export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
     <article className="card approval" aria-labelledby={titleId} data-approval={approval.approvalId} data-current={isCurrent || undefined}>
       <header className="card-head">
         <span className="dot" data-status="suspended" />
-        <h3 id={titleId}>
+        <h2 id={titleId}>
           <code>{tool}</code> waits for you
-        </h3>
+        </h2>
         <span className="tag" data-effect={effect}>
           {EFFECTS[effect]}
         </span>

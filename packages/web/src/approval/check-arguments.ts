@@ -10,13 +10,18 @@ export function argumentProblems(text: string, schema: Readonly<Record<string, u
   }
   if (schema === undefined) return [];
   const { errors } = new Validator(schema, '2020-12', false).validate(value);
-  const deepest = errors.filter(
-    ({ instanceLocation, keyword }) =>
-      !['properties', 'items', 'anyOf', 'allOf'].includes(keyword) ||
-      !errors.some((other) => other.instanceLocation.startsWith(`${instanceLocation}/`)),
-  );
-  return deepest.map(({ instanceLocation, error }) => {
+  const deepest = errors.filter((error) => !errors.some((other) => isBeyond(other, error)));
+  return deepest.map(({ instanceLocation, keyword, error }) => {
     const path = instanceLocation.replace(/^#\/?/u, '').replaceAll('/', '.');
-    return path === '' ? error : `${path}: ${error}`;
+    const sentence = keyword === 'false' ? 'There is no such argument.' : error;
+    return path === '' ? sentence : `${path}: ${sentence}`;
   });
+}
+
+type Problem = ReturnType<Validator['validate']>['errors'][number];
+
+/** Whether the first problem makes the second one superfluous: it is deeper in the value, or says more about it. */
+function isBeyond(first: Problem, second: Problem): boolean {
+  if (first.instanceLocation.startsWith(`${second.instanceLocation}/`)) return second.keyword !== 'required';
+  return first !== second && first.instanceLocation === second.instanceLocation && second.keyword === 'false';
 }

@@ -12,7 +12,7 @@ interface ConversationHeadProps {
 
 export function ConversationHead({ state: { thread, feeds }, menuButton }: ConversationHeadProps) {
   const { threads } = useSession();
-  const listed = useStore(threads.store).value?.find(({ threadId }) => threadId === thread?.threadId);
+  const listed = useStore(threads.store).value?.threads.find(({ threadId }) => threadId === thread?.threadId);
   const last = feeds.at(-1);
   return (
     <header className="main-head">

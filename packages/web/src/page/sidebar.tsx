@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Icon } from '../parts/icons.tsx';
 import { useNow } from '../parts/use-now.ts';
-import { errorText, useSession } from '../state/session.ts';
+import { errorText, THREADS_PAGE, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { groupThreads } from '../view/thread-groups.ts';
 import { Link } from './link.tsx';
@@ -58,8 +58,9 @@ function SearchField() {
 }
 
 function ThreadList() {
-  const { threads, approvals, router, search } = useSession();
-  const { value: all, error } = useStore(threads.store);
+  const { threads, approvals, router, search, shownThreads } = useSession();
+  const { value: listing, error } = useStore(threads.store);
+  const all = listing?.threads;
   const pending = useStore(approvals.store).value ?? [];
   const route = useStore(router.store);
   const words = useStore(search);
@@ -92,6 +93,18 @@ function ThreadList() {
           </ul>
         </section>
       ))}
+      {listing?.hasMore === true && (
+        <button
+          type="button"
+          className="link more-threads"
+          onClick={() => {
+            shownThreads.set(shownThreads.value + THREADS_PAGE);
+            void threads.refresh();
+          }}
+        >
+          Show earlier conversations
+        </button>
+      )}
     </div>
   );
 }

@@ -1,21 +1,48 @@
-import { memo, type ReactNode } from 'react';
+import { memo, useState, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { markdownBlocks } from '../view/markdown-blocks.ts';
 import { safeUrl } from '../view/safe-url.ts';
 import { CodeLines } from './code-lines.tsx';
 
 const plugins = [remarkGfm];
 
+/** Longer texts are shown as plain text, on demand as a whole. */
+const MAX_MARKDOWN = 60_000;
+
 /** Untrusted text as Markdown. HTML in it stays text, images are named and not loaded, and links show their target. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  if (text.length > MAX_MARKDOWN) return <LongText text={text} />;
   return (
     <div className="markdown">
-      <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={safeUrl}>
-        {text}
-      </ReactMarkdown>
+      {markdownBlocks(text).map((block, index) => (
+        <Block key={index} text={block} />
+      ))}
     </div>
   );
 });
+
+const Block = memo(function Block({ text }: { readonly text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={safeUrl}>
+      {text}
+    </ReactMarkdown>
+  );
+});
+
+function LongText({ text }: { readonly text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  return (
+    <div className="long-text">
+      <p>{isWhole ? text : text.slice(0, MAX_MARKDOWN)}</p>
+      {!isWhole && (
+        <button type="button" className="link" onClick={() => setWhole(true)}>
+          Show the whole answer: {text.length.toLocaleString('en')} characters
+        </button>
+      )}
+    </div>
+  );
+}
 
 const components: Components = {
   a: ({ href, children }) => <SafeLink href={href ?? ''}>{children}</SafeLink>,

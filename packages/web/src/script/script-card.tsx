@@ -28,7 +28,7 @@ interface ScriptCardProps {
 export function ScriptCard({ script: live, events }: ScriptCardProps) {
   const [pane, setPane] = useState<Pane>('source');
   const [replayed, setReplayed] = useState<{ script: ScriptView; at: number }>();
-  const now = useNow(TICK_MS, live.status === 'executing');
+  const now = useNow(TICK_MS, live.status === 'executing' || live.status === 'suspended');
   const isReplay = pane === 'replay';
   const script = isReplay ? (replayed?.script ?? live) : live;
   const time = isReplay ? (replayed?.at ?? now) : now;
@@ -37,7 +37,7 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
     <article className="card script-card" data-status={live.status} aria-label="Script">
       <header className="card-head">
         <span className="dot" data-status={live.status} />
-        <h3>Script</h3>
+        <h2>Script</h2>
         <span className="dim script-facts">
           {script.language} · {plural(lineCount(script.source), 'line')}
           {script.sha256 !== undefined && ` · ${script.sha256.slice(0, 8)}`}
@@ -45,7 +45,7 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
         {live.status !== 'typing' && (
           <Tabs label="View of the script" tabs={panesOf(live)} current={pane} onSelect={setPane} />
         )}
-        <span className="script-state">{stateOf(live)}</span>
+        <span className="script-state"><StateOf script={live} /></span>
         <CopyButton text={live.source} label="Copy the source" />
       </header>
       {isReplay && <ReplayBar script={live} events={events} onShow={show} />}
@@ -79,11 +79,16 @@ const STATES: Readonly<Record<ScriptStatus, string>> = {
   error: 'Failed',
 };
 
-function stateOf({ status, output, calls }: ScriptView): string {
+function StateOf({ script: { status, output } }: { readonly script: ScriptView }) {
   if (output === undefined) return STATES[status];
   const { duration_ms: durationMs, approval_wait_ms: waitMs } = output.metadata;
-  const wait = waitMs > 1000 ? ` · waited ${duration(waitMs)}` : '';
-  return `${STATES[status]} · ${duration(durationMs)} · ${plural(calls.length, 'call')}${wait}`;
+  return (
+    <>
+      {status === 'completed' ? <span className="hidden">Completed, </span> : `${STATES[status]} · `}
+      {duration(durationMs)}
+      {waitMs > 1000 && ` · waited ${duration(waitMs)}`}
+    </>
+  );
 }
 
 function lineCount(source: string): number {

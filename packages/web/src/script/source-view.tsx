@@ -31,6 +31,7 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
             note={notes.get(index + 1)}
             isSelected={selectedLine === index + 1}
             isFailed={output?.error?.line === index + 1}
+            hasCaret={isTyping && index === shown.length - 1}
             onSelect={() => {
               const ids = notes.get(index + 1)?.callIds ?? [];
               const next = ids[(ids.indexOf(selection.callId ?? '') + 1) % ids.length];
@@ -42,7 +43,6 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
           />
         ))}
       </ol>
-      {isTyping && <span className="caret" aria-hidden="true" />}
       {shown.length < lines.length && (
         <button type="button" className="link source-more" onClick={() => setWhole(true)}>
           Show all {lines.length} lines
@@ -58,13 +58,15 @@ interface SourceLineProps {
   readonly note: LineNote | undefined;
   readonly isSelected: boolean;
   readonly isFailed: boolean;
+  /** The model writes here. */
+  readonly hasCaret: boolean;
   readonly onSelect: () => void;
 }
 
-const NOTE_MARKS = { running: '…', waiting: '⏸', failed: '✗', completed: '✓' } as const;
+const NOTE_MARKS = { running: '…', waiting: 'waits', failed: '✗', completed: '✓' } as const;
 
 const SourceLine = memo(
-  function SourceLine({ number, tokens, note, isSelected, isFailed, onSelect }: SourceLineProps) {
+  function SourceLine({ number, tokens, note, isSelected, isFailed, hasCaret, onSelect }: SourceLineProps) {
     return (
       <li
         className="source-line"
@@ -76,17 +78,17 @@ const SourceLine = memo(
         <span className="line-number">{number}</span>
         <code>
           <Tokens tokens={tokens} />
+          {hasCaret && <span className="caret" aria-hidden="true" />}
         </code>
         {note !== undefined && (
-          <button
-            type="button"
-            className="line-note"
-            onClick={onSelect}
-            aria-label={`Calls at line ${number}: ${note.label}, ${note.status}`}
-          >
+          <button type="button" className="line-note" onClick={onSelect}>
+            <span className="hidden">Line {number}: </span>
             {note.label}
             {note.durationMs !== undefined && ` · ${duration(note.durationMs)}`}{' '}
-            <span className="mark">{NOTE_MARKS[note.status]}</span>
+            <span className="mark" aria-hidden="true">
+              {NOTE_MARKS[note.status]}
+            </span>
+            <span className="hidden">, {note.status}</span>
           </button>
         )}
       </li>
@@ -96,6 +98,7 @@ const SourceLine = memo(
     before.note === after.note &&
     before.isSelected === after.isSelected &&
     before.isFailed === after.isFailed &&
+    before.hasCaret === after.hasCaret &&
     before.tokens.length === after.tokens.length &&
     before.tokens.every(({ text, style }, index) => text === after.tokens[index]?.text && style === after.tokens[index]?.style),
 );

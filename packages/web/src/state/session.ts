@@ -8,12 +8,23 @@ const APPROVALS_MS = 3_000;
 const THREADS_MS = 6_000;
 const AGENTS_MS = 60_000;
 
+/** Conversations that are listed at first, and then more at once. */
+export const THREADS_PAGE = 100;
+
+export interface ThreadListing {
+  readonly threads: readonly ThreadSummary[];
+  /** There are more on the server. */
+  readonly hasMore: boolean;
+}
+
 /** The services of the page: everything a component needs beside its own state. */
 export interface Session {
   readonly client: Client;
   readonly token: string;
   readonly router: Router;
-  readonly threads: Polled<readonly ThreadSummary[]>;
+  readonly threads: Polled<ThreadListing>;
+  /** The maximum number of listed conversations. */
+  readonly shownThreads: Store<number>;
   readonly approvals: Polled<readonly Approval[]>;
   readonly agents: Polled<readonly Agent[]>;
   /** The words of the search field. */
@@ -27,10 +38,8 @@ export interface Session {
 export function openSession(token: string): Session {
   const client = createClient({ baseUrl: document.baseURI, token });
   const search = new Store('');
-  const loadThreads = async () => {
-    const text = search.value.trim();
-    return (await client.threads.list({ limit: 100, ...(text === '' ? {} : { text }) })).data;
-  };
+  const shownThreads = new Store(THREADS_PAGE);
+  const loadThreads = () => listThreads(client, search.value.trim(), shownThreads.value);
   return {
     client,
     token,
@@ -39,9 +48,22 @@ export function openSession(token: string): Session {
     approvals: new Polled(async () => (await client.approvals.list({ limit: 100 })).data, APPROVALS_MS),
     agents: new Polled(async () => (await client.agents.list()).data, AGENTS_MS),
     search,
+    shownThreads,
     currentApproval: new Store(''),
     notice: new Store(''),
   };
+}
+
+async function listThreads(client: Client, text: string, count: number): Promise<ThreadListing> {
+  const threads: ThreadSummary[] = [];
+  let after: string | undefined;
+  do {
+    const query = { limit: THREADS_PAGE, ...(text === '' ? {} : { text }), ...(after === undefined ? {} : { after }) };
+    const page = await client.threads.list(query);
+    threads.push(...page.data);
+    after = page.next;
+  } while (after !== undefined && threads.length < count);
+  return { threads, hasMore: after !== undefined };
 }
 
 export const SessionContext = createContext<Session | undefined>(undefined);

@@ -26,12 +26,11 @@ export interface Waterfall {
 /** The narrowest bar, as a share of the width. */
 const MIN_WIDTH = 0.004;
 
-/** `now`: in ms since 1970; a running call ends there. */
+/** `now`: in ms since 1970; calls that run or wait are drawn up to there. */
 export function waterfallOf({ calls, startedAt, endedAt }: ScriptView, now: number): Waterfall {
   const from = startedAt ?? calls[0]?.requestedAt ?? now;
-  const isWaiting = calls.some(({ status }) => status === 'waiting');
   const latest = Math.max(from, ...calls.map((call) => latestTime(call)));
-  const to = endedAt ?? (isWaiting ? Math.max(latest, from) : now);
+  const to = endedAt ?? Math.max(now, from);
   const scale = timeScale(from, Math.max(to, latest), calls);
   const barOf = (begin: number, end: number): Bar => {
     const left = Math.min(scale.position(begin), 1 - MIN_WIDTH);
