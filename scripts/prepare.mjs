@@ -89,7 +89,10 @@ export function build({ quiet = false } = {}) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }
   if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');
-  run(process.execPath, [toolPath('vite'), 'build', '--logLevel', 'error'], { cwd: join(root, 'packages/web'), ...output });
+  run(process.execPath, [toolPath('vite'), 'build', '--logLevel', 'error'], {
+    cwd: join(root, 'packages/web'),
+    ...output,
+  });
   runBuild('packages/cli/build/bundle.mjs');
   writeFileSync(join(root, STAMP), '');
 }

@@ -49,7 +49,7 @@ interface Import {
 }
 
 function importsOf(file: string, source: string): Import[] {
-  const { module } = parseSync(file, source, { lang: 'ts', sourceType: 'module' });
+  const { module } = parseSync(file, source, { lang: file.endsWith('.tsx') ? 'tsx' : 'ts', sourceType: 'module' });
   const specifiers = [
     ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
     ...module.staticExports.flatMap(({ entries }) =>
@@ -92,7 +92,7 @@ function reachedFrom(entry: string): { files: number; packages: string[] } {
 
 function typescriptFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/u.test(file))
     .map((file) => join(folder, file));
 }
 
@@ -154,7 +154,7 @@ describe('architecture', () => {
     expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
   });
 
-  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client'])(
+  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client', 'web'])(
     'no file of packages/%s imports itself through others',
     (name) => {
       const folder = join(root, 'packages', name, 'src');
@@ -176,11 +176,14 @@ describe('architecture', () => {
     expect(folders.map(({ name }) => name).filter((name) => !(name in MAY_IMPORT))).toEqual([]);
   });
 
-  it.each(['tools', 'mcp', 'server', 'client', 'cli'])('packages/%s uses only the public exports of core', (name) => {
-    const { files, imports } = readImports(join(root, 'packages', name, 'src'));
-    expect(files).toBeGreaterThan(3);
-    expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
-  });
+  it.each(['tools', 'mcp', 'server', 'client', 'web', 'cli'])(
+    'packages/%s uses only the public exports of core',
+    (name) => {
+      const { files, imports } = readImports(join(root, 'packages', name, 'src'));
+      expect(files).toBeGreaterThan(3);
+      expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
+    },
+  );
 
   it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
     'the thread of %s loads no schemas: it starts in a hurry',
@@ -195,6 +198,22 @@ describe('architecture', () => {
     const { files, packages } = reachedFrom(join(core, 'stream/index.ts'));
     expect(files).toBeGreaterThan(5);
     expect(packages).toEqual([]);
+  });
+
+  it('what the page shows is derived without a browser: its view imports no component and no state', () => {
+    const view = join(root, 'packages/web/src/view');
+    const { files, imports } = readImports(view);
+    expect(files).toBeGreaterThan(10);
+    expect(imports.filter(({ specifier }) => specifier.startsWith('../') || /react/u.test(specifier))).toEqual([]);
+  });
+
+  it('the page loads the stream of core, and nothing else of it', () => {
+    const { imports } = readImports(join(root, 'packages/web/src'));
+    const loaded = imports
+      .map(({ specifier }) => specifier)
+      .filter((specifier) => specifier.startsWith('@toolscript/'));
+    expect(loaded.length).toBeGreaterThan(5);
+    expect(new Set(loaded)).toEqual(new Set(['@toolscript/client', '@toolscript/core/stream']));
   });
 
   it('the program’s thread loads no database, which would hold it', () => {

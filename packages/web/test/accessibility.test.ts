@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
 import { openPageServer, type PageServer } from './support/page-server.js';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 const SCENES = {
   asks: [
     { type: 'reasoning', text: 'I think about it.' },
-    { type: 'text', text: 'A list:\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[a link](https://example.com)\n' },
+    {
+      type: 'text',
+      text: 'A list:\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[a link](https://example.com)\n',
+    },
     {
       type: 'script',
       code: [
@@ -33,7 +33,7 @@ interface Violation {
 /** What axe finds: the rule, and the first element. */
 async function violations(page: Page): Promise<string[]> {
   // The page's policy allows no scripts beside its own; the debugger may run one all the same.
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const found = await page.evaluate(
     async () =>
       (await (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()).violations,

@@ -75,7 +75,9 @@ describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium
       elements: document.querySelectorAll('iframe, object, embed, form[action], #hostile, .run img:not([src^="data:"])')
         .length,
       links: [...document.querySelectorAll('a')].filter(({ href }) => !/^https?:/u.test(href)).length,
-      targets: [...document.querySelectorAll('.markdown a')].filter((link) => !/noopener/u.test((link as HTMLAnchorElement).rel)).length,
+      targets: [...document.querySelectorAll('.markdown a')].filter(
+        (link) => !/noopener/u.test((link as HTMLAnchorElement).rel),
+      ).length,
       text: document.body.textContent.includes('onerror='),
     }));
     expect(found).toEqual({ hits: 0, elements: 0, links: 0, targets: 0, text: true });

@@ -99,7 +99,9 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     await page.getByText('It has ended.').waitFor();
     await page.getByRole('radio', { name: 'Model’s view' }).click();
-    expect(await page.getByRole('region', { name: 'What the model was shown' }).textContent()).toContain('not today');
+    expect(await page.getByRole('region', { name: 'The model’s view of the result' }).textContent()).toContain(
+      'not today',
+    );
     expect(problems).toEqual([]);
     await page.context().close();
   });

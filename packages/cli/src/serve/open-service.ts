@@ -82,7 +82,11 @@ async function aboutService(directory: AgentDirectory, workspace: string): Promi
     workspace === ''
       ? 'There is no workspace, so only the demo is available. Add one with --workspace DIR.'
       : `Tools work in ${visibleLine(workspace)}.`;
-  return [agent, folder, 'The API is described at /openapi.json. Ctrl-C ends the server.'];
+  return [
+    agent,
+    folder,
+    'Open the address in a browser. The API is described at /openapi.json. Ctrl-C ends the server.',
+  ];
 }
 
 interface Parts {

@@ -23,7 +23,12 @@ export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
   const now = useNow(15_000);
   const titleId = useId();
   return (
-    <article className="card approval" aria-labelledby={titleId} data-approval={approval.approvalId} data-current={isCurrent || undefined}>
+    <article
+      className="card approval"
+      aria-labelledby={titleId}
+      data-approval={approval.approvalId}
+      data-current={isCurrent || undefined}
+    >
       <header className="card-head">
         <span className="dot" data-status="suspended" />
         <h2 id={titleId}>
@@ -148,7 +153,21 @@ function useDecision(approval: Approval) {
     setSending(false);
     await approvals.refresh();
   };
-  return { mode, setMode, note, setNote, text, setText, problems, setProblems, remember, setRemember, error, isSending, send };
+  return {
+    mode,
+    setMode,
+    note,
+    setNote,
+    text,
+    setText,
+    problems,
+    setProblems,
+    remember,
+    setRemember,
+    error,
+    isSending,
+    send,
+  };
 }
 
 function EditArguments({ approval, form }: { readonly approval: Approval; readonly form: DecisionState }) {
@@ -248,7 +267,5 @@ function useApprovalKeys(isActive: boolean, actions: Readonly<Record<string, () 
 
 export function isTextField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return (
-    target.isContentEditable || target.shadowRoot !== null || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName)
-  );
+  return target.isContentEditable || target.shadowRoot !== null || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName);
 }

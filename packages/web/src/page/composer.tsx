@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
 
-export interface AttachedImage {
+interface AttachedImage {
   readonly name: string;
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
   /** Base64. */
@@ -29,28 +29,13 @@ const MAX_IMAGES = 8;
 
 /** The field for prompts. Enter sends, Shift-Enter begins a new line. */
 export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft }: ComposerProps) {
-  const [text, setText] = useState('');
-  const [images, setImages] = useState<readonly AttachedImage[]>([]);
-  const [isSending, setSending] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
+  const { text, setText, images, setImages, attach, isSending, send } = usePrompt(onSend);
   useEffect(() => {
     if (draft === undefined) return;
     setText(draft.text);
     field.current?.focus();
-  }, [draft]);
-  const send = async () => {
-    if (text.trim() === '' || isSending) return;
-    setSending(true);
-    const isSent = await onSend({ text, images });
-    setSending(false);
-    if (!isSent) return;
-    setText('');
-    setImages([]);
-  };
-  const attach = async (files: Iterable<File>) => {
-    const added = await Promise.all([...files].filter(({ type }) => IMAGE_TYPES.includes(type)).map(readImage));
-    setImages((before) => [...before, ...added].slice(0, MAX_IMAGES));
-  };
+  }, [draft, setText]);
   return (
     <form
       className="composer"
@@ -69,7 +54,6 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
         ref={field}
         rows={1}
         value={text}
-        // oxlint-disable-next-line jsx-a11y/no-autofocus
         autoFocus={autoFocus}
         placeholder={placeholder}
         aria-label="Prompt"
@@ -96,6 +80,26 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
       </div>
     </form>
   );
+}
+
+function usePrompt(onSend: ComposerProps['onSend']) {
+  const [text, setText] = useState('');
+  const [images, setImages] = useState<readonly AttachedImage[]>([]);
+  const [isSending, setSending] = useState(false);
+  const send = async () => {
+    if (text.trim() === '' || isSending) return;
+    setSending(true);
+    const isSent = await onSend({ text, images });
+    setSending(false);
+    if (!isSent) return;
+    setText('');
+    setImages([]);
+  };
+  const attach = async (files: Iterable<File>) => {
+    const added = await Promise.all([...files].filter(({ type }) => IMAGE_TYPES.includes(type)).map(readImage));
+    setImages((before) => [...before, ...added].slice(0, MAX_IMAGES));
+  };
+  return { text, setText, images, setImages, attach, isSending, send };
 }
 
 function AttachButton({ onFiles }: { readonly onFiles: (files: FileList) => void }) {
@@ -140,11 +144,11 @@ function Attachments({ images, onRemove }: AttachmentsProps) {
 function readImage(file: File): Promise<AttachedImage> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
-    reader.onload = () => {
+    reader.addEventListener('error', () => reject(new Error(`${file.name} cannot be read.`)));
+    reader.addEventListener('load', () => {
       const data = String(reader.result).replace(/^[^,]*,/u, '');
       resolve({ name: file.name, mediaType: file.type as AttachedImage['mediaType'], data });
-    };
+    });
     reader.readAsDataURL(file);
   });
 }

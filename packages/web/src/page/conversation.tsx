@@ -111,7 +111,9 @@ function ComposerOfRun({ feed, onSend, draft }: ComposerOfRunProps) {
       onSend={onSend}
       onStop={isActive ? stop : undefined}
       draft={draft}
-      placeholder={view.status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'}
+      placeholder={
+        view.status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'
+      }
     />
   );
 }

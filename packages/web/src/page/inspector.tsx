@@ -48,8 +48,8 @@ export function Inspector({ call, script, onClose }: InspectorProps) {
       {operation?.result_omitted === true && <p className="dim">The result was too large to show.</p>}
       {script?.output?.output_json !== undefined && (
         <>
-          <h3>What the script returned</h3>
-          <CodeLines text={script.output.output_json} label="What the script returned" />
+          <h3>Value of the script</h3>
+          <CodeLines text={script.output.output_json} label="Value of the script" />
         </>
       )}
     </aside>

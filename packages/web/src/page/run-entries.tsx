@@ -17,7 +17,7 @@ interface RunEntriesProps {
   readonly onEdit: (text: string) => void;
 }
 
-/** What happened in one run, and the calls that wait in it. */
+/** The entries of one run, and the calls that wait in it. */
 export function RunEntries({ feed, onEdit }: RunEntriesProps) {
   const { view, events, connection, error } = useStore(feed.store);
   return (
@@ -87,7 +87,10 @@ function sameEntry(before: Entry, after: Entry): boolean {
   if (before.type === 'script') return after.type === 'script' && before.script === after.script;
   if (before.type === 'call')
     return (
-      after.type === 'call' && before.item === after.item && before.output === after.output && before.call === after.call
+      after.type === 'call' &&
+      before.item === after.item &&
+      before.output === after.output &&
+      before.call === after.call
     );
   return after.type === before.type && before.item === after.item;
 }

@@ -142,7 +142,10 @@ function DeleteDialog({ thread, isCurrent, onClose }: DeleteDialogProps) {
 }
 
 function fileName(title: string): string {
-  const name = title.replaceAll(/[^\p{L}\p{N} _-]/gu, '').trim().slice(0, 60);
+  const name = title
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .slice(0, 60);
   return name === '' ? 'conversation' : name;
 }
 

@@ -12,9 +12,9 @@ export interface ThreadState {
   /** The runs on the screen, oldest first. */
   readonly feeds: readonly RunFeed[];
   readonly earlierRuns: number;
-  showEarlier(): void;
+  readonly showEarlier: () => void;
   /** Follows a run that was just submitted. */
-  follow(runId: string): void;
+  readonly follow: (runId: string) => void;
 }
 
 /** A conversation, and a feed for each of its newest runs. */

@@ -8,5 +8,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
-  return <IconButton icon={isCopied ? 'check' : 'copy'} label={isCopied ? 'Copied' : label} onClick={() => void copy()} />;
+  return (
+    <IconButton icon={isCopied ? 'check' : 'copy'} label={isCopied ? 'Copied' : label} onClick={() => void copy()} />
+  );
 }

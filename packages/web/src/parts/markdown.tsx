@@ -46,13 +46,20 @@ function LongText({ text }: { readonly text: string }) {
 
 const components: Components = {
   a: ({ href, children }) => <SafeLink href={href ?? ''}>{children}</SafeLink>,
-  img: ({ src, alt }) => <SafeLink href={typeof src === 'string' ? src : ''}>{`Image: ${alt || 'no description'}`}</SafeLink>,
+  img: ({ src, alt }) => (
+    <SafeLink href={typeof src === 'string' ? src : ''}>{`Image: ${alt || 'no description'}`}</SafeLink>
+  ),
   pre: ({ children }) => <>{children}</>,
   code: ({ className, children }) => {
     const text = textOf(children);
     const language = /language-(\S+)/u.exec(className ?? '')?.[1];
     if (language === undefined && !text.includes('\n')) return <code>{text}</code>;
-    return <CodeLines text={text.replace(/\n$/u, '')} isScript={/^(?:[jt]sx?|javascript|typescript)$/u.test(language ?? '')} />;
+    return (
+      <CodeLines
+        text={text.replace(/\n$/u, '')}
+        isScript={/^(?:[jt]sx?|javascript|typescript)$/u.test(language ?? '')}
+      />
+    );
   },
   table: ({ children }) => (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Table">

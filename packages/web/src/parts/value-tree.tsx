@@ -14,8 +14,7 @@ interface ValueTreeProps {
 
 /** JSON data as a tree that opens and closes. */
 export function ValueTree({ value, name, openLevels = 2 }: ValueTreeProps) {
-  if (typeof value === 'object' && value !== null)
-    return <Branch value={value} name={name} openLevels={openLevels} />;
+  if (typeof value === 'object' && value !== null) return <Branch value={value} name={name} openLevels={openLevels} />;
   return (
     <div className="tree-leaf">
       <Name name={name} />

@@ -97,7 +97,12 @@ function Images({ images }: { readonly images: readonly ValueImage[] }) {
         Image {path ?? mediaType}
       </p>
     ) : (
-      <img key={index} className="value-image" src={`data:${mediaType};base64,${data}`} alt={path ?? 'Image of the result'} />
+      <img
+        key={index}
+        className="value-image"
+        src={`data:${mediaType};base64,${data}`}
+        alt={path ?? 'Image of the result'}
+      />
     ),
   );
 }

@@ -35,7 +35,9 @@ export function CallsTable({ script }: { readonly script: ScriptView }) {
               <td className="number">{call.line}</td>
               <td data-status={call.status} className="state">
                 {statusText(call.status)}
-                {call.operation?.error !== undefined && <div className="error-text">{call.operation.error.message}</div>}
+                {call.operation?.error !== undefined && (
+                  <div className="error-text">{call.operation.error.message}</div>
+                )}
               </td>
               <td className="number">{call.operation === undefined ? '' : duration(call.operation.duration_ms)}</td>
             </tr>

@@ -45,7 +45,9 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
         {live.status !== 'typing' && (
           <Tabs label="View of the script" tabs={panesOf(live)} current={pane} onSelect={setPane} />
         )}
-        <span className="script-state"><StateOf script={live} /></span>
+        <span className="script-state">
+          <StateOf script={live} />
+        </span>
         <CopyButton text={live.source} label="Copy the source" />
       </header>
       {isReplay && <ReplayBar script={live} events={events} onShow={show} />}
@@ -53,7 +55,7 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
       {(pane === 'source' || isReplay) && <SourceView script={script} />}
       {pane === 'calls' && <CallsTable script={script} />}
       {pane === 'plan' && <PlanList script={script} />}
-      {pane === 'model' && <CodeLines text={live.output?.report ?? ''} label="What the model was shown" />}
+      {pane === 'model' && <CodeLines text={live.output?.report ?? ''} label="The model’s view of the result" />}
       <ConsoleLines logs={script.logs} startedAt={live.startedAt ?? 0} />
       {pane !== 'model' && script.output !== undefined && <ScriptResult output={script.output} />}
     </article>

@@ -100,5 +100,7 @@ const SourceLine = memo(
     before.isFailed === after.isFailed &&
     before.hasCaret === after.hasCaret &&
     before.tokens.length === after.tokens.length &&
-    before.tokens.every(({ text, style }, index) => text === after.tokens[index]?.text && style === after.tokens[index]?.style),
+    before.tokens.every(
+      ({ text, style }, index) => text === after.tokens[index]?.text && style === after.tokens[index]?.style,
+    ),
 );

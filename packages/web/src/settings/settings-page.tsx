@@ -151,7 +151,10 @@ function Access() {
         This page has the token of this tab. API keys for other machines and programs are made on the server’s own
         machine:
       </p>
-      <CodeLines text={'toolscript keys add NAME\ntoolscript keys list\ntoolscript keys revoke NAME'} label="Commands" />
+      <CodeLines
+        text={'toolscript keys add NAME\ntoolscript keys list\ntoolscript keys revoke NAME'}
+        label="Commands"
+      />
       <p>Remembered approvals of a workspace are listed and removed there too:</p>
       <CodeLines text="toolscript rules" label="Command" />
     </section>

@@ -2,7 +2,7 @@ import { Store } from './store.ts';
 
 export type Route = { readonly page: 'new' } | { readonly page: 'thread'; readonly threadId: string } | SettingsRoute;
 
-export interface SettingsRoute {
+interface SettingsRoute {
   readonly page: 'settings';
   readonly section: string;
 }

@@ -11,7 +11,7 @@ const AGENTS_MS = 60_000;
 /** Conversations that are listed at first, and then more at once. */
 export const THREADS_PAGE = 100;
 
-export interface ThreadListing {
+interface ThreadListing {
   readonly threads: readonly ThreadSummary[];
   /** There are more on the server. */
   readonly hasMore: boolean;

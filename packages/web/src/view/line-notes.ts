@@ -1,6 +1,6 @@
 import type { CallStatus, CallView, Effect } from './types.ts';
 
-/** What the calls of one source line did. */
+/** The calls of one source line. */
 export interface LineNote {
   readonly line: number;
   readonly callIds: readonly string[];

@@ -4,7 +4,7 @@ import type { CallStatus, CallView, LogLine, Operation } from './types.ts';
 type Payload = StreamEvent['payload'];
 type PayloadOf<Type extends Payload['type']> = Extract<Payload, { type: Type }>;
 
-/** What the events of one script report beside its items: calls, waits and console lines. */
+/** The part of a script that is in no item: its calls, waits and console lines. */
 export class ScriptActivity {
   readonly #calls = new Map<string, CallView>();
   readonly #logs: LogLine[] = [];

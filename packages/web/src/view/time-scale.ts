@@ -41,7 +41,9 @@ export function timeScale(from: number, to: number, calls: readonly CallView[]):
 function idleWaits(calls: readonly CallView[], end: number): { from: number; to: number }[] {
   const waits = merge(calls.flatMap(({ wait }) => (wait === undefined ? [] : [closed(wait, end)])));
   const busy = merge(
-    calls.flatMap(({ startedAt, endedAt }) => (startedAt === undefined ? [] : [{ from: startedAt, to: endedAt ?? end }])),
+    calls.flatMap(({ startedAt, endedAt }) =>
+      startedAt === undefined ? [] : [{ from: startedAt, to: endedAt ?? end }],
+    ),
   );
   return waits.flatMap((wait) => {
     let parts = [wait];

@@ -7,12 +7,12 @@ export type FunctionCallItem = ItemOf<'function_call'>;
 export type FunctionCallOutputItem = ItemOf<'function_call_output'>;
 export type ScriptItem = ItemOf<'script_execution'>;
 export type ScriptOutputItem = ItemOf<'script_execution_output'>;
-export type PlanItem = ItemOf<'plan'>;
-export type CompactionItem = ItemOf<'compaction'>;
-export type ErrorItem = ItemOf<'error'>;
-export type ReasoningItem = ItemOf<'reasoning'>;
+type PlanItem = ItemOf<'plan'>;
+type CompactionItem = ItemOf<'compaction'>;
+type ErrorItem = ItemOf<'error'>;
+type ReasoningItem = ItemOf<'reasoning'>;
 export type Operation = ScriptOutputItem['operations'][number];
-export type PlannedCall = NonNullable<ScriptItem['plan']>[number];
+type PlannedCall = NonNullable<ScriptItem['plan']>[number];
 export type Effect = Operation['effect'];
 
 /** A time span in ms since 1970; without `to` it has not ended. */
@@ -89,9 +89,9 @@ export type Entry =
   | { readonly type: 'compaction'; readonly key: string; readonly item: CompactionItem }
   | { readonly type: 'error'; readonly key: string; readonly item: ErrorItem };
 
-export type RunStatus = 'in_progress' | 'completed' | 'suspended' | 'failed' | 'cancelled' | 'incomplete';
+type RunStatus = 'in_progress' | 'completed' | 'suspended' | 'failed' | 'cancelled' | 'incomplete';
 
-export interface Usage {
+interface Usage {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly estimated?: boolean | undefined;

@@ -3,7 +3,16 @@ const ELSEWHERE = 'http://127.0.0.1:9';
 
 const HIT = 'window.hits=(window.hits||0)+1';
 
-const ELEMENTS = ['img src=x', 'svg', 'body', 'video src=x', 'audio src=x', 'input autofocus', 'details open', 'marquee'];
+const ELEMENTS = [
+  'img src=x',
+  'svg',
+  'body',
+  'video src=x',
+  'audio src=x',
+  'input autofocus',
+  'details open',
+  'marquee',
+];
 const HANDLERS = ['onerror', 'onload', 'onfocus', 'ontoggle', 'onstart', 'onmouseenter', 'onanimationstart'];
 
 const HANDLED = ELEMENTS.flatMap((element) => HANDLERS.map((handler) => `<${element} ${handler}="${HIT}">`));

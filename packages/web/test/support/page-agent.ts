@@ -34,7 +34,10 @@ const tools = [
 ];
 
 /** The agent `scenes`, which plays the scene that the prompt names. */
-export function pageAgent(options: Omit<HarnessOptions, 'tools'>, scenes: Scenes): ServedAgent & { close(): Promise<void> } {
+export function pageAgent(
+  options: Omit<HarnessOptions, 'tools'>,
+  scenes: Scenes,
+): ServedAgent & { close(): Promise<void> } {
   const config = defineAgent({ slug: 'scenes', provider: { api: 'openai-responses', model: 'scripted' } });
   const limits = { maxToolCalls: 2000, timeoutMs: 60_000 };
   const harness = createHarness({ ...options, tools, limits, typecheck: 'off' });
