@@ -10,8 +10,12 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>): void {
     const content = element?.firstElementChild;
     if (element === null || content === null || content === undefined) return undefined;
     let isAtEnd = true;
+    let lastTop = 0;
+    // Text that grows moves the end away; only a reader who scrolls up leaves it.
     const onScroll = () => {
-      isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+      if (isNear || element.scrollTop < lastTop) isAtEnd = isNear;
+      lastTop = element.scrollTop;
     };
     const observer = new ResizeObserver(() => {
       if (isAtEnd) element.scrollTop = element.scrollHeight;

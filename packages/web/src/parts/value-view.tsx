@@ -56,8 +56,8 @@ function DataTable({ name, table }: { readonly name: string; readonly table: Tab
         <table>
           <thead>
             <tr>
-              {table.columns.map((column) => (
-                <th key={column} scope="col">
+              {table.columns.map((column, index) => (
+                <th key={column} scope="col" className={isNumeric(table, index) ? 'number' : ''}>
                   {column}
                 </th>
               ))}
@@ -83,6 +83,11 @@ function DataTable({ name, table }: { readonly name: string; readonly table: Tab
       )}
     </figure>
   );
+}
+
+/** Whether a column has numbers alone. */
+function isNumeric({ rows }: Table, column: number): boolean {
+  return rows.every((row) => typeof row[column] === 'number');
 }
 
 function Cell({ value }: { readonly value: unknown }) {

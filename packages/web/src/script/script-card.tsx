@@ -38,9 +38,8 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
       <header className="card-head">
         <span className="dot" data-status={live.status} />
         <h2>Script</h2>
-        <span className="dim script-facts">
+        <span className="dim script-facts" title={script.sha256}>
           {script.language} · {plural(lineCount(script.source), 'line')}
-          {script.sha256 !== undefined && ` · ${script.sha256.slice(0, 8)}`}
         </span>
         {live.status !== 'typing' && (
           <Tabs label="View of the script" tabs={panesOf(live)} current={pane} onSelect={setPane} />

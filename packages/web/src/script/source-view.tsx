@@ -83,8 +83,10 @@ const SourceLine = memo(
         {note !== undefined && (
           <button type="button" className="line-note" onClick={onSelect}>
             <span className="hidden">Line {number}: </span>
-            {note.label}
-            {note.durationMs !== undefined && ` · ${duration(note.durationMs)}`}{' '}
+            <span className="note-text">
+              {note.label}
+              {note.durationMs !== undefined && ` · ${duration(note.durationMs)}`}{' '}
+            </span>
             <span className="mark" aria-hidden="true">
               {NOTE_MARKS[note.status]}
             </span>
