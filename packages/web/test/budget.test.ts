@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { pageFolder as dist } from '@toolscript/web';
 import { describe, expect, it } from 'vitest';
-
-const dist = resolve(import.meta.dirname, '../dist');
 
 /** The maximum size of all scripts of the first load, compressed, in bytes. */
 const MAX_SCRIPT_BYTES = 200_000;
@@ -18,7 +17,7 @@ function firstLoad(file: string, seen = new Set<string>()): Set<string> {
 }
 
 describe('the built page', () => {
-  const html = existsSync(join(dist, 'index.html')) ? readFileSync(join(dist, 'index.html'), 'utf8') : '';
+  const html = readFileSync(join(dist, 'index.html'), 'utf8');
 
   it('loads at most 200 KB of scripts at first, compressed, and the editor later', () => {
     const [, entry] = /src="\.\/assets\/([^"]+\.js)"/u.exec(html)!;

@@ -73,6 +73,7 @@ function sendIndex(reply: FastifyReply, html: string): FastifyReply {
 }
 
 function setFileHeaders(response: { setHeader(name: string, value: string): unknown }, path: string): void {
+  // defence: page-policy
   for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
   const isHashed = HASHED.test(path);
   response.setHeader('cache-control', isHashed ? `public, max-age=${ONE_YEAR_S}, immutable` : 'no-cache');

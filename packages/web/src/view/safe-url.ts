@@ -2,6 +2,7 @@
 export function safeUrl(address: string): string {
   try {
     const url = new URL(address);
+    // defence: safe-links, without it: return url.href;
     return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : '';
   } catch {
     return '';

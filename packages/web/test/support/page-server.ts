@@ -1,14 +1,12 @@
-import { join, resolve } from 'node:path';
+import { pageFolder } from '@toolscript/web';
 import { openTestServer, TOKEN, type TestServerOptions } from '../../../server/test/support/test-server.js';
 import { pageAgent, type Scenes } from './page-agent.js';
-
-const PAGE = resolve(join(import.meta.dirname, '../../dist'));
 
 /** A server with the page, the demo agent and an agent that plays scenes. */
 export async function openPageServer(scenes: Scenes = {}, options: TestServerOptions = {}) {
   const server = await openTestServer({
     agents: (parts) => [pageAgent(parts, scenes)],
-    page: PAGE,
+    page: pageFolder,
     ...options,
   });
   /** Starts a run of the agent `scenes`. */
