@@ -6,6 +6,9 @@ import { useSession } from '../state/session.ts';
 /** Runs whose events are read at first; earlier ones on demand. */
 const FIRST_RUNS = 12;
 
+/** A tab that is hidden for longer closes its connections, in ms. */
+const HIDDEN_MS = 20_000;
+
 export interface ThreadState {
   readonly thread: Thread | undefined;
   readonly error: unknown;
@@ -56,6 +59,7 @@ export function useThread(threadId: string): ThreadState {
     }
     setVisible(wanted.map((runId) => feeds.current.get(runId)!));
   }, [client, key, onEvent]);
+  usePausesWhileHidden(feeds.current);
   useEffect(() => {
     const open = feeds.current;
     return () => {
@@ -71,4 +75,23 @@ export function useThread(threadId: string): ThreadState {
     showEarlier: () => setShown((before) => before + FIRST_RUNS * 2),
     follow: (runId) => setAdded((before) => [...before, runId]),
   };
+}
+
+function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onChange = () => {
+      clearTimeout(timer);
+      if (document.hidden)
+        timer = setTimeout(() => {
+          for (const feed of feeds.values()) feed.pause();
+        }, HIDDEN_MS);
+      else for (const feed of feeds.values()) feed.resume();
+    };
+    document.addEventListener('visibilitychange', onChange);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onChange);
+    };
+  }, [feeds]);
 }

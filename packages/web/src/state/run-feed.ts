@@ -19,7 +19,8 @@ export class RunFeed {
   readonly runId: string;
   readonly store: Store<RunState>;
   readonly #client: Client;
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
+  #isPaused = false;
   readonly #fold = new RunFold();
   readonly #events: StreamEvent[] = [];
   readonly #onEvent: (event: StreamEvent) => void;
@@ -35,16 +36,18 @@ export class RunFeed {
     this.store = new Store<RunState>({ view: this.#fold.view(), events: [], connection: 'connecting' });
   }
 
+  /** Reads the events after those that have arrived. */
   async start(): Promise<void> {
+    const { signal } = this.#stop;
     try {
-      const options = { signal: this.#stop.signal, onRetry: () => this.#connect('retrying') };
+      const options = { signal, from: this.#events.length, onRetry: () => this.#connect('retrying') };
       for await (const event of this.#client.stream(this.runId, options)) {
         this.#fold.apply(event);
         this.#events.push(event);
         this.#onEvent(event);
         this.#connect('live');
       }
-      this.#connect('ended');
+      if (!signal.aborted) this.#connect('ended');
     } catch (error) {
       this.#error = error;
       this.#connect('failed');
@@ -54,6 +57,20 @@ export class RunFeed {
   stop(): void {
     this.#stop.abort();
     clearTimeout(this.#timer);
+  }
+
+  /** Closes the connection. A browser has few of them for one server, and they are for tabs that are visible. */
+  pause(): void {
+    if (this.#connection === 'ended' || this.#connection === 'failed') return;
+    this.#isPaused = true;
+    this.#stop.abort();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#stop = new AbortController();
+    void this.start();
   }
 
   #connect(connection: RunState['connection']): void {
