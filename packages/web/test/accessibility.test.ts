@@ -93,7 +93,7 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
     }
     for (const section of ['agents', 'tools', 'audit', 'access']) {
       await page.goto(`${server.url}/settings/${section}`);
-      await page.getByRole('region', { name: /Agents|Tools|Audit log|Access/u }).waitFor();
+      await page.getByRole('region', { name: /Agents|Tools|Audit log|This browser/u }).waitFor();
       await check(section);
     }
     expect(Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0))).toEqual({});

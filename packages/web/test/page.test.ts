@@ -162,7 +162,7 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     const slider = page.getByRole('slider', { name: 'Position in the replay' });
     await slider.focus();
     await page.keyboard.press('Home');
-    expect(await page.locator('.waterfall-row').count()).toBe(0);
+    await page.locator('.waterfall-row').first().waitFor({ state: 'detached' });
     expect(await page.locator('.script-card .result').count()).toBe(0);
     await page.keyboard.press('End');
     await page.locator('.script-card .result').waitFor();
@@ -190,6 +190,31 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.getByRole('menuitem', { name: 'Delete…' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('Nothing found.').waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows a prompt that another tab sends', async () => {
+    const { threadId } = await server.play('fails');
+    const { page } = await openPage(browser, server);
+    await page.goto(`${server.url}/threads/${threadId}`);
+    await page.getByText('It has ended.').waitFor();
+    await server.play('waits', { threadId });
+    await page.getByText('It has ended.').nth(1).waitFor();
+    await page.context().close();
+  });
+
+  it('sends an image with a prompt', async () => {
+    const { page, problems } = await openPage(browser, server);
+    await page.getByLabel('Agent').selectOption('scenes');
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const files = { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') };
+    await page.locator('input[type=file]').setInputFiles(files);
+    await page.getByRole('img', { name: 'pixel.png' }).waitFor();
+    await page.getByLabel('Prompt').fill('fails');
+    await page.keyboard.press('Enter');
+    await page.locator('.bubble').getByText('1 image').waitFor();
+    await page.getByText('It has ended.').waitFor();
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -254,7 +254,7 @@ function useApprovalKeys(isActive: boolean, actions: Readonly<Record<string, () 
   useEffect(() => {
     if (!isActive) return undefined;
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTextField(event.target)) return;
       const action = latest.current[event.key];
       if (action === undefined) return;
       event.preventDefault();

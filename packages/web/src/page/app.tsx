@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { obtainToken, removeToken, storeToken } from '../state/token.ts';
 import { openSession, SessionContext, useSession, type Session } from '../state/session.ts';
+import { useNotifications } from '../state/notifications.ts';
 import { useStore } from '../state/store.ts';
 import { ProblemError } from '@toolscript/client';
 import { Sidebar } from './sidebar.tsx';
@@ -50,6 +51,7 @@ function Shell({ onSignOut }: { readonly onSignOut: () => void }) {
   }, [session]);
   useEffect(() => setMenuOpen(false), [route]);
   useTitle();
+  useNotifications();
   const { error } = useStore(session.threads.store);
   if (error instanceof ProblemError && error.status === 401)
     return <SignIn problem={error.message} onToken={(token) => (storeToken(token), location.reload())} />;

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { StreamEvent, Thread } from '@toolscript/client';
 import { RunFeed } from '../state/run-feed.ts';
 import { useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
 
 /** Runs whose events are read at first; earlier ones on demand. */
 const FIRST_RUNS = 12;
@@ -39,13 +40,15 @@ export function useThread(threadId: string): ThreadState {
     },
     [approvals, threads],
   );
+  // Another tab, or the terminal, may have added a run.
+  const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
   useEffect(() => {
     const stop = new AbortController();
     client.threads.get(threadId, {}, { signal: stop.signal }).then(setThread, (failure: unknown) => {
       if (!stop.signal.aborted) setError(failure);
     });
     return () => stop.abort();
-  }, [client, threadId]);
+  }, [client, threadId, updatedAt]);
   const known = thread?.runs.map(({ runId }) => runId) ?? [];
   const runIds = [...known, ...added.filter((runId) => !known.includes(runId))];
   const key = runIds.slice(-shown).join();

@@ -1,4 +1,4 @@
-import { memo, useState, type ReactNode } from 'react';
+import { memo, useDeferredValue, useState, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { markdownBlocks } from '../view/markdown-blocks.ts';
@@ -12,10 +12,11 @@ const MAX_MARKDOWN = 60_000;
 
 /** Untrusted text as Markdown. HTML in it stays text, images are named and not loaded, and links show their target. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  if (text.length > MAX_MARKDOWN) return <LongText text={text} />;
+  const latest = useDeferredValue(text);
+  if (latest.length > MAX_MARKDOWN) return <LongText text={latest} />;
   return (
     <div className="markdown">
-      {markdownBlocks(text).map((block, index) => (
+      {markdownBlocks(latest).map((block, index) => (
         <Block key={index} text={block} />
       ))}
     </div>

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import type { Tool } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { Link } from '../page/link.tsx';
+import { setNotifications, wantsNotifications } from '../state/notifications.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { AuditLog } from './audit-log.tsx';
@@ -11,7 +12,7 @@ const SECTIONS = [
   { id: 'agents', title: 'Agents' },
   { id: 'tools', title: 'Tools' },
   { id: 'audit', title: 'Audit log' },
-  { id: 'access', title: 'Access' },
+  { id: 'access', title: 'This browser' },
 ] as const;
 
 interface SettingsPageProps {
@@ -143,9 +144,25 @@ function ToolEntry({ tool }: { readonly tool: Tool }) {
   );
 }
 
+function NotificationChoice() {
+  const [isOn, setOn] = useState(wantsNotifications);
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) => void setNotifications(event.target.checked).then(setOn)}
+      />
+      Notify me when a call waits while this page is hidden
+    </label>
+  );
+}
+
 function Access() {
   return (
-    <section aria-label="Access" className="card setting">
+    <section aria-label="This browser" className="card setting">
+      <h2>Notifications</h2>
+      <NotificationChoice />
       <h2>Access</h2>
       <p>
         This page has the token of this tab. API keys for other machines and programs are made on the server’s own

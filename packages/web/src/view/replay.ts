@@ -4,6 +4,8 @@ import { viewOf } from './run-fold.ts';
 
 /** A pause between two events is replayed at most this long, in ms. */
 const MAX_PAUSE_MS = 1500;
+/** Events that came together are replayed one after the other, in ms. */
+const MIN_PAUSE_MS = 10;
 
 export interface ReplayFrame {
   /** The number of events that have happened. */
@@ -23,7 +25,7 @@ export function replayFrames(events: readonly StreamEvent[], { callId, scriptId 
       items.add(payload.item_id);
     if (payload.type === 'item_start' && payload.initial?.['call_id'] === callId) items.add(payload.item_id);
     if (!concerns(payload, scriptId, items)) continue;
-    if (last !== undefined) atMs += Math.min(timestamp - last, MAX_PAUSE_MS);
+    if (last !== undefined) atMs += Math.min(Math.max(timestamp - last, MIN_PAUSE_MS), MAX_PAUSE_MS);
     last = timestamp;
     frames.push({ events: index + 1, atMs });
   }

@@ -51,5 +51,7 @@ export async function openPage(
     if (!address.startsWith(`${url}/`) && !address.startsWith('data:')) foreign.push(address);
   });
   await page.goto(`${url}/#token=${token}`);
+  // The token is stored by then: a test may open another address at once.
+  await page.locator('.thread-list > *, .sign-in').first().waitFor({ state: 'attached' });
   return { page, problems, foreign };
 }
