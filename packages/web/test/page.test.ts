@@ -178,6 +178,7 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.getByRole('menuitem', { name: 'Rename…' }).click();
     await page.getByLabel('Title').fill('A zebra');
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByLabel('Search the conversations').fill('zebra');
     await page.waitForFunction(() => document.querySelectorAll('.thread-row').length === 1);
     await page.getByRole('button', { name: 'Actions for A zebra' }).click();
