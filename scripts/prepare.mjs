@@ -73,6 +73,8 @@ export function build({ quiet = false } = {}) {
     'mcp/src',
     'server/src',
     'client/src',
+    'web/src',
+    'web/public',
     'cli/src',
     'cli/build',
   ];
@@ -87,6 +89,10 @@ export function build({ quiet = false } = {}) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }
   if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');
+  run(process.execPath, [toolPath('vite'), 'build', '--logLevel', 'error'], {
+    cwd: join(root, 'packages/web'),
+    ...output,
+  });
   runBuild('packages/cli/build/bundle.mjs');
   writeFileSync(join(root, STAMP), '');
 }
@@ -124,6 +130,8 @@ function builtAt() {
     'packages/mcp/dist/index.js',
     'packages/server/dist/index.js',
     'packages/client/dist/index.js',
+    'packages/web/dist/index.html',
+    'packages/cli/page/index.html',
     'packages/core/dist/index.js',
   ];
   return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));

@@ -49,7 +49,7 @@ interface Import {
 }
 
 function importsOf(file: string, source: string): Import[] {
-  const { module } = parseSync(file, source, { lang: 'ts', sourceType: 'module' });
+  const { module } = parseSync(file, source, { lang: file.endsWith('.tsx') ? 'tsx' : 'ts', sourceType: 'module' });
   const specifiers = [
     ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
     ...module.staticExports.flatMap(({ entries }) =>
@@ -92,7 +92,7 @@ function reachedFrom(entry: string): { files: number; packages: string[] } {
 
 function typescriptFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/u.test(file))
     .map((file) => join(folder, file));
 }
 
@@ -154,7 +154,7 @@ describe('architecture', () => {
     expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
   });
 
-  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client'])('packages/%s has no import cycle', (name) => {
+  it.each(['core', 'tools', 'cli', 'mcp', 'server', 'client', 'web'])('packages/%s has no import cycle', (name) => {
     const folder = join(root, 'packages', name, 'src');
     const graph = new Map(
       typescriptFiles(folder).map((file) => [
@@ -173,11 +173,14 @@ describe('architecture', () => {
     expect(folders.map(({ name }) => name).filter((name) => !(name in MAY_IMPORT))).toEqual([]);
   });
 
-  it.each(['tools', 'mcp', 'server', 'client', 'cli'])('packages/%s uses only the public exports of core', (name) => {
-    const { files, imports } = readImports(join(root, 'packages', name, 'src'));
-    expect(files).toBeGreaterThan(3);
-    expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
-  });
+  it.each(['tools', 'mcp', 'server', 'client', 'web', 'cli'])(
+    'packages/%s uses only the public exports of core',
+    (name) => {
+      const { files, imports } = readImports(join(root, 'packages', name, 'src'));
+      expect(files).toBeGreaterThan(3);
+      expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
+    },
+  );
 
   it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
     'the thread of %s loads no schemas, so that it starts fast',

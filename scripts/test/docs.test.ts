@@ -33,6 +33,7 @@ const pages = [
   'packages/mcp/README.md',
   'packages/server/README.md',
   'packages/tools/README.md',
+  'packages/web/README.md',
 ];
 
 /** Rows of the first table below a heading (or of the page), as cells. */

@@ -57,7 +57,7 @@ function problemsIn(path: string, source: string): string[] {
 function sources(): string[] {
   return readdirSync('packages').flatMap((name) =>
     readdirSync(`packages/${name}/src`, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
+      .filter((path) => /\.tsx?$/u.test(path))
       .map((path) => `packages/${name}/src/${path}`),
   );
 }

@@ -32,6 +32,8 @@ const engine = join(cli, '../../node_modules/quickjs-wasi/quickjs.wasm');
 writeFileSync(join(folder, 'LICENSES.txt'), licenses([...output.flatMap((chunk) => chunk.moduleIds ?? []), engine]));
 cpSync(join(core, 'dist/sandbox/artefacts'), join(cli, 'artefacts'), { recursive: true });
 cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(cli, 'type-library/guest.lib.d.ts'));
+rmSync(join(cli, 'page'), { recursive: true, force: true });
+cpSync(join(cli, '../web/dist'), join(cli, 'page'), { recursive: true });
 // The first command need not be slower than the next. What this keeps is for this very Node, and is not published.
 spawnSync(process.execPath, [join(cli, 'bin/toolscript.js'), 'eval', '-e', 'return 1'], { stdio: 'ignore' });
 console.log(`program: ${output.length} files, ${installed.join(', ')} beside them`);

@@ -4,6 +4,7 @@ import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
+import { openPage } from '../serve/open-page.js';
 import { listenAt } from '../serve/listen.js';
 import { isLocalHost, type AccessFlags } from '../serve/server-access.js';
 import type { LogFlags } from '../serve/server-log.js';
@@ -12,27 +13,33 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   port?: string;
   workspace?: string;
   workers?: string;
+  /** Opens the web page in the user's browser. */
+  open?: boolean;
 }
 
 const DEFAULT_PORT = 4319;
 const DEFAULT_HOST = '127.0.0.1';
 
-/** Serves the API until the process is told to end. */
+/** Serves the web page and the API until the process is told to end. */
 export async function serve(flags: ServeFlags): Promise<number> {
   const screen = openScreen();
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const port = wholeNumber(flags.port, '--port', 65_535) ?? DEFAULT_PORT;
   const workers = wholeNumber(flags.workers, '--workers', 1000);
   const { openService } = await import('../serve/open-service.js');
-  const { port: _port, workers: _workers, ...common } = flags;
+  const { port: _port, workers: _workers, open = false, ...common } = flags;
   const service = await openService({ ...common, ...(workers === undefined ? {} : { workers }) }, warn);
   const ended = endSignal();
+  let closePage = () => {};
   try {
     const address = await listenAt(service.app, flags.host ?? DEFAULT_HOST, port, '--port');
-    screen.line(urlOf(address, service.token));
+    const url = urlOf(address, service.token);
+    screen.line(url);
+    if (open) closePage = openPage(url, warn);
     for (const line of service.about) screen.line(screen.style.dim(line));
     await ended;
   } finally {
+    closePage();
     await service.close();
   }
   return EXIT.completed;

@@ -7,10 +7,11 @@ import { collect, example } from './toolscript-command.js';
 export function addServe(program: Command, settle: Settle): void {
   program
     .command('serve')
-    .description('Serve conversations over HTTP')
+    .description('Serve conversations over HTTP, with a web page')
     .option('--port <port>', 'the port to listen on; 0 selects a free one (default: 4319)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--workspace <folder>', 'the folder that tools may access (default: none, with the demo agent only)')
+    .option('--open', 'open the web page in your browser')
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
     .option(
       '--log-level <level>',
@@ -23,7 +24,7 @@ export function addServe(program: Command, settle: Settle): void {
     .addHelpText(
       'after',
       example(
-        'toolscript serve --workspace my-project',
+        'toolscript serve --workspace my-project --open',
         'toolscript serve --port 0',
         'toolscript serve --host 0.0.0.0 --allow-host tools.example.com',
       ),

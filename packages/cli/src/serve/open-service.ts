@@ -4,6 +4,7 @@ import { createServer, demoAgent, fixedAgents, type AgentDirectory } from '@tool
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
+import { pageFolder } from '../page-folder.js';
 import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
@@ -46,6 +47,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   };
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
   const agents = await openAgents(settings, { ...parts, servers: mcp.servers }, workspace !== '', warn);
+  const page = pageFolder();
   const app = await createServer({
     stores: database.stores,
     events: database.log,
@@ -57,6 +59,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     audit,
     workspace,
     ...serverLog(flags, process.env),
+    ...(page === undefined ? {} : { page }),
     ...(flags.workers === undefined ? {} : { workers: flags.workers }),
   });
   const close = async () => {
@@ -79,7 +82,11 @@ async function aboutService(directory: AgentDirectory, workspace: string): Promi
     workspace === ''
       ? 'There is no workspace, so only the demo is available. Add one with --workspace DIR.'
       : `Tools work in ${visibleLine(workspace)}.`;
-  return [agent, folder, 'The API is described at /openapi.json. Ctrl-C ends the server.'];
+  return [
+    agent,
+    folder,
+    'Open the address in a browser. The API is described at /openapi.json. Ctrl-C ends the server.',
+  ];
 }
 
 interface Parts {

@@ -3,6 +3,7 @@ import { defineAgent } from '@toolscript/core/agent';
 import { scriptedModel, type Scenario } from '@toolscript/core/providers';
 import type { ModelProvider, ModelRequest, OutputItem, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
+import { isTour, slowly, tourScript } from './demo-tour.js';
 import type { ServedAgent } from './agent-directory.js';
 import { HarnessAgents } from './harness-agents.js';
 
@@ -10,7 +11,7 @@ const DEMO_AGENT = defineAgent({
   slug: 'demo',
   name: 'Demo',
   description:
-    'Needs no key: a scripted model that runs one script, whatever the prompt. "approve" makes it ask you, "slow 5" makes it wait 5 seconds.',
+    'Needs no key: a scripted model that runs one script, whatever the prompt. "approve" makes it ask you, "slow 5" makes it wait 5 seconds, "tour" makes it read files.',
   provider: { api: 'openai-responses', model: 'scripted' },
   carrier: 'tool',
 });
@@ -58,25 +59,41 @@ function demoModel(hasFolder: boolean): ModelProvider {
     api,
     model,
     capabilities,
-    stream: (request, options) => scriptedModel(demoScenario(request, hasFolder)).stream(request, options),
+    stream: (request, options) => {
+      const answer = scriptedModel(demoScenario(request, hasFolder)).stream(request, options);
+      return hasFolder && isTour(promptIn(request)) ? slowly(answer) : answer;
+    },
   };
 }
 
 function demoScenario({ conversation }: ModelRequest, hasFolder: boolean): Scenario {
-  const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+  const last = lastPrompt(conversation);
   const result = conversation.slice(last + 1).findLast((item) => item.type === 'script_execution_output');
   const usage = { input_tokens: 0, output_tokens: 0 };
   if (result?.type === 'script_execution_output')
     return { turns: [{ parts: [{ type: 'text', text: closingText(result) }], usage }] };
   const prompt = promptOf(conversation[last]);
+  const isLong = hasFolder && isTour(prompt);
   const parts = [
     {
       type: 'text' as const,
       text: 'I am a scripted model, so I always run a script that lists the tools it can call.\n',
     },
-    { type: 'script' as const, code: demoScript(prompt, hasFolder) },
+    { type: 'script' as const, code: isLong ? tourScript(asksUser(prompt)) : demoScript(prompt, hasFolder) },
   ];
   return { turns: [{ parts, usage }] };
+}
+
+function promptIn({ conversation }: ModelRequest): string {
+  return promptOf(conversation[lastPrompt(conversation)]);
+}
+
+function lastPrompt(conversation: readonly OutputItem[]): number {
+  return conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+}
+
+function asksUser(prompt: string): boolean {
+  return /approve/iu.test(prompt);
 }
 
 function promptOf(item: OutputItem | undefined): string {
@@ -90,8 +107,8 @@ function demoScript(prompt: string, hasFolder: boolean): string {
     "console.log(`I can call ${callable.join(', ')}.`);",
     ...(hasFolder ? ["const files = await tools.listDir({ path: '.' });"] : []),
     ...(seconds > 0 ? [`await sleep(${Math.min(seconds, MAX_WAIT_S) * 1000});`] : []),
-    ...(/approve/iu.test(prompt) ? ["const guest = await tools.signGuestBook({ name: 'demo' });"] : []),
-    `return { callable${hasFolder ? ', files' : ''}${/approve/iu.test(prompt) ? ', guest' : ''} };`,
+    ...(asksUser(prompt) ? ["const guest = await tools.signGuestBook({ name: 'demo' });"] : []),
+    `return { callable${hasFolder ? ', files' : ''}${asksUser(prompt) ? ', guest' : ''} };`,
   ].join('\n');
 }
 

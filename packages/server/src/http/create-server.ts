@@ -6,6 +6,7 @@ import { describeApi } from './openapi.js';
 import { openService } from './open-service.js';
 import { openParts } from './server-parts.js';
 import { checkOptions, type ServerOptions } from './server-options.js';
+import { pageRoutes } from './page.js';
 import { showRootPage } from './root-page.js';
 import { responseRoutes } from '../responses/index.js';
 import { approvalRoutes } from './routes/approvals.js';
@@ -40,12 +41,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     registryRoutes(scope, service);
     if (options.mcp !== undefined) mcpRoute(scope, options.mcp);
     metricsRoute(scope, service.metrics);
-    scope.get('/', { config: { scope: 'public' }, schema: { hide: true } }, showRootPage);
+    await scope.register((inner) => rootRoutes(inner, options));
     await scope.register((inner) => responseRoutes(inner, service, routes), { prefix: '/v1' });
     auditRoute(scope, service);
     scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());
   });
   return app;
+}
+
+async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: ServerOptions): Promise<void> {
+  if (page !== undefined) return pageRoutes(scope, page, basePath);
+  scope.get('/', { config: { scope: 'public' }, schema: { hide: true } }, showRootPage);
 }
 
 /**

@@ -39,6 +39,10 @@ export interface ServerOptions extends ServerPartsOptions {
   /** Answers requests to `/mcp`, after their checks. Default: there is no such path. */
   readonly mcp?: McpEndpoint;
   /**
+   * A folder with the built web page, such as `dist` of `@toolscript/web`. Default: a line that describes the API.
+   */
+  readonly page?: string;
+  /**
    * The path at which another app has mounted the server, such as `/agents`. It is removed from each path. Default:
    * none.
    */

@@ -26,6 +26,8 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' 
   stores?: ServiceStores;
   /** The data of an earlier test server, for another one. */
   folder?: string;
+  /** Default: a free one. */
+  port?: number;
 }
 
 interface Answer {
@@ -37,7 +39,7 @@ interface Answer {
 }
 
 /** A server over libsql in a folder of its own, at a free port of this machine. */
-export async function openTestServer({ agents, folder, ...options }: TestServerOptions = {}) {
+export async function openTestServer({ agents, folder, port = 0, ...options }: TestServerOptions = {}) {
   const data = folder ?? mkdtempSync(join(tmpdir(), 'toolscript-server-'));
   const stores = await openStores(`libsql:${join(data, 'toolscript.db')}`);
   const events = await openEventLog(`libsql:${join(data, 'toolscript.db')}`);
@@ -56,7 +58,7 @@ export async function openTestServer({ agents, folder, ...options }: TestServerO
     logger: false,
     ...options,
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host: '127.0.0.1', port });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
   const close = async ({ keepsData = false } = {}) => {

@@ -1,0 +1,2 @@
+/** The folder of the built page, for the option `page` of `createServer`. */
+export declare const pageFolder: string;

@@ -1,0 +1,48 @@
+import { useState } from 'react';
+import type { Approval } from '@toolscript/client';
+import { errorText, useSession } from '../state/session.ts';
+import { argumentSummary } from '../view/format.ts';
+
+/** Several calls of one run wait at once: the ticked ones are approved together, and each stays on its own card. */
+export function ApprovalBatch({ approvals: pending }: { readonly approvals: readonly Approval[] }) {
+  const { client, approvals, notice } = useSession();
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [isSending, setSending] = useState(false);
+  const ticked = pending.filter(({ approvalId }) => !left.has(approvalId));
+  const toggle = (approvalId: string) => {
+    const next = new Set(left);
+    if (!next.delete(approvalId)) next.add(approvalId);
+    setLeft(next);
+  };
+  const approve = async () => {
+    setSending(true);
+    for (const { approvalId } of ticked) {
+      await client.approvals.decide(approvalId, 'approve').catch((error: unknown) => notice.set(errorText(error)));
+    }
+    setSending(false);
+    await approvals.refresh();
+  };
+  return (
+    <fieldset className="card batch">
+      <legend>{pending.length} calls wait for you</legend>
+      {pending.map(({ approvalId, tool, input, line }) => (
+        <label key={approvalId}>
+          <input type="checkbox" checked={!left.has(approvalId)} onChange={() => toggle(approvalId)} />
+          <code>{tool}</code> <span className="cut">{argumentSummary(input)}</span>
+          {line !== undefined && <span className="dim">line {line}</span>}
+        </label>
+      ))}
+      <div className="decision-buttons">
+        <span className="space" />
+        <button
+          type="button"
+          className="primary"
+          disabled={isSending || ticked.length === 0}
+          onClick={() => void approve()}
+        >
+          Approve {ticked.length} of {pending.length}
+        </button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,31 @@
+import type { Approval } from '@toolscript/client';
+import { CodeLines } from '../parts/code-lines.tsx';
+import { diffLines } from '../view/diff-lines.ts';
+
+/** The exact call: its diff where it has one, and the exact text of its arguments. */
+export function CallPreview({ approval }: { readonly approval: Approval }) {
+  const { isDiff, lines } = diffLines(approval.rendered);
+  return (
+    <div className="call-preview">
+      <div className="diff" data-diff={isDiff || undefined} tabIndex={0} role="region" aria-label="The call">
+        {lines.map(({ kind, text }, index) => (
+          <div key={index} className={`diff-${kind}`}>
+            {text === '' ? ' ' : text}
+          </div>
+        ))}
+      </div>
+      <details>
+        <summary>The exact arguments</summary>
+        <CodeLines text={pretty(approval.inputJson)} label="The exact arguments" isScript />
+      </details>
+    </div>
+  );
+}
+
+export function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}

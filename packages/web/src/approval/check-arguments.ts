@@ -1,0 +1,27 @@
+import { Validator } from '@cfworker/json-schema';
+
+/** The problems of a JSON text, one sentence each; none if it is valid and fits the schema. */
+export function argumentProblems(text: string, schema: Readonly<Record<string, unknown>> | undefined): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return [`This is no JSON: ${(error as Error).message}`];
+  }
+  if (schema === undefined) return [];
+  const { errors } = new Validator(schema, '2020-12', false).validate(value);
+  const deepest = errors.filter((error) => !errors.some((other) => isBeyond(other, error)));
+  return deepest.map(({ instanceLocation, keyword, error }) => {
+    const path = instanceLocation.replace(/^#\/?/u, '').replaceAll('/', '.');
+    const sentence = keyword === 'false' ? 'There is no such argument.' : error;
+    return path === '' ? sentence : `${path}: ${sentence}`;
+  });
+}
+
+type Problem = ReturnType<Validator['validate']>['errors'][number];
+
+/** Whether the first problem makes the second one superfluous: it is deeper in the value, or says more about it. */
+function isBeyond(first: Problem, second: Problem): boolean {
+  if (first.instanceLocation.startsWith(`${second.instanceLocation}/`)) return second.keyword !== 'required';
+  return first !== second && first.instanceLocation === second.instanceLocation && second.keyword === 'false';
+}

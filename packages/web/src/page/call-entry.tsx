@@ -1,0 +1,36 @@
+import { CodeLines } from '../parts/code-lines.tsx';
+import { ValueView } from '../parts/value-view.tsx';
+import { argumentSummary, duration } from '../view/format.ts';
+import type { Entry } from '../view/types.ts';
+
+/** A structured call of the model. */
+export function CallEntry({ entry: { item, output, call } }: { readonly entry: Extract<Entry, { type: 'call' }> }) {
+  const input = parsed(item.arguments);
+  const state = output === undefined ? (call?.status ?? 'running') : output.success ? 'completed' : 'failed';
+  return (
+    <details className="card call-entry" data-status={state}>
+      <summary>
+        <span className="dot" data-status={state === 'failed' ? 'error' : state === 'running' ? 'executing' : state} />
+        <code>{item.name}</code>
+        <span className="cut dim">{argumentSummary(input)}</span>
+        {call?.operation !== undefined && <span className="dim">{duration(call.operation.duration_ms)}</span>}
+      </summary>
+      <h4>Arguments</h4>
+      <ValueView value={input} label="the arguments" />
+      {output !== undefined && (
+        <>
+          <h4>Result</h4>
+          <CodeLines text={output.output} label="Result" />
+        </>
+      )}
+    </details>
+  );
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,54 @@
+import type { ReactNode } from 'react';
+import { useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
+import type { RunFeed } from '../state/run-feed.ts';
+import { count } from '../view/format.ts';
+import type { ThreadState } from './use-thread.ts';
+
+interface ConversationHeadProps {
+  readonly state: ThreadState;
+  readonly menuButton: ReactNode;
+}
+
+export function ConversationHead({ state: { thread, feeds }, menuButton }: ConversationHeadProps) {
+  const { threads } = useSession();
+  const listed = useStore(threads.store).value?.threads.find(({ threadId }) => threadId === thread?.threadId);
+  const last = feeds.at(-1);
+  return (
+    <header className="main-head">
+      {menuButton}
+      <h1>{listed?.title ?? thread?.title ?? ''}</h1>
+      {thread?.agentId !== undefined && <span className="pill">{thread.agentId}</span>}
+      <span className="space" />
+      {last !== undefined && <RunFacts feed={last} />}
+    </header>
+  );
+}
+
+const STATES = {
+  in_progress: 'Works',
+  suspended: 'Waits for you',
+  completed: 'Done',
+  failed: 'Failed',
+  cancelled: 'Stopped',
+  incomplete: 'Incomplete',
+} as const;
+
+function RunFacts({ feed }: { readonly feed: RunFeed }) {
+  const { view, connection } = useStore(feed.store);
+  const { usage, status } = view;
+  const tokens = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens;
+  return (
+    <>
+      {tokens > 0 && (
+        <span className="pill wide" title={`${usage!.input_tokens} read, ${usage!.output_tokens} written`}>
+          {usage!.estimated === true ? '≈ ' : ''}
+          {count(tokens)} tokens
+        </span>
+      )}
+      <span className="pill" data-status={status} role="status">
+        {connection === 'retrying' ? 'Connects again …' : STATES[status]}
+      </span>
+    </>
+  );
+}

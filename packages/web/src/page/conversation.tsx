@@ -1,0 +1,142 @@
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import type { RunFeed } from '../state/run-feed.ts';
+import { SelectionContext, type Selection } from '../state/selection.ts';
+import { errorText, useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
+import type { CallView, ScriptView } from '../view/types.ts';
+import { isTextField } from '../approval/approval-card.tsx';
+import { Composer, type Prompt } from './composer.tsx';
+import { ConversationHead } from './conversation-head.tsx';
+import { Inspector } from './inspector.tsx';
+import { RunEntries } from './run-entries.tsx';
+import { submitPrompt } from './submit-prompt.ts';
+import { useStickToEnd } from './use-stick-to-end.ts';
+import { useThread, type ThreadState } from './use-thread.ts';
+
+interface ConversationProps {
+  readonly threadId: string;
+  readonly menuButton: ReactNode;
+}
+
+/** One conversation, live. */
+export function Conversation({ threadId, menuButton }: ConversationProps) {
+  const state = useThread(threadId);
+  const [selected, setSelected] = useState<{ call: CallView; script: ScriptView | undefined }>();
+  const selection = useMemo<Selection>(
+    () => ({
+      callId: selected?.call.callId,
+      select: (call, script) => setSelected(call === undefined ? undefined : { call, script }),
+    }),
+    [selected],
+  );
+  const [draft, setDraft] = useState<{ text: string }>();
+  const scroller = useRef<HTMLDivElement>(null);
+  useStickToEnd(scroller);
+  useApprovalNavigation();
+  return (
+    <SelectionContext value={selection}>
+      <main className="main conversation" data-inspector={selected !== undefined || undefined}>
+        <ConversationHead state={state} menuButton={menuButton} />
+        <div className="scroller" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" id="conversation">
+          <div className="column">
+            {state.error !== undefined && (
+              <p className="error-text" role="alert">
+                {errorText(state.error)}
+              </p>
+            )}
+            {state.earlierRuns > 0 && (
+              <button type="button" className="link" onClick={state.showEarlier}>
+                Show earlier messages
+              </button>
+            )}
+            {state.feeds.map((feed) => (
+              <RunEntries key={feed.runId} feed={feed} onEdit={(text) => setDraft({ text })} />
+            ))}
+          </div>
+        </div>
+        <ThreadComposer state={state} threadId={threadId} draft={draft} />
+        {selected !== undefined && (
+          <Inspector call={selected.call} script={selected.script} onClose={() => setSelected(undefined)} />
+        )}
+      </main>
+    </SelectionContext>
+  );
+}
+
+interface ThreadComposerProps {
+  readonly state: ThreadState;
+  readonly threadId: string;
+  readonly draft: { readonly text: string } | undefined;
+}
+
+function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
+  const session = useSession();
+  const last = state.feeds.at(-1);
+  const send = async (prompt: Prompt) => {
+    try {
+      const { runId } = await submitPrompt(session, prompt, { threadId });
+      state.follow(runId);
+      return true;
+    } catch (error) {
+      session.notice.set(errorText(error));
+      return false;
+    }
+  };
+  return (
+    <div className="composer-place">
+      {last === undefined ? (
+        <Composer onSend={send} draft={draft} placeholder="Answer, or ask for something else …" />
+      ) : (
+        <ComposerOfRun feed={last} onSend={send} draft={draft} />
+      )}
+    </div>
+  );
+}
+
+interface ComposerOfRunProps {
+  readonly feed: RunFeed;
+  readonly onSend: (prompt: Prompt) => Promise<boolean>;
+  readonly draft: { readonly text: string } | undefined;
+}
+
+function ComposerOfRun({ feed, onSend, draft }: ComposerOfRunProps) {
+  const { client, notice } = useSession();
+  const { view, connection } = useStore(feed.store);
+  const isActive = connection !== 'ended' && connection !== 'failed' && view.status !== 'completed';
+  const stop = () => {
+    client.runs.cancel(feed.runId).catch((error: unknown) => notice.set(errorText(error)));
+  };
+  return (
+    <Composer
+      onSend={onSend}
+      onStop={isActive ? stop : undefined}
+      draft={draft}
+      placeholder={
+        view.status === 'suspended' ? 'Decide first, or ask for something …' : 'Answer, or ask for something else …'
+      }
+    />
+  );
+}
+
+/** j and k move between the calls that wait for the user, in all conversations. */
+function useApprovalNavigation(): void {
+  const { approvals, router, currentApproval } = useSession();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+      const step = { j: 1, k: -1 }[event.key];
+      const pending = approvals.store.value.value ?? [];
+      if (step === undefined || pending.length === 0) return;
+      const current = document.querySelector<HTMLElement>('.approval[data-current]')?.dataset['approval'];
+      const index = pending.findIndex(({ approvalId }) => approvalId === current);
+      const next = pending[(index + step + pending.length) % pending.length]!;
+      event.preventDefault();
+      if (document.querySelector(`[data-approval="${next.approvalId}"]`) === null)
+        router.go({ page: 'thread', threadId: next.threadId });
+      currentApproval.set(next.approvalId);
+      document.querySelector(`[data-approval="${next.approvalId}"]`)?.scrollIntoView({ block: 'nearest' });
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [approvals, router, currentApproval]);
+}

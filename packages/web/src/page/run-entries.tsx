@@ -1,0 +1,164 @@
+import { memo, useEffect } from 'react';
+import { ApprovalCard } from '../approval/approval-card.tsx';
+import { ApprovalBatch } from '../approval/approval-batch.tsx';
+import { Markdown } from '../parts/markdown.tsx';
+import { CodeLines } from '../parts/code-lines.tsx';
+import { ScriptCard } from '../script/script-card.tsx';
+import type { RunFeed } from '../state/run-feed.ts';
+import { errorText, useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
+import type { Entry, RunView } from '../view/types.ts';
+import { CallEntry } from './call-entry.tsx';
+import { UserMessage } from './user-message.tsx';
+
+interface RunEntriesProps {
+  readonly feed: RunFeed;
+  /** Puts an earlier prompt into the field again. */
+  readonly onEdit: (text: string) => void;
+}
+
+/** The entries of one run, and the calls that wait in it. */
+export function RunEntries({ feed, onEdit }: RunEntriesProps) {
+  const { view, events, connection, error } = useStore(feed.store);
+  return (
+    <section className="run" aria-label="Turn">
+      {view.entries.map((entry) => (
+        <EntryView key={entry.key} entry={entry} events={events} onEdit={onEdit} />
+      ))}
+      <PendingApprovals runId={feed.runId} view={view} />
+      {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
+      <RunEnd view={view} onRetry={onEdit} />
+      {connection === 'failed' && (
+        <p className="error-text" role="alert">
+          {errorText(error)}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface EntryViewProps {
+  readonly entry: Entry;
+  readonly events: Parameters<typeof ScriptCard>[0]['events'];
+  readonly onEdit: (text: string) => void;
+}
+
+const EntryView = memo(
+  function EntryView({ entry, events, onEdit }: EntryViewProps) {
+    switch (entry.type) {
+      case 'message':
+        return entry.item.role === 'user' ? (
+          <UserMessage item={entry.item} onEdit={onEdit} />
+        ) : (
+          <Markdown text={entry.item.content} />
+        );
+      case 'reasoning':
+        return (
+          <details className="reasoning">
+            <summary>Reasoning</summary>
+            <Markdown text={entry.item.content} />
+          </details>
+        );
+      case 'script':
+        return <ScriptCard script={entry.script} events={events} />;
+      case 'call':
+        return <CallEntry entry={entry} />;
+      case 'plan':
+        return <WorkPlan entry={entry} />;
+      case 'compaction':
+        return (
+          <details className="reasoning">
+            <summary>The conversation so far was summarised for the model</summary>
+            <CodeLines text={entry.item.summary} label="Summary" />
+          </details>
+        );
+      case 'error':
+        return (
+          <p className="failure" role="alert">
+            <strong>{entry.item.code}</strong> {entry.item.message}
+          </p>
+        );
+    }
+  },
+  (before, after) => sameEntry(before.entry, after.entry) && before.onEdit === after.onEdit,
+);
+
+function sameEntry(before: Entry, after: Entry): boolean {
+  if (before.type === 'script') return after.type === 'script' && before.script === after.script;
+  if (before.type === 'call')
+    return (
+      after.type === 'call' &&
+      before.item === after.item &&
+      before.output === after.output &&
+      before.call === after.call
+    );
+  return after.type === before.type && before.item === after.item;
+}
+
+function WorkPlan({ entry }: { readonly entry: Extract<Entry, { type: 'plan' }> }) {
+  const marks = { pending: '○', in_progress: '◐', completed: '●' } as const;
+  return (
+    <section className="card work-plan" aria-label="Work plan">
+      {entry.item.explanation !== '' && <p className="dim">{entry.item.explanation}</p>}
+      <ul>
+        {entry.item.steps.map(({ step, status }, index) => (
+          <li key={index} data-status={status}>
+            <span aria-hidden="true">{marks[status]}</span> {step}
+            <span className="hidden"> ({status.replace('_', ' ')})</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function PendingApprovals({ runId, view }: { readonly runId: string; readonly view: RunView }) {
+  const { approvals, currentApproval } = useSession();
+  const all = useStore(approvals.store).value ?? [];
+  const chosen = useStore(currentApproval);
+  const pending = all.filter((approval) => approval.runId === runId);
+  const isMissing = view.status === 'suspended' && pending.length === 0;
+  useEffect(() => {
+    if (isMissing) void approvals.refresh();
+  }, [isMissing, approvals]);
+  const current = pending.find(({ approvalId }) => approvalId === chosen) ?? pending[0];
+  return (
+    <>
+      {pending.length > 1 && <ApprovalBatch approvals={pending} />}
+      {pending.map((approval) => (
+        <ApprovalCard key={approval.approvalId} approval={approval} isCurrent={approval === current} />
+      ))}
+    </>
+  );
+}
+
+function Working({ view }: { readonly view: RunView }) {
+  const last = view.entries.at(-1);
+  const isBusy = last?.type === 'script' && ['typing', 'executing'].includes(last.script.status);
+  if (isBusy) return null;
+  return (
+    <p className="working dim" role="status">
+      <span className="dot" data-status="executing" /> The model works …
+    </p>
+  );
+}
+
+function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: (text: string) => void }) {
+  const { status, error, entries } = view;
+  if (!['failed', 'cancelled', 'incomplete'].includes(status)) return null;
+  const prompt = entries.find((entry) => entry.type === 'message' && entry.item.role === 'user');
+  return (
+    <div className={status === 'failed' ? 'failure' : 'run-end'}>
+      <span>
+        {status === 'cancelled' && 'Stopped.'}
+        {status === 'incomplete' && 'The answer is incomplete.'}
+        {status === 'failed' && (error === undefined ? 'The run failed.' : `${error.code}: ${error.message}`)}
+      </span>
+      {prompt?.type === 'message' && (
+        <button type="button" className="link" onClick={() => onRetry(prompt.item.content)}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}

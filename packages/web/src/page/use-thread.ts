@@ -1,0 +1,100 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { StreamEvent, Thread } from '@toolscript/client';
+import { RunFeed } from '../state/run-feed.ts';
+import { useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
+
+/** Runs whose events are read at first; earlier ones on demand. */
+const FIRST_RUNS = 12;
+
+/** A tab that is hidden for longer closes its connections, in ms. */
+const HIDDEN_MS = 20_000;
+
+export interface ThreadState {
+  readonly thread: Thread | undefined;
+  readonly error: unknown;
+  /** The runs on the screen, oldest first. */
+  readonly feeds: readonly RunFeed[];
+  readonly earlierRuns: number;
+  readonly showEarlier: () => void;
+  /** Follows a run that was just submitted. */
+  readonly follow: (runId: string) => void;
+}
+
+/** A conversation, and a feed for each of its newest runs. */
+export function useThread(threadId: string): ThreadState {
+  const { client, approvals, threads } = useSession();
+  const [thread, setThread] = useState<Thread>();
+  const [error, setError] = useState<unknown>();
+  const [shown, setShown] = useState(FIRST_RUNS);
+  const [added, setAdded] = useState<readonly string[]>([]);
+  const feeds = useRef(new Map<string, RunFeed>());
+  const [visible, setVisible] = useState<readonly RunFeed[]>([]);
+  const onEvent = useCallback(
+    ({ payload, timestamp }: StreamEvent) => {
+      const isRecent = Date.now() - timestamp < 60_000;
+      if (isRecent && (payload.type === 'response_done' || payload.type === 'approval_resolved')) {
+        void approvals.refresh();
+        void threads.refresh();
+      }
+    },
+    [approvals, threads],
+  );
+  // Another tab, or the terminal, may have added a run.
+  const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
+  useEffect(() => {
+    const stop = new AbortController();
+    client.threads.get(threadId, {}, { signal: stop.signal }).then(setThread, (failure: unknown) => {
+      if (!stop.signal.aborted) setError(failure);
+    });
+    return () => stop.abort();
+  }, [client, threadId, updatedAt]);
+  const known = thread?.runs.map(({ runId }) => runId) ?? [];
+  const runIds = [...known, ...added.filter((runId) => !known.includes(runId))];
+  const key = runIds.slice(-shown).join();
+  useEffect(() => {
+    const wanted = key === '' ? [] : key.split(',');
+    for (const runId of wanted) {
+      if (feeds.current.has(runId)) continue;
+      const feed = new RunFeed(client, runId, onEvent);
+      feeds.current.set(runId, feed);
+      void feed.start();
+    }
+    setVisible(wanted.map((runId) => feeds.current.get(runId)!));
+  }, [client, key, onEvent]);
+  usePausesWhileHidden(feeds.current);
+  useEffect(() => {
+    const open = feeds.current;
+    return () => {
+      for (const feed of open.values()) feed.stop();
+      open.clear();
+    };
+  }, []);
+  return {
+    thread,
+    error,
+    feeds: visible,
+    earlierRuns: Math.max(0, runIds.length - shown),
+    showEarlier: () => setShown((before) => before + FIRST_RUNS * 2),
+    follow: (runId) => setAdded((before) => [...before, runId]),
+  };
+}
+
+function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onChange = () => {
+      clearTimeout(timer);
+      if (document.hidden)
+        timer = setTimeout(() => {
+          for (const feed of feeds.values()) feed.pause();
+        }, HIDDEN_MS);
+      else for (const feed of feeds.values()) feed.resume();
+    };
+    document.addEventListener('visibilitychange', onChange);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onChange);
+    };
+  }, [feeds]);
+}

@@ -1,0 +1,20 @@
+import { IconButton } from '../parts/icon-button.tsx';
+import type { MessageItem } from '../view/types.ts';
+
+interface UserMessageProps {
+  readonly item: MessageItem;
+  readonly onEdit: (text: string) => void;
+}
+
+export function UserMessage({ item, onEdit }: UserMessageProps) {
+  const images = item.images?.length ?? 0;
+  return (
+    <div className="user-message">
+      <IconButton icon="edit" label="Edit and send again" onClick={() => onEdit(item.content)} />
+      <div className="bubble">
+        {item.content}
+        {images > 0 && <span className="tag">{images === 1 ? '1 image' : `${images} images`}</span>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { useState } from 'react';
+
+/** More members of one value are shown on demand. */
+const PAGE = 50;
+/** Longer texts are shortened until they are opened. */
+const MAX_TEXT = 400;
+
+interface ValueTreeProps {
+  readonly value: unknown;
+  readonly name?: string;
+  /** Levels that are open at first. Default 2. */
+  readonly openLevels?: number;
+}
+
+/** JSON data as a tree that opens and closes. */
+export function ValueTree({ value, name, openLevels = 2 }: ValueTreeProps) {
+  if (typeof value === 'object' && value !== null) return <Branch value={value} name={name} openLevels={openLevels} />;
+  return (
+    <div className="tree-leaf">
+      <Name name={name} />
+      <Leaf value={value} />
+    </div>
+  );
+}
+
+function Branch({ value, name, openLevels }: { value: object; name: string | undefined; openLevels: number }) {
+  const [shown, setShown] = useState(PAGE);
+  const entries = Object.entries(value);
+  const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
+  if (entries.length === 0)
+    return (
+      <div className="tree-leaf">
+        <Name name={name} />
+        <span className="dim">{Array.isArray(value) ? '[]' : '{}'}</span>
+      </div>
+    );
+  return (
+    <details className="tree-branch" open={openLevels > 0}>
+      <summary>
+        <Name name={name} />
+        <span className="dim">{size}</span>
+      </summary>
+      {entries.slice(0, shown).map(([key, member]) => (
+        <ValueTree key={key} name={key} value={member} openLevels={entries.length > 12 ? 0 : openLevels - 1} />
+      ))}
+      {entries.length > shown && (
+        <button type="button" className="link" onClick={() => setShown(shown + PAGE * 4)}>
+          {entries.length - shown} more
+        </button>
+      )}
+    </details>
+  );
+}
+
+function Name({ name }: { readonly name: string | undefined }) {
+  return name === undefined ? null : <span className="tree-name">{name}: </span>;
+}
+
+export function Leaf({ value }: { readonly value: unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  if (typeof value !== 'string') return <span className="tok-number">{JSON.stringify(value) ?? 'undefined'}</span>;
+  if (value.length <= MAX_TEXT || isOpen) return <span className="tree-text">{value}</span>;
+  return (
+    <span className="tree-text">
+      {value.slice(0, MAX_TEXT)}…{' '}
+      <button type="button" className="link" onClick={() => setOpen(true)}>
+        {value.length - MAX_TEXT} more characters
+      </button>
+    </span>
+  );
+}

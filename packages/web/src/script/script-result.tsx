@@ -1,0 +1,33 @@
+import { CodeLines } from '../parts/code-lines.tsx';
+import { ValueView } from '../parts/value-view.tsx';
+import type { ScriptOutputItem } from '../view/types.ts';
+
+/** The value, the output or the error of a script that has ended. */
+export function ScriptResult({ output }: { readonly output: ScriptOutputItem }) {
+  const { error, result, summary } = output;
+  const hasValue = result !== undefined && result !== null;
+  return (
+    <section className="result" aria-label="Result of the script">
+      {error !== undefined && (
+        <div className="failure">
+          <p>
+            <strong>{error.code}</strong>
+            {error.line !== undefined && <span className="dim"> at line {error.line}</span>}
+          </p>
+          <p>{error.message}</p>
+          {error.frame !== undefined && <CodeLines text={error.frame} label="Where it failed" />}
+          {error.hint !== undefined && <p className="dim">{error.hint}</p>}
+        </div>
+      )}
+      {output.output !== undefined && output.output !== '' && <p className="script-text">{output.output}</p>}
+      {summary !== undefined && <p className="summary">{summary}</p>}
+      {hasValue && <ValueView value={withoutSummary(result, summary)} label="the result" />}
+    </section>
+  );
+}
+
+function withoutSummary(result: unknown, summary: string | undefined): unknown {
+  if (summary === undefined || typeof result !== 'object' || result === null || Array.isArray(result)) return result;
+  const { message: _message, ...others } = result as Record<string, unknown>;
+  return others;
+}

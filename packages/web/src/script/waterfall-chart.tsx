@@ -1,0 +1,108 @@
+import { memo, useState } from 'react';
+import { argumentSummary, duration } from '../view/format.ts';
+import { waterfallOf, type Bar, type WaterfallRow } from '../view/waterfall.ts';
+import type { CallStatus, ScriptView } from '../view/types.ts';
+import { useSelection } from '../state/selection.ts';
+
+/** More rows are shown on demand. */
+const MAX_ROWS = 40;
+/** Labels of bars that end later than this are written before the bar. */
+const LABEL_LIMIT = 0.62;
+
+/** When each call of a script waited and ran. `now`: in ms since 1970. */
+export function WaterfallChart({ script, now }: { readonly script: ScriptView; readonly now: number }) {
+  const [shown, setShown] = useState(MAX_ROWS);
+  const selection = useSelection();
+  if (script.calls.length === 0) return null;
+  const { rows, ticks } = waterfallOf(script, now);
+  return (
+    <div className="waterfall" role="group" aria-label="Calls over time">
+      <div className="waterfall-rows">
+        {rows.slice(0, shown).map((row) => (
+          <Row
+            key={row.call.callId}
+            row={row}
+            isSelected={row.call.callId === selection.callId}
+            onSelect={() => selection.select(row.call, script)}
+          />
+        ))}
+      </div>
+      {rows.length > shown && (
+        <button type="button" className="link waterfall-more" onClick={() => setShown(shown + 400)}>
+          {rows.length - shown} more calls
+        </button>
+      )}
+      <div className="waterfall-axis" aria-hidden="true">
+        {ticks.map(({ at, ms }) => (
+          <span key={at}>{at === 0 ? '0' : duration(ms)}</span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly row: WaterfallRow;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+}
+
+const Row = memo(
+  function Row({ row, isSelected, onSelect }: RowProps) {
+    const { call, run, wait, end } = row;
+    const summary = argumentSummary(call.input, 46);
+    const isLate = end > LABEL_LIMIT;
+    const begin = Math.min(...[wait, run].flatMap((bar) => (bar === undefined ? [] : [bar.left])));
+    const place = isLate ? { right: percent(1 - begin) } : { left: percent(end) };
+    return (
+      <button
+        type="button"
+        className="waterfall-row"
+        data-effect={call.effect}
+        data-status={call.status}
+        aria-pressed={isSelected}
+        aria-label={`${call.tool} ${summary}, ${statusText(call.status)}${call.line === undefined ? '' : `, line ${call.line}`}`}
+        onClick={onSelect}
+      >
+        {wait !== undefined && <span className="bar bar-wait" style={barStyle(wait)} />}
+        {run !== undefined && <span className="bar bar-run" style={barStyle(run)} />}
+        <span className={`bar-label ${isLate ? 'bar-label-before' : ''}`} style={place}>
+          {call.tool} <span className="dim">{summary}</span>
+        </span>
+      </button>
+    );
+  },
+  (before, after) =>
+    before.isSelected === after.isSelected &&
+    before.row.call === after.row.call &&
+    before.row.end === after.row.end &&
+    before.row.run?.left === after.row.run?.left &&
+    before.row.run?.width === after.row.run?.width &&
+    before.row.wait?.left === after.row.wait?.left &&
+    before.row.wait?.width === after.row.wait?.width,
+);
+
+function barStyle({ left, width }: Bar) {
+  return { left: percent(left), width: percent(width) };
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)}%`;
+}
+
+const STATUS_TEXTS: Readonly<Record<CallStatus, string>> = {
+  running: 'runs',
+  waiting: 'waits for your decision',
+  awaiting_approval: 'waits for your decision',
+  completed: 'completed',
+  failed: 'failed',
+  denied: 'denied',
+  aborted: 'cancelled',
+  unknown: 'outcome unknown',
+  not_started: 'did not start',
+  detached: 'continues after the script',
+};
+
+export function statusText(status: CallStatus): string {
+  return STATUS_TEXTS[status];
+}

@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import { errorText, useSession } from '../state/session.ts';
+import { useLoaded } from './use-loaded.ts';
+
+interface AuditEntry {
+  readonly type: string;
+  readonly at: string;
+  readonly principal: string;
+  readonly tool?: string;
+  readonly decision?: string;
+  readonly threadId?: string;
+  readonly [member: string]: unknown;
+}
+
+const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked'] as const;
+
+/** The newest decisions and calls with effects. */
+export function AuditLog() {
+  const { token } = useSession();
+  const [kind, setKind] = useState('');
+  const [words, setWords] = useState('');
+  const { value: entries = [], error } = useLoaded(() => readAudit(token), '');
+  const found = entries.filter(
+    (entry) =>
+      (kind === '' || entry.type === kind) && JSON.stringify(entry).toLowerCase().includes(words.trim().toLowerCase()),
+  );
+  return (
+    <section aria-label="Audit log">
+      <div className="filters">
+        <label>
+          <span className="dim">Kind</span>
+          <select value={kind} onChange={(event) => setKind(event.target.value)}>
+            <option value="">all</option>
+            {KINDS.map((each) => (
+              <option key={each} value={each}>
+                {each.replace('_', ' ')}
+              </option>
+            ))}
+          </select>
+        </label>
+        <input
+          type="search"
+          aria-label="Search the audit log"
+          placeholder="Search"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+      </div>
+      {error !== undefined && <p className="error-text">{errorText(error)}</p>}
+      <div className="scroll" tabIndex={0} role="region" aria-label="Entries">
+        <table className="calls-table">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Kind</th>
+              <th scope="col">Tool</th>
+              <th scope="col">Decision</th>
+              <th scope="col">By</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map((entry, index) => (
+              <tr key={index}>
+                <td className="number">{new Date(entry.at).toLocaleString()}</td>
+                <td>{entry.type.replace('_', ' ')}</td>
+                <td>{entry.tool}</td>
+                <td>{entry.decision}</td>
+                <td>{entry.principal}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {found.length === 0 && error === undefined && <p className="empty">No entries.</p>}
+    </section>
+  );
+}
+
+async function readAudit(token: string): Promise<readonly AuditEntry[]> {
+  const response = await fetch(new URL('api/v2/audit?limit=100', document.baseURI), {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const body = (await response.json()) as { data?: readonly AuditEntry[]; detail?: string };
+  if (!response.ok) throw new Error(body.detail ?? 'The audit log cannot be read.');
+  return body.data ?? [];
+}

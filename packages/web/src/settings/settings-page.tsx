@@ -1,0 +1,179 @@
+import { useState, type ReactNode } from 'react';
+import type { Tool } from '@toolscript/client';
+import { CodeLines } from '../parts/code-lines.tsx';
+import { Link } from '../page/link.tsx';
+import { setNotifications, wantsNotifications } from '../state/notifications.ts';
+import { errorText, useSession } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
+import { AuditLog } from './audit-log.tsx';
+import { useLoaded } from './use-loaded.ts';
+
+const SECTIONS = [
+  { id: 'agents', title: 'Agents' },
+  { id: 'tools', title: 'Tools' },
+  { id: 'audit', title: 'Audit log' },
+  { id: 'access', title: 'This browser' },
+] as const;
+
+interface SettingsPageProps {
+  readonly section: string;
+  readonly menuButton: ReactNode;
+}
+
+export default function SettingsPage({ section, menuButton }: SettingsPageProps) {
+  return (
+    <main className="main settings" id="conversation" tabIndex={-1}>
+      <header className="main-head">
+        {menuButton}
+        <h1>Settings</h1>
+      </header>
+      <div className="scroller">
+        <div className="column">
+          <nav className="tabs" aria-label="Sections">
+            {SECTIONS.map(({ id, title }) => (
+              <Link key={id} to={{ page: 'settings', section: id }} aria-current={id === section ? 'page' : undefined}>
+                {title}
+              </Link>
+            ))}
+          </nav>
+          {section === 'agents' && <Agents />}
+          {section === 'tools' && <Tools />}
+          {section === 'audit' && <AuditLog />}
+          {section === 'access' && <Access />}
+        </div>
+      </div>
+    </main>
+  );
+}
+
+function Agents() {
+  const { agents } = useSession();
+  const { value = [], error } = useStore(agents.store);
+  return (
+    <section aria-label="Agents">
+      {error !== undefined && <p className="error-text">{errorText(error)}</p>}
+      {value.map(({ agentId, name, description, model, isDefault, problem, capabilities }) => (
+        <article key={agentId} className="card setting">
+          <h2>
+            {name} {isDefault && <span className="tag">default</span>}
+          </h2>
+          {description !== undefined && <p>{description}</p>}
+          {problem !== undefined && <p className="warning-text">{problem}</p>}
+          <p className="dim">
+            {model} · scripts arrive {CARRIERS[capabilities.carrier]} · at most {capabilities.maxTurns} answers in a run
+          </p>
+        </article>
+      ))}
+    </section>
+  );
+}
+
+const CARRIERS = { tool: 'as calls of a tool', custom: 'as calls of a custom tool', text: 'in the text' } as const;
+
+function Tools() {
+  const { client, agents } = useSession();
+  const [agentId, setAgentId] = useState<string>();
+  const [words, setWords] = useState('');
+  const all = useStore(agents.store).value ?? [];
+  const load = async () => (await client.tools.list(agentId === undefined ? {} : { agentId })).data;
+  const { value: tools = [], error } = useLoaded(load, agentId ?? '');
+  const found = tools.filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(words.trim().toLowerCase()),
+  );
+  return (
+    <section aria-label="Tools">
+      <div className="filters">
+        <label>
+          <span className="dim">Agent</span>
+          <select value={agentId ?? ''} onChange={(event) => setAgentId(event.target.value || undefined)}>
+            <option value="">the default one</option>
+            {all.map(({ agentId: id, name, problem }) => (
+              <option key={id} value={id} disabled={problem !== undefined}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <input
+          type="search"
+          aria-label="Search the tools"
+          placeholder="Search"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+        <span className="dim">
+          {found.length} of {tools.length}
+        </span>
+      </div>
+      {error !== undefined && <p className="error-text">{errorText(error)}</p>}
+      {found.map((tool) => (
+        <ToolEntry key={tool.name} tool={tool} />
+      ))}
+    </section>
+  );
+}
+
+const APPROVALS: Readonly<Record<string, string>> = {
+  never: 'runs without asking',
+  always: 'always asks',
+  policy: 'asks if it has effects',
+  depends: 'asks depending on its arguments',
+};
+
+function ToolEntry({ tool }: { readonly tool: Tool }) {
+  return (
+    <details className="card call-entry">
+      <summary>
+        <code>{tool.name}</code>
+        <span className="tag" data-effect={tool.effect}>
+          {tool.effect}
+        </span>
+        <span className="cut dim">{tool.description}</span>
+      </summary>
+      <p>{tool.description}</p>
+      <p className="dim">It {APPROVALS[tool.approval] ?? tool.approval}.</p>
+      <h4>Arguments</h4>
+      <CodeLines text={JSON.stringify(tool.inputSchema, null, 2)} label="Schema of the arguments" isScript />
+      {tool.outputSchema !== undefined && (
+        <>
+          <h4>Result</h4>
+          <CodeLines text={JSON.stringify(tool.outputSchema, null, 2)} label="Schema of the result" isScript />
+        </>
+      )}
+    </details>
+  );
+}
+
+function NotificationChoice() {
+  const [isOn, setOn] = useState(wantsNotifications);
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) => void setNotifications(event.target.checked).then(setOn)}
+      />
+      Notify me when a call waits while this page is hidden
+    </label>
+  );
+}
+
+function Access() {
+  return (
+    <section aria-label="This browser" className="card setting">
+      <h2>Notifications</h2>
+      <NotificationChoice />
+      <h2>Access</h2>
+      <p>
+        This page has the token of this tab. API keys for other machines and programs are made on the server’s own
+        machine:
+      </p>
+      <CodeLines
+        text={'toolscript keys add NAME\ntoolscript keys list\ntoolscript keys revoke NAME'}
+        label="Commands"
+      />
+      <p>Remembered approvals of a workspace are listed and removed there too:</p>
+      <CodeLines text="toolscript rules" label="Command" />
+    </section>
+  );
+}

@@ -1,0 +1,62 @@
+import { Store } from './store.ts';
+
+export interface PolledState<Value> {
+  readonly value?: Value;
+  /** The last request failed. */
+  readonly error?: unknown;
+}
+
+/** Something on the server that is read again at intervals while the page is visible. */
+export class Polled<Value> {
+  readonly store = new Store<PolledState<Value>>({});
+  readonly #load: () => Promise<Value>;
+  readonly #intervalMs: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #text = '';
+  #isRunning = false;
+  #generation = 0;
+
+  constructor(load: () => Promise<Value>, intervalMs: number) {
+    this.#load = load;
+    this.#intervalMs = intervalMs;
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    document.addEventListener('visibilitychange', this.#onVisible);
+    void this.refresh();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    document.removeEventListener('visibilitychange', this.#onVisible);
+    clearTimeout(this.#timer);
+  }
+
+  /** Reads it now. An answer that arrives after that of a later request is dropped. */
+  async refresh(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#generation += 1;
+    const generation = this.#generation;
+    try {
+      const value = await this.#load();
+      if (generation !== this.#generation) return;
+      const text = JSON.stringify(value);
+      if (text !== this.#text || this.store.value.error !== undefined) this.store.set({ value });
+      this.#text = text;
+    } catch (error) {
+      if (generation !== this.#generation) return;
+      this.store.set({ ...this.store.value, error });
+    }
+    if (this.#isRunning) this.#timer = setTimeout(() => void this.refresh(), this.#waitMs());
+  }
+
+  /** A hidden page still notices approvals, for its title, but asks less often. */
+  #waitMs(): number {
+    return document.hidden ? this.#intervalMs * 4 : this.#intervalMs;
+  }
+
+  readonly #onVisible = () => {
+    if (!document.hidden) void this.refresh();
+  };
+}

@@ -1,0 +1,22 @@
+const KEY = 'toolscript-token';
+
+/**
+ * The token after `#token=` in the address, or the one that this tab stored earlier. It is removed from the address, so
+ * that it is in no bookmark and no history.
+ */
+export function obtainToken(): string | undefined {
+  const found = /^#token=(.+)$/u.exec(location.hash)?.[1];
+  if (found !== undefined) {
+    storeToken(decodeURIComponent(found));
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  return sessionStorage.getItem(KEY) ?? undefined;
+}
+
+export function storeToken(token: string): void {
+  sessionStorage.setItem(KEY, token);
+}
+
+export function removeToken(): void {
+  sessionStorage.removeItem(KEY);
+}

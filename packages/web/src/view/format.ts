@@ -1,0 +1,45 @@
+/** Such as `320 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`. */
+export function duration(ms: number): string {
+  if (ms < 10) return `${ms < 1 ? '<1' : Math.round(ms)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_500) return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`;
+}
+
+/** How long ago, in at most four characters; `now` below a minute. Times are in ms since 1970. */
+export function age(at: number, now: number): string {
+  const ms = Math.max(0, now - at);
+  return ms < 60_000 ? 'now' : duration(ms).replace(' ', '\u202f');
+}
+
+/** Such as `950`, `12.4k`. */
+export function count(value: number): string {
+  return value < 1000 ? String(value) : `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
+}
+
+/** Such as `1 call` or `3 calls`. */
+export function plural(value: number, noun: string): string {
+  return `${value} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** One line about a call's arguments: the first texts in them. At most `length` characters. */
+export function argumentSummary(input: unknown, length = 60): string {
+  const text = firstText(input) ?? '';
+  const line = text.replaceAll(/\s+/gu, ' ').trim();
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}
+
+function firstText(input: unknown): string | undefined {
+  if (typeof input === 'string') return input;
+  if (typeof input === 'number') return String(input);
+  if (Array.isArray(input)) return input.every((entry) => typeof entry === 'string') ? input.join(' ') : undefined;
+  if (typeof input !== 'object' || input === null) return undefined;
+  for (const value of Object.values(input)) {
+    const found = typeof value === 'string' || Array.isArray(value) ? firstText(value) : undefined;
+    if (found !== undefined && found !== '') return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,51 @@
+import type { CallStatus, CallView, Effect } from './types.ts';
+
+/** The calls of one source line. */
+export interface LineNote {
+  readonly line: number;
+  readonly callIds: readonly string[];
+  /** Such as `readFile ×3`. */
+  readonly label: string;
+  /** From the first start to the last end, in ms; undefined while none has ended. */
+  readonly durationMs?: number;
+  readonly effect: Effect;
+  readonly status: 'running' | 'waiting' | 'failed' | 'completed';
+}
+
+const EFFECT_ORDER: readonly Effect[] = ['read', 'write', 'external'];
+
+export function lineNotes(calls: readonly CallView[]): ReadonlyMap<number, LineNote> {
+  const byLine = groupByLine(calls);
+  const notes = new Map<number, LineNote>();
+  for (const [line, group] of byLine) if (line > 0) notes.set(line, noteOf(line, group));
+  return notes;
+}
+
+function groupByLine(calls: readonly CallView[]): Map<number, CallView[]> {
+  const groups = new Map<number, CallView[]>();
+  for (const call of calls) groups.set(call.line ?? 0, [...(groups.get(call.line ?? 0) ?? []), call]);
+  return groups;
+}
+
+function noteOf(line: number, calls: readonly CallView[]): LineNote {
+  const counts = new Map<string, number>();
+  for (const { tool } of calls) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  const label = [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} ×${count}`)).join(', ');
+  const ends = calls.flatMap(({ endedAt }) => (endedAt === undefined ? [] : [endedAt]));
+  const starts = calls.map(({ startedAt, requestedAt }) => startedAt ?? requestedAt);
+  const order = Math.max(...calls.map(({ effect }) => EFFECT_ORDER.indexOf(effect)));
+  return {
+    line,
+    callIds: calls.map(({ callId }) => callId),
+    label,
+    effect: EFFECT_ORDER[order] ?? 'external',
+    status: statusOf(calls.map(({ status }) => status)),
+    ...(ends.length === 0 ? {} : { durationMs: Math.max(0, Math.max(...ends) - Math.min(...starts)) }),
+  };
+}
+
+function statusOf(statuses: readonly CallStatus[]): LineNote['status'] {
+  if (statuses.some((status) => status === 'waiting' || status === 'awaiting_approval')) return 'waiting';
+  if (statuses.some((status) => status === 'running' || status === 'detached')) return 'running';
+  return statuses.every((status) => status === 'completed') ? 'completed' : 'failed';
+}

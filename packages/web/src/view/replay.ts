@@ -1,0 +1,57 @@
+import type { StreamEvent } from '@toolscript/core/stream';
+import type { RunView, ScriptView } from './types.ts';
+import { viewOf } from './run-fold.ts';
+
+/** A pause between two events is replayed at most this long, in ms. */
+const MAX_PAUSE_MS = 1500;
+/** Events that came together are replayed one after the other, in ms. */
+const MIN_PAUSE_MS = 10;
+
+export interface ReplayFrame {
+  /** The number of events that have happened. */
+  readonly events: number;
+  /** When it is shown, in ms after the first frame at normal speed. */
+  readonly atMs: number;
+}
+
+/** The frames of one script's replay: one for each event that concerns it. */
+export function replayFrames(events: readonly StreamEvent[], { callId, scriptId }: ScriptView): ReplayFrame[] {
+  const items = new Set<string>();
+  const frames: ReplayFrame[] = [];
+  let atMs = 0;
+  let last: number | undefined;
+  for (const [index, { payload, timestamp }] of events.entries()) {
+    if (payload.type === 'item_done' && 'call_id' in payload.final_item && payload.final_item.call_id === callId)
+      items.add(payload.item_id);
+    if (payload.type === 'item_start' && payload.initial?.['call_id'] === callId) items.add(payload.item_id);
+    if (!concerns(payload, scriptId, items)) continue;
+    if (last !== undefined) atMs += Math.min(Math.max(timestamp - last, MIN_PAUSE_MS), MAX_PAUSE_MS);
+    last = timestamp;
+    frames.push({ events: index + 1, atMs });
+  }
+  return frames;
+}
+
+function concerns(payload: StreamEvent['payload'], scriptId: string | undefined, items: ReadonlySet<string>): boolean {
+  if (payload.type === 'approval_requested') return payload.approval.script_id === scriptId;
+  if (payload.type === 'response_done') return false;
+  if ('item_id' in payload) return items.has(payload.item_id as string);
+  return 'script_id' in payload && payload.script_id === scriptId;
+}
+
+/** The script as it was after some events, and the time of the last of them, in ms since 1970. */
+export function scriptAfter(
+  events: readonly StreamEvent[],
+  count: number,
+  callId: string,
+): { readonly script: ScriptView | undefined; readonly at: number } {
+  const view: RunView = viewOf(events.slice(0, count));
+  const entry = view.entries.find((candidate) => candidate.type === 'script' && candidate.script.callId === callId);
+  return { script: entry?.type === 'script' ? entry.script : undefined, at: events[count - 1]?.timestamp ?? 0 };
+}
+
+/** The last frame that is shown at a time. */
+export function frameAt(frames: readonly ReplayFrame[], atMs: number): number {
+  const next = frames.findIndex((frame) => frame.atMs > atMs);
+  return next === -1 ? frames.length - 1 : Math.max(0, next - 1);
+}

@@ -1,0 +1,190 @@
+import { ResponseReducer, type OutputItem, type StreamEvent } from '@toolscript/core/stream';
+import { callOf, ScriptActivity } from './script-activity.ts';
+import { partialStringMember } from './partial-json.ts';
+import type {
+  CallView,
+  Entry,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  MessageItem,
+  RunView,
+  ScriptItem,
+  ScriptOutputItem,
+  ScriptView,
+} from './types.ts';
+
+/** The tool whose argument is a script. */
+const SCRIPT_TOOL = 'run_script';
+
+interface CachedScript {
+  readonly inputs: readonly unknown[];
+  readonly view: ScriptView;
+}
+
+/** Folds the events of one run into what a page shows. The same code serves a live run and a replay. */
+export class RunFold {
+  readonly #reducer = new ResponseReducer();
+  readonly #activities = new Map<string, ScriptActivity>();
+  readonly #scripts = new Map<string, CachedScript>();
+  /** When each script began to run, by the id of its item. */
+  readonly #startedAt = new Map<string, number>();
+  readonly #endedAt = new Map<string, number>();
+  #input: readonly MessageItem[] = [];
+  #firstAt: number | undefined;
+
+  apply(event: StreamEvent): void {
+    this.#reducer.apply(event);
+    const { payload, timestamp } = event;
+    this.#firstAt ??= timestamp;
+    switch (payload.type) {
+      case 'response_start': {
+        const { input } = payload as { input?: unknown };
+        if (Array.isArray(input) && this.#input.length === 0) this.#input = (input as OutputItem[]).filter(isMessage);
+        return;
+      }
+      case 'item_done':
+        return this.#noteTimes(payload.final_item, timestamp);
+      case 'item_update':
+        if (payload.changes['status'] === 'executing' && !this.#startedAt.has(payload.item_id))
+          this.#startedAt.set(payload.item_id, timestamp);
+        return;
+      case 'tool_call_start':
+      case 'tool_call_done':
+      case 'approval_resolved':
+        return this.#activity(payload.script_id ?? payload.call_id).apply(payload, timestamp);
+      case 'approval_requested':
+        return this.#activity(payload.approval.script_id ?? payload.approval.call_id).apply(payload, timestamp);
+      case 'script_log':
+      case 'script_progress':
+        return this.#activity(payload.script_id).apply(payload, timestamp);
+      default:
+    }
+  }
+
+  view(): RunView {
+    const response = this.#reducer.response();
+    const { usage, error } = response;
+    return {
+      status: response.status,
+      entries: [...this.#input.map(messageEntry), ...this.#entries(response.output_items)],
+      ...(usage === undefined ? {} : { usage }),
+      ...(error === undefined ? {} : { error }),
+      ...(this.#firstAt === undefined ? {} : { startedAt: this.#firstAt }),
+    };
+  }
+
+  #noteTimes(item: OutputItem, at: number): void {
+    if (item.type === 'script_execution' && item.status !== 'pending') this.#startedAt.set(item.id, at);
+    if (item.type === 'script_execution_output') this.#endedAt.set(item.call_id, at);
+  }
+
+  #activity(id: string): ScriptActivity {
+    const found = this.#activities.get(id) ?? new ScriptActivity();
+    this.#activities.set(id, found);
+    return found;
+  }
+
+  #entries(items: readonly OutputItem[]): Entry[] {
+    const outputs = new Map<string, ScriptOutputItem>();
+    const results = new Map<string, FunctionCallOutputItem>();
+    const scripts = new Set<string>();
+    for (const item of items) {
+      if (item.type === 'script_execution_output') outputs.set(item.call_id, item);
+      if (item.type === 'function_call_output') results.set(item.call_id, item);
+      if (item.type === 'script_execution') scripts.add(item.call_id);
+    }
+    return items.flatMap((item): Entry[] => {
+      switch (item.type) {
+        case 'script_execution':
+          return [{ type: 'script', key: item.call_id, script: this.#script(item, outputs.get(item.call_id)) }];
+        case 'function_call':
+          return scripts.has(item.call_id) ? [] : [this.#call(item, results.get(item.call_id))];
+        case 'script_execution_output':
+        case 'function_call_output':
+          return [];
+        case 'message':
+          return item.content === '' ? [] : [messageEntry(item)];
+        default:
+          return [{ type: item.type, key: item.id, item } as Entry];
+      }
+    });
+  }
+
+  #call(item: FunctionCallItem, output: FunctionCallOutputItem | undefined): Entry {
+    if (item.name === SCRIPT_TOOL && output === undefined)
+      return { type: 'script', key: item.call_id, script: typedScript(item) };
+    const call = this.#activities.get(item.call_id)?.call(item.call_id);
+    return {
+      type: 'call',
+      key: item.call_id,
+      item,
+      ...(output === undefined ? {} : { output }),
+      ...(call === undefined ? {} : { call }),
+    };
+  }
+
+  #script(item: ScriptItem, output: ScriptOutputItem | undefined): ScriptView {
+    const activity = item.script_id === undefined ? undefined : this.#activity(item.script_id);
+    const startedAt = this.#startedAt.get(item.id);
+    const inputs = [item, output, activity?.version, startedAt];
+    const cached = this.#scripts.get(item.id);
+    if (cached !== undefined && inputs.every((value, index) => value === cached.inputs[index])) return cached.view;
+    const endedAt = this.#endedAt.get(item.call_id);
+    const view: ScriptView = {
+      callId: item.call_id,
+      source: item.source_code ?? '',
+      language: item.language ?? 'ts',
+      status: startedAt === undefined && item.status === undefined ? 'typing' : (item.status ?? 'typing'),
+      calls: withOperations(activity?.calls ?? [], output, startedAt ?? this.#firstAt ?? 0),
+      logs: activity?.logs ?? [],
+      plan: item.plan ?? [],
+      ...(item.script_id === undefined ? {} : { scriptId: item.script_id }),
+      ...(item.source_sha256 === undefined ? {} : { sha256: item.source_sha256 }),
+      ...(startedAt === undefined ? {} : { startedAt }),
+      ...(endedAt === undefined ? {} : { endedAt }),
+      ...(output === undefined ? {} : { output }),
+    };
+    this.#scripts.set(item.id, { inputs, view });
+    return view;
+  }
+}
+
+function isMessage(item: OutputItem): item is MessageItem {
+  return item.type === 'message';
+}
+
+function messageEntry(item: MessageItem): Entry {
+  return { type: 'message', key: item.id, item };
+}
+
+/** A script that the model still writes as the argument of a call. */
+function typedScript({ call_id: callId, arguments: text }: FunctionCallItem): ScriptView {
+  const source = text.trimStart().startsWith('{') ? (partialStringMember(text, 'code') ?? '') : text;
+  return { callId, source, language: 'ts', status: 'typing', calls: [], logs: [], plan: [] };
+}
+
+/** Some calls have no events of their own, such as those with invalid arguments. */
+function withOperations(
+  calls: readonly CallView[],
+  output: ScriptOutputItem | undefined,
+  startedAt: number,
+): readonly CallView[] {
+  if (output === undefined) return calls;
+  const known = new Set(calls.map(({ callId }) => callId));
+  const others = output.operations
+    .filter(({ call_id: callId }) => !known.has(callId))
+    .map((operation) => callOf(operation, startedAt + operation.started_at_ms));
+  const settled = calls.map((call) => {
+    const operation = output.operations.find(({ call_id: callId }) => callId === call.callId);
+    return operation === undefined || call.operation !== undefined
+      ? call
+      : { ...call, status: operation.status, operation };
+  });
+  return [...settled, ...others].toSorted((left, right) => left.requestedAt - right.requestedAt);
+}
+
+export function viewOf(events: readonly StreamEvent[]): RunView {
+  const fold = new RunFold();
+  for (const event of events) fold.apply(event);
+  return fold.view();
+}

@@ -1,0 +1,128 @@
+import type { StreamEvent } from '@toolscript/core/stream';
+import type { CallStatus, CallView, LogLine, Operation } from './types.ts';
+
+type Payload = StreamEvent['payload'];
+type PayloadOf<Type extends Payload['type']> = Extract<Payload, { type: Type }>;
+
+/** The part of a script that is in no item: its calls, waits and console lines. */
+export class ScriptActivity {
+  readonly #calls = new Map<string, CallView>();
+  readonly #logs: LogLine[] = [];
+  /** Changes with each event. */
+  version = 0;
+
+  get calls(): readonly CallView[] {
+    return [...this.#calls.values()];
+  }
+
+  get logs(): readonly LogLine[] {
+    return [...this.#logs];
+  }
+
+  call(callId: string): CallView | undefined {
+    return this.#calls.get(callId);
+  }
+
+  /** `at`: in ms since 1970. */
+  apply(payload: Payload, at: number): void {
+    this.version += 1;
+    switch (payload.type) {
+      case 'tool_call_start':
+        return this.#start(payload, at);
+      case 'tool_call_done':
+        return this.#end(payload.operation, at);
+      case 'approval_requested':
+        return this.#wait(payload, at);
+      case 'approval_resolved':
+        return this.#resolve(payload, at);
+      case 'script_log':
+        return void this.#logs.push({ level: payload.level, text: payload.text, at, isProgress: false });
+      case 'script_progress':
+        return void this.#logs.push({
+          level: payload.kind === 'warn' ? 'warn' : 'info',
+          text: payload.message,
+          at,
+          isProgress: true,
+        });
+      default:
+    }
+  }
+
+  #start({ call_id: callId, tool, effect, line, input }: PayloadOf<'tool_call_start'>, at: number): void {
+    const known = this.#calls.get(callId);
+    this.#calls.set(callId, {
+      requestedAt: at,
+      ...known,
+      ...(line === undefined ? {} : { line }),
+      callId,
+      tool,
+      effect,
+      input,
+      status: 'running',
+      startedAt: at,
+    });
+  }
+
+  #end(operation: Operation, at: number): void {
+    const known = this.#calls.get(operation.call_id);
+    const startedAt = known?.startedAt ?? Math.max(known?.requestedAt ?? 0, at - operation.duration_ms);
+    this.#calls.set(operation.call_id, { ...callOf(operation, startedAt), ...known, ...ended(operation, at) });
+  }
+
+  #wait({ approval }: PayloadOf<'approval_requested'>, at: number): void {
+    const { call_id: callId, tool, effect, line, input } = approval;
+    const known = this.#calls.get(callId);
+    this.#calls.set(callId, {
+      requestedAt: at,
+      ...known,
+      ...(line === undefined ? {} : { line }),
+      callId,
+      tool,
+      effect,
+      input,
+      status: 'waiting',
+      wait: { from: at },
+    });
+  }
+
+  #resolve({ call_id: callId, decision, by, note }: PayloadOf<'approval_resolved'>, at: number): void {
+    const known = this.#calls.get(callId);
+    if (known === undefined) return;
+    const status: CallStatus = decision === 'approve' ? 'running' : 'denied';
+    this.#calls.set(callId, {
+      ...known,
+      status,
+      decision,
+      decidedBy: by,
+      ...(known.wait === undefined ? {} : { wait: { from: known.wait.from, to: at } }),
+      ...(note === undefined ? {} : { note }),
+      ...(status === 'denied' ? { endedAt: at } : {}),
+    });
+  }
+}
+
+/** A call that only its operation describes. `startedAt`: in ms since 1970. */
+export function callOf(operation: Operation, startedAt: number): CallView {
+  return {
+    callId: operation.call_id,
+    tool: operation.tool,
+    effect: operation.effect,
+    input: operation.input,
+    status: operation.status,
+    requestedAt: startedAt,
+    startedAt,
+    endedAt: startedAt + operation.duration_ms,
+    operation,
+    ...(operation.line === undefined ? {} : { line: operation.line }),
+  };
+}
+
+function ended(operation: Operation, at: number): Partial<CallView> {
+  return {
+    status: operation.status,
+    endedAt: at,
+    operation,
+    input: operation.input,
+    ...(operation.line === undefined ? {} : { line: operation.line }),
+  };
+}

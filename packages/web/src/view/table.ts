@@ -1,0 +1,50 @@
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** More columns are unreadable. */
+const MAX_COLUMNS = 12;
+
+/** An array of records as a table; undefined for any other value. */
+export function tableOf(value: unknown): Table | undefined {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isRecord)) return undefined;
+  const columns = [...new Set(value.flatMap((row) => Object.keys(row)))];
+  if (columns.length === 0 || columns.length > MAX_COLUMNS) return undefined;
+  return { columns, rows: value.map((row) => columns.map((column) => row[column])) };
+}
+
+/** The tables in a value: itself, or the members of a record. At most one level deep. */
+export function tablesIn(value: unknown): { readonly name: string; readonly table: Table }[] {
+  const whole = tableOf(value);
+  if (whole !== undefined) return [{ name: '', table: whole }];
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const table = tableOf(member);
+    return table === undefined ? [] : [{ name, table }];
+  });
+}
+
+export interface ValueImage {
+  readonly mediaType: string;
+  readonly data?: string;
+  readonly path?: string;
+}
+
+const IMAGE_TYPES: readonly unknown[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+
+/** The images in a value, at any depth. */
+export function imagesIn(value: unknown, depth = 0): ValueImage[] {
+  if (depth > 12 || typeof value !== 'object' || value === null) return [];
+  const { type, mediaType, media_type: snake, data, path } = value as Record<string, unknown>;
+  const media = mediaType ?? snake;
+  if (type === 'image' && typeof media === 'string' && IMAGE_TYPES.includes(media)) {
+    const bytes = typeof data === 'string' && /^[A-Za-z0-9+/=]+$/u.test(data) ? { data } : {};
+    return [{ mediaType: media, ...bytes, ...(typeof path === 'string' ? { path } : {}) }];
+  }
+  return Object.values(value).flatMap((member) => imagesIn(member, depth + 1));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,108 @@
+import type { OutputItem } from '@toolscript/core/stream';
+
+type ItemOf<Type extends OutputItem['type']> = Extract<OutputItem, { type: Type }>;
+
+export type MessageItem = ItemOf<'message'>;
+export type FunctionCallItem = ItemOf<'function_call'>;
+export type FunctionCallOutputItem = ItemOf<'function_call_output'>;
+export type ScriptItem = ItemOf<'script_execution'>;
+export type ScriptOutputItem = ItemOf<'script_execution_output'>;
+type PlanItem = ItemOf<'plan'>;
+type CompactionItem = ItemOf<'compaction'>;
+type ErrorItem = ItemOf<'error'>;
+type ReasoningItem = ItemOf<'reasoning'>;
+export type Operation = ScriptOutputItem['operations'][number];
+type PlannedCall = NonNullable<ScriptItem['plan']>[number];
+export type Effect = Operation['effect'];
+
+/** A time span in ms since 1970; without `to` it has not ended. */
+export interface Span {
+  readonly from: number;
+  readonly to?: number;
+}
+
+export type CallStatus = 'running' | 'waiting' | Operation['status'];
+
+/** One tool call of a script, or a structured call. */
+export interface CallView {
+  readonly callId: string;
+  readonly tool: string;
+  readonly effect: Effect;
+  readonly line?: number;
+  readonly input: unknown;
+  readonly status: CallStatus;
+  /** When it was requested, in ms since 1970. */
+  readonly requestedAt: number;
+  /** When it began to run. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  /** When it waited for a decision. */
+  readonly wait?: Span;
+  /** Who decided about it, such as `person` or `rule`. */
+  readonly decidedBy?: string;
+  readonly decision?: string;
+  readonly note?: string;
+  readonly operation?: Operation;
+}
+
+export interface LogLine {
+  readonly level: 'log' | 'info' | 'warn' | 'error' | 'debug';
+  readonly text: string;
+  /** In ms since 1970. */
+  readonly at: number;
+  /** A progress message of the script or a tool, rather than a console line. */
+  readonly isProgress: boolean;
+}
+
+export type ScriptStatus = 'typing' | ScriptItem['status'];
+
+export interface ScriptView {
+  /** The `call_id` of the script. */
+  readonly callId: string;
+  readonly scriptId?: string;
+  readonly source: string;
+  readonly language: 'ts' | 'js';
+  readonly status: ScriptStatus;
+  /** In ms since 1970. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  /** In the order in which they were requested. */
+  readonly calls: readonly CallView[];
+  readonly logs: readonly LogLine[];
+  readonly plan: readonly PlannedCall[];
+  readonly output?: ScriptOutputItem;
+  readonly sha256?: string;
+}
+
+export type Entry =
+  | { readonly type: 'message'; readonly key: string; readonly item: MessageItem }
+  | { readonly type: 'reasoning'; readonly key: string; readonly item: ReasoningItem }
+  | { readonly type: 'script'; readonly key: string; readonly script: ScriptView }
+  | {
+      readonly type: 'call';
+      readonly key: string;
+      readonly item: FunctionCallItem;
+      readonly output?: FunctionCallOutputItem;
+      readonly call?: CallView;
+    }
+  | { readonly type: 'plan'; readonly key: string; readonly item: PlanItem }
+  | { readonly type: 'compaction'; readonly key: string; readonly item: CompactionItem }
+  | { readonly type: 'error'; readonly key: string; readonly item: ErrorItem };
+
+type RunStatus = 'in_progress' | 'completed' | 'suspended' | 'failed' | 'cancelled' | 'incomplete';
+
+interface Usage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly estimated?: boolean | undefined;
+}
+
+export interface RunView {
+  readonly status: RunStatus;
+  /** The user's messages first. */
+  readonly entries: readonly Entry[];
+  readonly usage?: Usage;
+  readonly error?: { readonly code: string; readonly message: string };
+  /** In ms since 1970. */
+  readonly startedAt?: number;
+}

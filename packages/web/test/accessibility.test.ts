@@ -1,0 +1,121 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
+import { openPageServer, type PageServer } from './support/page-server.js';
+
+const SCENES = {
+  asks: [
+    { type: 'reasoning', text: 'I think about it.' },
+    {
+      type: 'text',
+      text: 'A list:\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[a link](https://example.com)\n',
+    },
+    {
+      type: 'script',
+      code: [
+        "console.log('a line');",
+        "console.error('a fault');",
+        "const rows = await Promise.all(['a', 'b'].map((text) => tools.echo({ text })));",
+        "await tools.publish({ text: 'news', approvalContext: 'because' });",
+        'return { message: "done", rows };',
+      ].join('\n'),
+    },
+  ],
+  fails: [{ type: 'script', code: "await tools.echo({ text: 'a' });\nthrow new Error('the file is gone');" }],
+} as const;
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** What axe finds: the rule, and the first element. */
+async function violations(page: Page): Promise<string[]> {
+  // The page's policy allows no scripts beside its own; the debugger may run one all the same.
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(
+    async () =>
+      (await (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()).violations,
+  );
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)} ${nodes[0]?.failureSummary ?? ''}`);
+}
+
+describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Chromium)', () => {
+  let browser: Browser;
+  let server: PageServer;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+    server = await openPageServer(structuredClone(SCENES) as never);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  it.each([
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 390],
+    ['dark', 390],
+  ] as const)('axe finds nothing, %s at %i px, and nothing is wider than the screen', async (colorScheme, width) => {
+    const fails = await server.play('fails');
+    const asks = await server.play('asks');
+    const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const };
+    const { page, problems } = await openPage(browser, server, options);
+    const found: Record<string, string[]> = {};
+    const check = async (name: string) => {
+      found[name] = await violations(page);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (overflow > 0) found[name].push(`${overflow} px too wide`);
+    };
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await check('new');
+    await page.goto(`${server.url}/threads/${fails.threadId}`);
+    await page.locator('.result').waitFor();
+    await page.locator('.waterfall-row').click();
+    await check('failure and details');
+    await page.goto(`${server.url}/threads/${asks.threadId}`);
+    await page.locator('.approval').waitFor();
+    await check('approval');
+    await page.keyboard.press('e');
+    await page.getByRole('textbox', { name: 'Arguments as JSON' }).waitFor();
+    await check('edit');
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.keyboard.press('a');
+    await page.locator('.result').waitFor();
+    await check('result');
+    for (const name of [/^Calls/u, /^Plan/u, 'Model’s view', 'Replay']) {
+      await page.getByRole('radio', { name }).click();
+      await check(String(name));
+    }
+    for (const section of ['agents', 'tools', 'audit', 'access']) {
+      await page.goto(`${server.url}/settings/${section}`);
+      await page.getByRole('region', { name: /Agents|Tools|Audit log|This browser/u }).waitFor();
+      await check(section);
+    }
+    expect(Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0))).toEqual({});
+    expect(Object.keys(found).length).toBeGreaterThan(10);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('everything can be reached with the keyboard', async () => {
+    const { page } = await openPage(browser, server);
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await page.getByLabel('Prompt').fill('asks');
+    await page.getByLabel('Agent').focus();
+    await page.keyboard.type('scen');
+    await page.getByLabel('Prompt').focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.approval').waitFor();
+    await page.getByRole('region', { name: 'Conversation' }).focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('d');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('It has ended.').waitFor();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,103 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
+import { HOSTILE_TEXTS } from './support/hostile-texts.js';
+import { openPageServer, type PageServer } from './support/page-server.js';
+
+const corpus = JSON.stringify(HOSTILE_TEXTS);
+
+/** Every place that a model, a tool or a script can write to. */
+const SCENES = {
+  answer: [
+    { type: 'reasoning', text: HOSTILE_TEXTS.join('\n\n') },
+    { type: 'text', text: HOSTILE_TEXTS.join('\n\n') },
+  ],
+  script: [
+    {
+      type: 'script',
+      code: [
+        `const texts = ${corpus};`,
+        'for (const each of texts) console.log(each);',
+        'const echoed = await Promise.all(texts.map((each) => tools.echo({ text: each })));',
+        'text(texts.join("\\n"));',
+        'return { message: texts[0], rows: echoed.map(({ text: cell }) => ({ [cell]: cell })).slice(0, 8), echoed };',
+      ].join('\n'),
+    },
+  ],
+  fails: [{ type: 'script', code: `throw new Error(${corpus}.join('\\n'));` }],
+  asks: [
+    {
+      type: 'script',
+      code: `return await tools.publish({ text: '<img src=x onerror=hit()>', approvalContext: ${corpus}.join('\\n') });`,
+    },
+  ],
+} as const;
+
+describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium)', () => {
+  let browser: Browser;
+  let server: PageServer;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+    server = await openPageServer(structuredClone(SCENES) as never);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  /** Opens every view of a conversation. */
+  async function lookAround(page: Page): Promise<void> {
+    for (const name of [/^Calls/u, /^Plan/u, 'Model’s view', 'Replay', 'Source'])
+      for (const tab of await page.getByRole('radio', { name }).all()) await tab.click();
+    for (const name of ['Table', 'JSON', 'Tree'])
+      for (const tab of await page.getByRole('radio', { name, exact: true }).all()) await tab.click();
+    const row = page.locator('.waterfall-row').first();
+    if ((await row.count()) > 0) await row.click();
+    for (const summary of await page.locator('.reasoning > summary').all()) await summary.click();
+  }
+
+  it('are more than a hundred', () => {
+    expect(HOSTILE_TEXTS.length).toBeGreaterThan(100);
+  });
+
+  it.each(Object.keys(SCENES))('run nothing and load nothing: %s', async (scene) => {
+    const { threadId } = await server.play(scene);
+    await server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
+    const { page, problems, foreign } = await openPage(browser, server);
+    await page.goto(`${server.url}/threads/${threadId}`);
+    await page.locator('.run > .markdown, .script-card .result, .approval').first().waitFor();
+    await lookAround(page);
+    await page.waitForTimeout(300);
+    const found = await page.evaluate(() => ({
+      hits: (window as { hits?: number }).hits ?? 0,
+      elements: document.querySelectorAll('iframe, object, embed, form[action], #hostile, .run img:not([src^="data:"])')
+        .length,
+      links: [...document.querySelectorAll('a')].filter(({ href }) => !/^https?:/u.test(href)).length,
+      targets: [...document.querySelectorAll('.markdown a')].filter(
+        (link) => !/noopener/u.test((link as HTMLAnchorElement).rel),
+      ).length,
+      text: document.body.textContent.includes('onerror='),
+    }));
+    expect(found).toEqual({ hits: 0, elements: 0, links: 0, targets: 0, text: true });
+    expect(foreign).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('are noticed where the page’s defences do not apply', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const foreign: string[] = [];
+    page.on('request', (request) => foreign.push(request.url()));
+    // These two would replace the document.
+    const staying = HOSTILE_TEXTS.filter((text) => !/<meta|<base/u.test(text));
+    for (const text of staying) await page.setContent(text);
+    await page.setContent(staying.filter((text) => /^<(?:img|svg|script>)/u.test(text)).join('\n'));
+    await page.waitForTimeout(300);
+    expect(await page.evaluate(() => (window as { hits?: number }).hits ?? 0)).toBeGreaterThan(3);
+    expect(foreign.filter((url) => url.startsWith('http://127.0.0.1:9'))).not.toEqual([]);
+    await context.close();
+  });
+});

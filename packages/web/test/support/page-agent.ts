@@ -1,0 +1,60 @@
+import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
+import { defineAgent } from '@toolscript/core/agent';
+import type { ModelProvider } from '@toolscript/core/protocol';
+import { scriptedModel, type Scenario } from '@toolscript/core/providers';
+import type { ServedAgent } from '@toolscript/server';
+import { z } from 'zod';
+
+type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];
+
+/** What the model answers to a prompt; after its script, it says that it has ended. */
+export type Scenes = Readonly<Record<string, Parts>>;
+
+const text = z.object({ text: z.string() });
+
+const tools = [
+  defineTool({
+    name: 'echo',
+    description: 'Gives back its text.',
+    effect: 'read',
+    approval: 'never',
+    input: text,
+    output: text,
+    execute: (input) => input,
+  }),
+  defineTool({
+    name: 'publish',
+    description: 'Publishes a text.',
+    effect: 'external',
+    approval: 'always',
+    input: z.object({ text: z.string().max(40), approvalContext: z.string().optional() }),
+    output: z.object({ published: z.string() }),
+    execute: (input) => ({ published: input.text }),
+  }),
+];
+
+/** The agent `scenes`, which plays the scene that the prompt names. */
+export function pageAgent(
+  options: Omit<HarnessOptions, 'tools'>,
+  scenes: Scenes,
+): ServedAgent & { close(): Promise<void> } {
+  const config = defineAgent({ slug: 'scenes', provider: { api: 'openai-responses', model: 'scripted' } });
+  const limits = { maxToolCalls: 2000, timeoutMs: 60_000 };
+  const harness = createHarness({ ...options, tools, limits, typecheck: 'off' });
+  const { api, model, capabilities } = scriptedModel({ turns: [] });
+  const provider: ModelProvider = {
+    api,
+    model,
+    capabilities,
+    stream: (request, streaming) => {
+      const { conversation } = request;
+      const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+      const hasRun = conversation.slice(last).some(({ type }) => type === 'script_execution_output');
+      const prompt = (conversation[last] as { content: string }).content;
+      const parts: Parts = hasRun ? [{ type: 'text', text: 'It has ended.' }] : (scenes[prompt] ?? []);
+      const usage = { input_tokens: 1200, output_tokens: 300 };
+      return scriptedModel({ turns: [{ parts, usage }], delta_length: 256 }).stream(request, streaming);
+    },
+  };
+  return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
+}

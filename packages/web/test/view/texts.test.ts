@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { argumentProblems } from '#web/approval/check-arguments.ts';
+import { pathOf, routeOf } from '#web/state/route.ts';
+import { diffLines } from '#web/view/diff-lines.ts';
+import { threadMarkdown } from '#web/view/export-thread.ts';
+import { age, argumentSummary, count, duration, plural } from '#web/view/format.ts';
+import { highlightLines } from '#web/view/highlight.ts';
+import { markdownBlocks } from '#web/view/markdown-blocks.ts';
+import { partialStringMember } from '#web/view/partial-json.ts';
+import { safeUrl } from '#web/view/safe-url.ts';
+import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
+import { groupThreads } from '#web/view/thread-groups.ts';
+
+describe('a string in unfinished JSON', () => {
+  it('is a beginning of the whole string after each character, and in the end all of it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (code) => {
+        const json = JSON.stringify({ before: 1, code });
+        for (let length = 0; length <= json.length; length += 1) {
+          const found = partialStringMember(json.slice(0, length), 'code') ?? '';
+          expect(code.startsWith(found)).toBe(true);
+        }
+        expect(partialStringMember(json, 'code')).toBe(code);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('highlighting', () => {
+  it('changes no character of any source', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'a1 \n\t"\'`${}()/*=>;<'), maxLength: 80 }), (source) => {
+        const lines = highlightLines(source).map((tokens) => tokens.map(({ text }) => text).join(''));
+        expect(lines.join('\n')).toBe(source);
+      }),
+    );
+  });
+
+  it('marks keywords, strings and comments', () => {
+    const styles = highlightLines("const a = 'b'; // c")[0]!.map(({ text, style }) => [text, style]);
+    expect(styles).toContainEqual(['const', 'tok-keyword']);
+    expect(styles).toContainEqual(["'b'", 'tok-string']);
+    expect(styles).toContainEqual(['// c', 'tok-comment']);
+  });
+});
+
+describe('blocks of Markdown', () => {
+  const parts = fc.array(
+    fc.constantFrom('text ', '\n', '\n\n', '```\n', '```ts\n', '~~~\n', '- item\n', 'x'.repeat(2000)),
+  );
+
+  it('are the text again when they are joined, and complete blocks do not change while it grows', () => {
+    fc.assert(
+      fc.property(parts, (texts) => {
+        const text = texts.join('');
+        const blocks = markdownBlocks(text);
+        expect(blocks.join('')).toBe(text);
+        if (blocks.length > 1)
+          expect(markdownBlocks(`${text}more`).slice(0, blocks.length - 1)).toEqual(blocks.slice(0, -1));
+      }),
+    );
+  });
+
+  it('never end inside a fence', () => {
+    const text = `${'x'.repeat(4000)}\n\n\`\`\`\na\n\nb\n\`\`\`\n\nend`;
+    expect(markdownBlocks(text)).toHaveLength(3);
+  });
+});
+
+describe('addresses of links', () => {
+  it.each([
+    'javascript:alert(1)',
+    'JAVASCRIPT:x',
+    ' java\nscript:x',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///x',
+    '//x',
+    'x',
+    '/a',
+  ])('are refused: %j', (address) => expect(safeUrl(address)).toBe(''));
+
+  it('are kept where they are http or https', () => {
+    expect(safeUrl('https://example.com/a?b')).toBe('https://example.com/a?b');
+    expect(safeUrl('http://127.0.0.1:1/')).toBe('http://127.0.0.1:1/');
+  });
+});
+
+describe('values', () => {
+  it('are a table if they are an array of records', () => {
+    expect(tableOf([{ a: 1 }, { b: 2 }])).toEqual({
+      columns: ['a', 'b'],
+      rows: [
+        [1, undefined],
+        [undefined, 2],
+      ],
+    });
+    for (const value of [[], [1], [{ a: 1 }, null], { a: 1 }, 'x', [[1]]]) expect(tableOf(value)).toBeUndefined();
+    expect(tablesIn({ rows: [{ a: 1 }], other: 2 }).map(({ name }) => name)).toEqual(['rows']);
+  });
+
+  it('have images only of known types, and bytes only in base64', () => {
+    const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' };
+    expect(imagesIn({ deep: [{ image }] })).toEqual([{ mediaType: 'image/png', data: 'AAAA' }]);
+    expect(imagesIn({ ...image, mediaType: 'image/svg+xml' })).toEqual([]);
+    expect(imagesIn({ ...image, data: '"><script>' })).toEqual([{ mediaType: 'image/png' }]);
+  });
+});
+
+describe('arguments', () => {
+  const schema = {
+    type: 'object',
+    properties: { path: { type: 'string' }, list: { type: 'array', items: { type: 'number' } } },
+    required: ['path'],
+    additionalProperties: false,
+  };
+
+  it.each([
+    ['{ "path": "a" }', []],
+    ['{ "path": "a", "list": [1] }', []],
+    ['{', [/^This is no JSON/u]],
+    ['{}', [/"path"/u]],
+    ['{ "path": 1 }', [/^path: .*number/u]],
+    ['{ "path": "a", "more": 1 }', [/^more: There is no such argument/u]],
+    ['{ "path": "a", "list": [1, "b"] }', [/^list\.1: /u]],
+  ])('%s', (text, expected) => {
+    const problems = argumentProblems(text, schema);
+    expect(problems).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+  });
+
+  it('without a schema need only be JSON', () => expect(argumentProblems('[1]', undefined)).toEqual([]));
+});
+
+describe('small texts', () => {
+  it('durations', () => {
+    const times = [0, 3, 42.4, 999, 1200, 42_000, 90_000, 7_200_000, 260_000_000];
+    expect(times.map(duration)).toEqual(['<1 ms', '3 ms', '42 ms', '999 ms', '1.2 s', '42 s', '2 min', '2 h', '3 d']);
+  });
+
+  it('ages, counts and plurals', () => {
+    expect([age(0, 5), age(0, 120_000)]).toEqual(['now', '2\u202fmin']);
+    expect([count(950), count(12_400), count(1_200_000)]).toEqual(['950', '12.4k', '1200k']);
+    expect([plural(1, 'call'), plural(0, 'call')]).toEqual(['1 call', '0 calls']);
+  });
+
+  it('one line about arguments', () => {
+    expect(argumentSummary({ path: 'a\n b', other: 'c' })).toBe('a b');
+    expect(argumentSummary({ command: ['node', '--test'] })).toBe('node --test');
+    expect(argumentSummary({ text: 'x'.repeat(99) }, 10)).toBe(`${'x'.repeat(9)}…`);
+    expect(argumentSummary(undefined)).toBe('');
+  });
+
+  it('lines of a diff have marks, and other texts have none', () => {
+    const { lines, isDiff } = diffLines('*** Update File: a\n@@\n-old\n+new\n same');
+    expect(isDiff).toBe(true);
+    expect(lines.map(({ kind }) => kind)).toEqual(['heading', 'heading', 'removed', 'added', 'context']);
+    expect(diffLines('tool\n - item').lines.map(({ kind }) => kind)).toEqual(['context', 'context']);
+  });
+
+  it('conversations are grouped by day, and those that wait come first', () => {
+    const now = new Date(2026, 4, 20, 12).getTime();
+    const threads = [0, 1, 3, 30].map((days) => ({ threadId: `t${days}`, updatedAt: now - days * 86_400_000 }));
+    const groups = groupThreads(threads, new Set(['t30']), now);
+    expect(groups.map(({ title, threads: [first] }) => [title, first?.threadId])).toEqual([
+      ['Waiting for you', 't30'],
+      ['Today', 't0'],
+      ['Yesterday', 't1'],
+      ['Last 7 days', 't3'],
+    ]);
+  });
+
+  it('an address of the page leads to its view, and back', () => {
+    for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(pathOf(routeOf(path))).toBe(path);
+    expect(routeOf('nothing/here')).toEqual({ page: 'new' });
+  });
+
+  it('an exported conversation fences texts that contain fences', () => {
+    const text = threadMarkdown('A\ntitle', [
+      { type: 'message', id: 'a', role: 'user', content: 'hello\nthere' },
+      { type: 'function_call_output', id: 'b', call_id: 'c', output: '```\nx\n```', success: true },
+    ]);
+    expect(text).toBe('# A title\n\n**You**\n\n> hello\n> there\n\n````\n```\nx\n```\n````\n');
+  });
+});
