@@ -20,6 +20,7 @@ export class GuardedStdio extends StdioClientTransport {
 
   constructor(server: StdioServerParameters) {
     super(server);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport emits no events
     this.onerror = () => this.#countJunk(this.#child());
   }
 
