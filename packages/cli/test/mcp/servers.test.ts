@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -264,7 +263,7 @@ describe("a workspace's MCP servers", () => {
     place.useWorkspaceServers({ docs: { command: 'sh', args: ['-c', '# \n touch x'] } });
     expect((await place.run(['trust'])).stdout).toContain(String.raw`docs: sh -c '# \u{a} touch x'`);
     rmSync(place.workspaceFile);
-    spawnSync('mkfifo', [place.workspaceFile]);
+    await place.shell(`mkfifo ${place.workspaceFile}`);
     for (const args of [['eval', '-e', 'return 1'], ['mcp', 'list'], ['trust']])
       expect(await place.run(args)).toMatchObject({
         status: 2,
