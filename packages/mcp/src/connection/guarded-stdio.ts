@@ -24,7 +24,7 @@ export class GuardedStdio extends StdioClientTransport {
     this.onerror = () => this.#countJunk(this.#child());
   }
 
-  /** What the program wrote that is no message, as the end of a sentence; undefined if it wrote messages alone. */
+  /** The text on standard output that is not a message, as the end of a sentence; undefined if there is none. */
   get junk(): string | undefined {
     if (this.#junkLines > MAX_JUNK_LINES) return 'it floods its standard output with text that is not a message of MCP';
     return this.#firstJunk === ''

@@ -111,7 +111,7 @@ function tailOf(transport: GuardedStdio): () => string {
   return () => tail;
 }
 
-/** What a program shows of its own problem. */
+/** The signs that a program gives of its own problem. */
 interface Shown {
   readonly stderr: string;
   readonly junk: string | undefined;
