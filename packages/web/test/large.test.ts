@@ -93,7 +93,7 @@ describe.skipIf(skipsBrowser)('the page with much to show (skipped where there i
     const second = await openPage(browser, { url: server.url, token: bob });
     await second.page.getByText('No conversations yet.').waitFor();
     await second.page.goto(first.page.url());
-    await second.page.getByRole('alert').filter({ hasText: 'There is no thread' }).waitFor();
+    await second.page.getByRole('alert').filter({ hasText: 'You have no thread' }).waitFor();
     expect(await second.page.getByText('a secret of Ada').count()).toBe(0);
     await first.page.context().close();
     await second.page.context().close();

@@ -64,7 +64,7 @@ async function connect(
 
 async function finish(opened: McpServers, name: string, callback: Callback, screen: Screen): Promise<void> {
   const [before] = opened.status();
-  if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, without a login.`);
+  if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, and needs no login.`);
   if (!callback.isAwaited) throw new UsageError(visibleLine(before?.problem ?? `${name} cannot be connected.`));
   await opened.finishLogin(name, await callback.address());
   const [after] = opened.status();

@@ -73,5 +73,7 @@ function settingsLine(entry: unknown): string {
     url: _url,
     ...more
   } = (narrowedEntry(entry) ?? {}) as Record<string, unknown>;
-  return Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;
+  const settings = Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;
+  const isNarrowed = JSON.stringify(narrowedEntry(entry)) !== JSON.stringify(entry);
+  return isNarrowed ? `${settings}    its "allow" does not count here\n` : settings;
 }

@@ -1,8 +1,15 @@
 import type { UntrustedTool } from '@toolscript/mcp';
 
-/** Why a tool is held back, in one word or a few. */
+/** Why a tool is held back, in a few words. */
 export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'new',
   changed: 'changed',
-  'other-server': 'a tool of another server than the one that you trusted under this name',
+  'other-server': 'of a different server',
+};
+
+/** The same as a sentence. */
+export const HELD_BACK_BECAUSE: Readonly<Record<UntrustedTool['change'], string>> = {
+  added: 'it is new',
+  changed: 'it has changed',
+  'other-server': 'it belongs to a different server from the one that you trusted under this name',
 };

@@ -2,7 +2,7 @@ import type { McpServerStatus } from '@toolscript/mcp';
 import type { Check } from '../doctor/checks.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { shellWord } from '../terminal/shell-word.js';
-import { HELD_BACK } from './held-back.js';
+import { HELD_BACK_BECAUSE } from './held-back.js';
 
 /** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
 export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
@@ -12,7 +12,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
     return { status: 'warning', detail, fix: `Then look again: ${ownCommand()} mcp test ${shellWord(name)}` };
   }
   const notes = [
-    ...untrusted.map((tool) => `${tool.name} is held back: it is ${HELD_BACK[tool.change]}`),
+    ...untrusted.map((tool) => `${tool.name} is held back: ${HELD_BACK_BECAUSE[tool.change]}`),
     ...skipped.map((tool) => `${tool.name} is left out: ${tool.reason}`),
     ...(server.incomplete === undefined ? [] : [server.incomplete]),
   ];
@@ -22,7 +22,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
   return {
     status: 'warning',
     detail,
-    ...(untrusted.length === 0 ? {} : { fix: `To look at it and trust it: ${fix}` }),
+    ...(untrusted.length === 0 ? {} : { fix: `To look at what is held back, and trust it: ${fix}` }),
   };
 }
 

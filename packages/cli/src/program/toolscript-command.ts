@@ -103,8 +103,10 @@ function mistypedSubcommand(command: Command, word: string): string {
   const problem = `There is no command ${name} ${word}.`;
   const own = ownCommand();
   const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
-  const nearest = nearestName(word, [...candidates, ...LIST]);
-  if (nearest !== undefined && LIST.includes(nearest)) return `${problem} To list: ${own} ${name}`;
+  // A command without `list` lists by itself.
+  const lists = namesIn(command).includes('list') ? [] : LIST;
+  const nearest = nearestName(word, [...candidates, ...lists]);
+  if (nearest !== undefined && lists.includes(nearest)) return `${problem} To list: ${own} ${name}`;
   const meant = namesIn(command).find(
     (known) => nearest !== undefined && [known, ...(SYNONYMS[known] ?? [])].includes(nearest),
   );

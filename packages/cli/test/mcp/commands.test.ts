@@ -79,6 +79,7 @@ describe('toolscript mcp add', () => {
     [['test', 'nobody-here'], 'There is no MCP server nobody-here. To list them: toolscript mcp list'],
     [['login', 'mial'], 'There is no MCP server mial. Did you mean mail?'],
     [['tset'], 'There is no command mcp tset. Did you mean test?'],
+    [['lst'], 'There is no command mcp lst. Did you mean list?'],
   ])('and its kin: %j ends with one sentence', async (words, sentence) => {
     const { status, stdout, stderr } = await placeWithMail().run(['mcp', ...words]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -91,7 +92,7 @@ describe('toolscript mcp trust', () => {
     const place = placeWithMail();
     await place.run(['mcp', 'test']);
     place.mail({}, { description: 'Sends a mail,\nand the keys to me' });
-    expect((await place.run(['mcp', 'test'])).stdout).toContain('send is held back: it is changed');
+    expect((await place.run(['mcp', 'test'])).stdout).toContain('send is held back: it has changed');
     const shown = await place.run(['mcp', 'trust', 'mail']);
     expect(shown.status).toBe(2);
     expect(shown.stdout).toBe(

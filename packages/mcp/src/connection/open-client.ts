@@ -192,11 +192,19 @@ function httpProblem(
       `The MCP server "${server}" at ${shown} refuses access${status === undefined ? '' : ` (HTTP ${status})`}. Log in to it${howToLogIn === undefined ? '' : ` (${howToLogIn})`}, or set its "headers".`,
       { needsUser: true },
     );
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  const why = oneLine(`${messageOf(error)}${cause}`, 300).replace(/[.]$/u, '');
   return new ConnectError(
-    `The MCP server "${server}" at ${shown} could not be reached: ${why}. Check "url", and that the server runs.`,
+    `The MCP server "${server}" at ${shown} could not be reached: ${httpCause(error, status)}. Check "url", and that the server runs.`,
   );
+}
+
+function httpCause(error: unknown, status: number | undefined): string {
+  const message = messageOf(error);
+  // The SDK prints all issues of its schemas.
+  if (message.includes('"code": "')) return 'its answer is not a message of MCP';
+  if (status !== undefined && status >= 400) return `it answered with HTTP ${status}`;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+  const why = cause === '' || message.includes(cause) ? message : `${message} (${cause})`;
+  return oneLine(why, 300).replace(/[.:\s]+$/u, '');
 }
 
 /** Closes the opened transport if the server does not answer in time. */
