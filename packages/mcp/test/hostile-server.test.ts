@@ -191,6 +191,7 @@ describe('a hostile conversation', () => {
   it.each([
     ['text', 'yes | head -c 20000000; sleep 100'],
     ['values that are no messages', 'yes {} | head -c 20000000; sleep 100'],
+    ['text while a program that it has started lives', 'sleep 60 & yes | head -c 20000000; wait'],
   ])('a program that floods its output with %s is ended, and the others work', async (_what, command) => {
     const servers = { hostile: { command: 'sh', args: ['-c', command] }, everything: referenceServer('everything') };
     const mcp = await openServers(servers, { reconnect: { attempts: 0 } });

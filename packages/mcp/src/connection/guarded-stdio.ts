@@ -74,8 +74,8 @@ export class GuardedStdio extends StdioClientTransport {
   }
 }
 
-/** Nothing more is read of it, so a flood ends, too. */
+/** Nothing more is read of it or of the programs that it has started, which may have its pipes. */
 function endAtOnce(child: ChildProcess | undefined): void {
-  child?.stdout?.destroy();
+  for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
   child?.kill('SIGKILL');
 }
