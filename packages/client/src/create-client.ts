@@ -9,6 +9,8 @@ import type {
   Approval,
   ApprovalPage,
   ApprovalQuery,
+  AuditPage,
+  AuditQuery,
   Decision,
   Run,
   SubmitBody,
@@ -70,6 +72,10 @@ export interface Client {
     decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
   };
   readonly agents: { list(options?: RequestOptions): Promise<AgentPage> };
+  readonly audit: {
+    /** Newest first: those of the caller, or with the scope `admin` of all principals. */
+    list(query?: AuditQuery, options?: RequestOptions): Promise<AuditPage>;
+  };
   readonly tools: { list(query?: { readonly agentId?: string }, options?: RequestOptions): Promise<ToolPage> };
 }
 
@@ -97,6 +103,10 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
     runs: runsOf(api),
     approvals: approvalsOf(api),
     agents: { list: ({ signal } = {}) => answered(api.GET('/api/v2/agents', withSignal(signal))) },
+    audit: {
+      list: (query = {}, { signal } = {}) =>
+        answered(api.GET('/api/v2/audit', { params: { query }, ...withSignal(signal) })),
+    },
     tools: {
       list: (query = {}, { signal } = {}) =>
         answered(api.GET('/api/v2/tools', { params: { query }, ...withSignal(signal) })),

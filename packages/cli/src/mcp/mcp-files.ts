@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { isRecord } from '@toolscript/core/protocol';
 import { WORKSPACE_MCP_FILES, type UserFolder } from '../configuration/locations.js';
 import { demandOutside } from '../configuration/own-paths.js';
 import { parseJson, readTextFile } from '../configuration/read-json.js';
@@ -120,8 +121,4 @@ function serversIn(value: unknown, path: string): Record<string, unknown> {
   throw new UsageError(
     `${visibleLine(path)} names no MCP servers. Write: { "mcpServers": { "NAME": { "command": "…", "args": [] } } } or { "url": "https://…" } for NAME.`,
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
+import { isRecord } from '@toolscript/core/protocol';
 import type { ServerToStart } from '@toolscript/mcp';
 import { leadsInto } from '../configuration/real-path.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -59,8 +60,4 @@ function decoded(word: string): string {
 
 function isRelative(word: string): boolean {
   return !isAbsolute(word) && (word.startsWith('.') || /[/\\]/u.test(word));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,10 +7,10 @@ import type {
   ScriptExecutionOutputItem,
   StreamEvent,
 } from '@toolscript/core/protocol';
+import { JsonTextMember, SCRIPT_TOOL } from '@toolscript/core/stream';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { callLine, type Operation } from './call-lines.js';
-import { JsonTextMember } from './json-text-member.js';
 import { LiveCalls } from './live-calls.js';
 import { patchLines } from './patch-lines.js';
 import { banner, planLines, startedBanner, summary } from './script-report.js';
@@ -30,10 +30,7 @@ type Payload = StreamEvent['payload'];
 /** The name of the model that the run waits for. */
 const MODEL = 'model';
 
-const SCRIPT_TOOL = 'run_script';
-
-/** Shows every line of progress. */
-/** Shows progress as it comes; a value needs no comment. */
+/** The codes of diagnostics that are not shown: progress is shown as it comes, and a value needs no comment. */
 const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {

@@ -23,7 +23,7 @@ import type {
   ToolChoice,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
 import { costOf } from './cost.js';

@@ -20,5 +20,5 @@ export {
   type RunAgentOptions,
 } from './run-agent.js';
 export { agentSystem } from './offered-tools.js';
-export { SCRIPT_TOOL } from '../answer/index.js';
+export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { extendHistory } from './run-log.js';

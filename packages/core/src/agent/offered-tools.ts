@@ -9,7 +9,7 @@ import {
   ToolscriptUsageError,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
-import { SCRIPT_TOOL } from '../answer/index.js';
+import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 
 export interface OfferedTools {
   readonly tools: readonly ModelTool[];

@@ -1,7 +1,7 @@
 import type { PayloadSink, ScriptHost } from '../answer/index.js';
 import type { Harness } from '../harness/index.js';
 import type { ApprovalPolicy, HarnessMode, JsonObject, LimitsInput, Outcome, RunIdentity } from '../protocol/index.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 
 /** The options for the scripts and calls of an agent's run. */
 export interface RunConditions {

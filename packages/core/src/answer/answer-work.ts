@@ -14,6 +14,7 @@ import type {
 import { newId } from '../text/new-id.js';
 import { sha256 } from '../text/sha256.js';
 import type { ScriptBlock, ScriptEnd, ScriptHost } from './script-host.js';
+import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 
 export interface WorkSettings {
   readonly host: ScriptHost;
@@ -39,9 +40,6 @@ export interface Waiting {
   script_id: string;
   approval_ids: string[];
 }
-
-/** The tool by which a model runs scripts. */
-export const SCRIPT_TOOL = 'run_script';
 
 /**
  * Runs the scripts and calls of one answer one at a time, in order of appearance. Each has a result, until a script

@@ -1,6 +1,6 @@
 import { EventEnvelopes } from '../protocol/index.js';
 import type { EventPayload, RunIdentity, StreamEvent } from '../protocol/index.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import { PlanMerger } from './plan-merger.js';
 import type { PayloadSink } from './script-host.js';
 

@@ -1,5 +1,5 @@
 export { AnswerPlayer, type AnswerEnd } from './answer-player.js';
-export { AnswerWork, putItem, savedScriptId, SCRIPT_TOOL, type Waiting, type WorkSettings } from './answer-work.js';
+export { AnswerWork, putItem, savedScriptId, type Waiting, type WorkSettings } from './answer-work.js';
 export { bothSinks, EventStream } from './event-stream.js';
 export { generateEvents } from './generate-events.js';
 export type { AnswerRest, PayloadSink, ScriptBlock, ScriptEnd, ScriptHost, Sealable } from './script-host.js';

@@ -11,7 +11,7 @@ import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
 import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import type { Leases } from './leases.js';
 
 /** `power`: each intent is flushed to disk before the call starts. */

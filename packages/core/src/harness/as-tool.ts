@@ -1,5 +1,6 @@
 import type { Outcome } from '../protocol/index.js';
 import { renderOutcomeForModel } from '../history/index.js';
+import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 
 /** The input of a `run_script` call. */
 export interface RunScriptInput {
@@ -31,7 +32,7 @@ export interface RunScriptInputSchema {
 
 /** The harness as one tool of another agent: it takes a script and returns the result as text. */
 export interface RunScriptTool {
-  readonly name: 'run_script';
+  readonly name: typeof SCRIPT_TOOL;
   readonly description: string;
   readonly inputSchema: RunScriptInputSchema;
   execute(input: RunScriptInput, options?: { abortSignal?: AbortSignal; signal?: AbortSignal }): Promise<string>;
@@ -43,7 +44,7 @@ export function makeRunScriptTool(
   tokenBudget: number,
 ): RunScriptTool {
   return Object.freeze({
-    name: 'run_script',
+    name: SCRIPT_TOOL,
     description,
     inputSchema: makeInputSchema(),
     async execute(

@@ -23,7 +23,7 @@ import { createDetector, type Detector, type DetectorOptions } from '../script/i
 import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { newId } from '../text/new-id.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import { liveTools } from './live-tools.js';
 import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';

@@ -1,4 +1,4 @@
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import type {
   Diagnostic,
   FunctionCallOutputItem,

@@ -28,3 +28,5 @@ export * from './store.js';
 export * from './thread-store.js';
 export * from './tools.js';
 export * from './trace-context.js';
+export { isRecord } from './is-record.js';
+export { present } from './present.js';

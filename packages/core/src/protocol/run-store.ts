@@ -1,3 +1,4 @@
+import { isRecord } from './is-record.js';
 import { z } from 'zod';
 import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';
 import { OutputItemSchema, type OutputItem } from './items.js';
@@ -228,10 +229,6 @@ export function requestText({ thread, input, options: { trace: _trace, ...option
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
   const request = { thread: 'create' in thread ? create : thread, input, options };
   return JSON.stringify(request, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function sorted(record: Record<string, unknown>): Record<string, unknown> {

@@ -11,6 +11,7 @@ import type {
 import { sha256 } from '../text/sha256.js';
 import { reportOf } from './result-text.js';
 import { membersOf, nameOf } from './wire-values.js';
+import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 
 /*
  * A conversation in the shape that every wire format needs: whole answers, each followed by the results of its calls
@@ -281,7 +282,7 @@ function callOfScript(item: ScriptExecutionItem, id: string): Call {
   const custom = item.carrier === 'custom';
   return {
     id,
-    name: 'run_script',
+    name: SCRIPT_TOOL,
     arguments: custom ? item.source_code : JSON.stringify({ code: item.source_code }),
     custom,
     item: undefined,

@@ -1,6 +1,6 @@
 import type { FacadeEvent } from '../tools/index.js';
 import type { ApprovalDecider, Operation, Remember, RunIdentity, ToolEffect } from '../protocol/index.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 
 interface AuditCommon {
   /** When, as ISO 8601 in UTC. */

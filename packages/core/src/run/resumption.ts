@@ -41,7 +41,7 @@ import {
 import { announce, announceOutcome, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
 import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
 import { listedAs } from '../durability/store-journal.js';

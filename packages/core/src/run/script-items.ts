@@ -12,7 +12,7 @@ import { sha256 } from '../text/sha256.js';
 import type { PayloadSink } from '../answer/index.js';
 import type { ItemNames } from '../durability/suspensions.js';
 import { newId } from '../text/new-id.js';
-import { present } from '../text/present.js';
+import { present } from '../protocol/present.js';
 
 /** A script as its item shows it. */
 export interface ScriptText {

@@ -7,4 +7,6 @@ export type { ResponseReducerOptions, ResponseViewOptions } from '../history/red
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
 export { endsRun } from '../protocol/run-end.js';
+export { SCRIPT_TOOL } from '../protocol/script-tool.js';
+export { JsonTextMember } from '../text/json-text-member.js';
 export { SseParser, type SseEvent } from '../text/sse.js';

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../protocol/json.js';
-import { certainSchemas, isRecord, isSchemaNode } from './schema-reference.js';
+import { isRecord } from '../protocol/is-record.js';
+import { certainSchemas, isSchemaNode } from './schema-reference.js';
 
 /** The effective schema of arguments, with a sentence for each default that does not apply. */
 export interface EffectiveSchema {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../protocol/json.js';
 import { copyJson } from './json-text.js';
-import { certainSchemas, isRecord, isSchemaNode, itemSchemas, type SchemaNode } from './schema-reference.js';
+import { isRecord } from '../protocol/is-record.js';
+import { certainSchemas, isSchemaNode, itemSchemas, type SchemaNode } from './schema-reference.js';
 
 const MAX_STEPS = 100_000;
 

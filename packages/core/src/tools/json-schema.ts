@@ -6,7 +6,7 @@ import { applyDefaults } from './json-schema-defaults.js';
 import { explainSchemaErrors } from './json-schema-issues.js';
 import { readJsonSchema } from './json-schema-reading.js';
 import { copyJson, NotJsonError } from './json-text.js';
-import { isRecord } from './schema-reference.js';
+import { isRecord } from '../protocol/is-record.js';
 import { effectiveSchema } from './effective-schema.js';
 import { ValueSchemas, type DescribedObject } from './value-schemas.js';
 import { plainIssue, unknownKey } from './validation-issues.js';

@@ -1,11 +1,8 @@
 import type { JsonObject } from '../protocol/json.js';
+import { isRecord } from '../protocol/is-record.js';
 
 /** A JSON Schema, or the boolean that stands for "everything" or "nothing". */
 export type SchemaNode = JsonObject | boolean;
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'boolean' || isRecord(value);

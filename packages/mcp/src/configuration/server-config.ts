@@ -1,3 +1,4 @@
+import { isRecord } from '@toolscript/core/protocol';
 import { ToolscriptUsageError } from '@toolscript/core';
 import { z } from 'zod';
 import { oneLine } from '../connection/readable.js';
@@ -140,10 +141,6 @@ function serversOf(config: unknown): Record<string, unknown> {
   throw new ToolscriptUsageError(
     'An MCP configuration must be an object: { "mcpServers": { "NAME": { "command": … } or { "url": … } } }.',
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function readEntry(given: unknown): Entry {

@@ -1,3 +1,4 @@
+import { isRecord } from '@toolscript/core/protocol';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core';
 
 /** A tool as its server describes it. Untrusted data of bounded size and depth. */
@@ -88,8 +89,4 @@ function hintsOf(annotations: unknown): ToolHints {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
-import { scriptedModel } from '@toolscript/core/providers';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
+import { promptedModel } from './prompted-model.js';
 
 /**
  * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an
@@ -35,21 +35,10 @@ export function oneScriptAgent(
     }),
   ];
   const harness = createHarness({ ...options, tools, typecheck: 'off' });
-  const { api, model, capabilities } = scriptedModel({ turns: [] });
-  const provider: Awaited<ReturnType<ServedAgent['open']>>['provider'] = {
-    api,
-    model,
-    capabilities,
-    stream: (request, streaming) => {
-      const { conversation } = request;
-      const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
-      const hasRun = conversation.slice(last).some(({ type }) => type === 'script_execution_output');
-      const code = (conversation[last] as { content: string }).content;
-      const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
-      const usage = { input_tokens: 0, output_tokens: 0 };
-      return scriptedModel({ turns: [{ parts: [part], usage }] }).stream(request, streaming);
-    },
-  };
+  const provider = promptedModel((code, hasRun) => {
+    const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
+    return { parts: [part], usage: { input_tokens: 0, output_tokens: 0 } };
+  });
   return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
 }
 

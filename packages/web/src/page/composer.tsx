@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
+import { IMAGE_TYPES } from '../view/table.ts';
 
 interface AttachedImage {
   readonly name: string;
@@ -24,7 +25,6 @@ interface ComposerProps {
   readonly draft?: { readonly text: string } | undefined;
 }
 
-const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const MAX_IMAGES = 8;
 
 /** The field for prompts. Enter sends, Shift-Enter begins a new line. */

@@ -1,4 +1,5 @@
 import { IconButton } from '../parts/icon-button.tsx';
+import { plural } from '../view/format.ts';
 import type { MessageItem } from '../view/types.ts';
 
 interface UserMessageProps {
@@ -13,7 +14,7 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
       <IconButton icon="edit" label="Edit and send again" onClick={() => onEdit(item.content)} />
       <div className="bubble">
         {item.content}
-        {images > 0 && <span className="tag">{images === 1 ? '1 image' : `${images} images`}</span>}
+        {images > 0 && <span className="tag">{plural(images, 'image')}</span>}
       </div>
     </div>
   );

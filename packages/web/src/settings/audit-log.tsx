@@ -2,24 +2,14 @@ import { useState } from 'react';
 import { errorText, useSession } from '../state/session.ts';
 import { useLoaded } from './use-loaded.ts';
 
-interface AuditEntry {
-  readonly type: string;
-  readonly at: string;
-  readonly principal: string;
-  readonly tool?: string;
-  readonly decision?: string;
-  readonly threadId?: string;
-  readonly [member: string]: unknown;
-}
-
 const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked'] as const;
 
 /** The newest decisions and calls with effects. */
 export function AuditLog() {
-  const { token } = useSession();
+  const { client } = useSession();
   const [kind, setKind] = useState('');
   const [words, setWords] = useState('');
-  const { value: entries = [], error } = useLoaded(() => readAudit(token), '');
+  const { value: entries = [], error } = useLoaded(async () => (await client.audit.list({ limit: 100 })).data, '');
   const found = entries.filter(
     (entry) =>
       (kind === '' || entry.type === kind) && JSON.stringify(entry).toLowerCase().includes(words.trim().toLowerCase()),
@@ -64,7 +54,7 @@ export function AuditLog() {
                 <td className="number">{new Date(entry.at).toLocaleString()}</td>
                 <td>{entry.type.replace('_', ' ')}</td>
                 <td>{entry.tool}</td>
-                <td>{entry.decision}</td>
+                <td>{typeof entry['decision'] === 'string' ? entry['decision'] : ''}</td>
                 <td>{entry.principal}</td>
               </tr>
             ))}
@@ -74,13 +64,4 @@ export function AuditLog() {
       {found.length === 0 && error === undefined && <p className="empty">No entries.</p>}
     </section>
   );
-}
-
-async function readAudit(token: string): Promise<readonly AuditEntry[]> {
-  const response = await fetch(new URL('api/v2/audit?limit=100', document.baseURI), {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const body = (await response.json()) as { data?: readonly AuditEntry[]; detail?: string };
-  if (!response.ok) throw new Error(body.detail ?? 'The audit log cannot be read.');
-  return body.data ?? [];
 }

@@ -23,7 +23,12 @@ export function lineNotes(calls: readonly CallView[]): ReadonlyMap<number, LineN
 
 function groupByLine(calls: readonly CallView[]): Map<number, CallView[]> {
   const groups = new Map<number, CallView[]>();
-  for (const call of calls) groups.set(call.line ?? 0, [...(groups.get(call.line ?? 0) ?? []), call]);
+  for (const call of calls) {
+    const line = call.line ?? 0;
+    const group = groups.get(line);
+    if (group === undefined) groups.set(line, [call]);
+    else group.push(call);
+  }
   return groups;
 }
 

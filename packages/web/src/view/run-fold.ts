@@ -1,6 +1,11 @@
-import { ResponseReducer, type OutputItem, type StreamEvent } from '@toolscript/core/stream';
+import {
+  JsonTextMember,
+  ResponseReducer,
+  SCRIPT_TOOL,
+  type OutputItem,
+  type StreamEvent,
+} from '@toolscript/core/stream';
 import { callOf, ScriptActivity } from './script-activity.ts';
-import { partialStringMember } from './partial-json.ts';
 import type {
   CallView,
   Entry,
@@ -12,9 +17,6 @@ import type {
   ScriptOutputItem,
   ScriptView,
 } from './types.ts';
-
-/** The tool whose argument is a script. */
-const SCRIPT_TOOL = 'run_script';
 
 interface CachedScript {
   readonly inputs: readonly unknown[];
@@ -159,7 +161,7 @@ function messageEntry(item: MessageItem): Entry {
 
 /** A script that the model still writes as the argument of a call. */
 function typedScript({ call_id: callId, arguments: text }: FunctionCallItem): ScriptView {
-  const source = text.trimStart().startsWith('{') ? (partialStringMember(text, 'code') ?? '') : text;
+  const source = text.trimStart().startsWith('{') ? new JsonTextMember('code', 'any').push(text) : text;
   return { callId, source, language: 'ts', status: 'typing', calls: [], logs: [], plan: [] };
 }
 

@@ -31,7 +31,8 @@ export interface ValueImage {
   readonly path?: string;
 }
 
-const IMAGE_TYPES: readonly unknown[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+/** The types of images that models and this page take. */
+export const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 /** The images in a value, at any depth. */
 export function imagesIn(value: unknown, depth = 0): ValueImage[] {

@@ -5,7 +5,7 @@ import { begin, callDone, callStart, eventsOf, output, script } from '../view/ev
 
 const EVENTS = eventsOf(begin(), script(), callStart('c1'), callDone('c1'), output());
 
-/** A client whose streams give events until they are aborted, and stop before an event as often as they are told. */
+/** A client whose streams yield events until they are aborted. `stops`: before which event each of the first ones stops. */
 function clientOf(stops: number[]): { client: Client; opened: number[] } {
   const opened: number[] = [];
   async function* stream(_runId: string, options: { from?: number; signal?: AbortSignal } = {}) {

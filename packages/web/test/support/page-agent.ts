@@ -1,9 +1,9 @@
 import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
-import type { ModelProvider } from '@toolscript/core/protocol';
-import { scriptedModel, type Scenario } from '@toolscript/core/providers';
+import type { Scenario } from '@toolscript/core/providers';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
+import { promptedModel } from '../../../server/test/support/prompted-model.js';
 
 type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];
 
@@ -41,20 +41,12 @@ export function pageAgent(
   const config = defineAgent({ slug: 'scenes', provider: { api: 'openai-responses', model: 'scripted' } });
   const limits = { maxToolCalls: 2000, timeoutMs: 60_000 };
   const harness = createHarness({ ...options, tools, limits, typecheck: 'off' });
-  const { api, model, capabilities } = scriptedModel({ turns: [] });
-  const provider: ModelProvider = {
-    api,
-    model,
-    capabilities,
-    stream: (request, streaming) => {
-      const { conversation } = request;
-      const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
-      const hasRun = conversation.slice(last).some(({ type }) => type === 'script_execution_output');
-      const prompt = (conversation[last] as { content: string }).content;
-      const parts: Parts = hasRun ? [{ type: 'text', text: 'It has ended.' }] : (scenes[prompt] ?? []);
-      const usage = { input_tokens: 1200, output_tokens: 300 };
-      return scriptedModel({ turns: [{ parts, usage }], delta_length: 256 }).stream(request, streaming);
-    },
-  };
+  const provider = promptedModel(
+    (prompt, hasRun) => ({
+      parts: hasRun ? [{ type: 'text', text: 'It has ended.' }] : (scenes[prompt] ?? []),
+      usage: { input_tokens: 1200, output_tokens: 300 },
+    }),
+    { delta_length: 256 },
+  );
   return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
 }

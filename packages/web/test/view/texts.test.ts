@@ -1,3 +1,4 @@
+import { JsonTextMember } from '@toolscript/core/stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
@@ -7,7 +8,6 @@ import { threadMarkdown } from '#web/view/export-thread.ts';
 import { age, argumentSummary, count, duration, plural } from '#web/view/format.ts';
 import { highlightLines } from '#web/view/highlight.ts';
 import { markdownBlocks } from '#web/view/markdown-blocks.ts';
-import { partialStringMember } from '#web/view/partial-json.ts';
 import { safeUrl } from '#web/view/safe-url.ts';
 import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
 import { groupThreads } from '#web/view/thread-groups.ts';
@@ -18,10 +18,10 @@ describe('a string in unfinished JSON', () => {
       fc.property(fc.string({ unit: 'binary' }), (code) => {
         const json = JSON.stringify({ before: 1, code });
         for (let length = 0; length <= json.length; length += 1) {
-          const found = partialStringMember(json.slice(0, length), 'code') ?? '';
+          const found = new JsonTextMember('code', 'any').push(json.slice(0, length));
           expect(code.startsWith(found)).toBe(true);
         }
-        expect(partialStringMember(json, 'code')).toBe(code);
+        expect(new JsonTextMember('code', 'any').push(json)).toBe(code);
       }),
       { numRuns: 60 },
     );

@@ -1,5 +1,6 @@
 import type { ParsedScenario, ScenarioAnswer, ScenarioPart } from './scenario.js';
 import type { SeenRequest } from './seen-request.js';
+import { SCRIPT_TOOL } from '../../protocol/script-tool.js';
 
 /** A scenario turn prepared for one request: ids assigned, carriers chosen, texts joined. */
 export interface PlannedAnswer {
@@ -116,14 +117,14 @@ class Planner {
   }
 
   #addScript({ code, carrier }: Extract<ScenarioPart, { type: 'script' }>): void {
-    const offered = this.#request.tools.get('run_script');
+    const offered = this.#request.tools.get(SCRIPT_TOOL);
     switch (carrier ?? (offered === undefined ? 'text' : offered === 'custom' ? 'custom' : 'tool')) {
       case 'text':
         return this.#say(OPEN_TAG + code + CLOSE_TAG);
       case 'custom':
-        return this.#call('run_script', code, true, undefined);
+        return this.#call(SCRIPT_TOOL, code, true, undefined);
       case 'tool':
-        return this.#call('run_script', JSON.stringify({ code }), false, undefined);
+        return this.#call(SCRIPT_TOOL, JSON.stringify({ code }), false, undefined);
     }
   }
 

@@ -1,10 +1,10 @@
+import { present } from '@toolscript/core/protocol';
 import type { Approval, StoredDecision } from '@toolscript/core/protocol';
 import { APPROVAL_STATES } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, DecisionEntry } from '../../access/index.js';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { given } from '../given.js';
 import { notFound, ProblemError } from '../problems.js';
 import { ApprovalSchema, DecideBodySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -33,8 +33,8 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     },
     handler: async ({ caller, query: { state, ...query } }) => {
       const ofState = state === 'all' ? {} : { state };
-      const page = await threads.listApprovals({ principal: caller.principal, ...ofState, ...given(query) });
-      return { data: page.approvals.map(approvalView), ...given({ next: page.next }) };
+      const page = await threads.listApprovals({ principal: caller.principal, ...ofState, ...present(query) });
+      return { data: page.approvals.map(approvalView), ...present({ next: page.next }) };
     },
   });
 
@@ -122,7 +122,7 @@ function decisionEntry(
     tool,
     decision: verdict,
     inputJson,
-    ...given(optional),
+    ...present(optional),
   };
 }
 

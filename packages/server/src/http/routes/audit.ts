@@ -1,9 +1,9 @@
+import { present } from '@toolscript/core/protocol';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { hasScope, principalOf, type AuditFilter, type Caller, type ServiceAuditEntry } from '../../access/index.js';
-import { given } from '../given.js';
 import { ProblemError } from '../problems.js';
 import { AuditEntrySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -32,17 +32,17 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
       response: { 200: pageOf(AuditEntrySchema) },
     },
     handler: async ({ caller, query: { format, limit, after, principal, ...ids } }, reply) => {
-      const filter = { ...given(ids), ...whose(caller, principal) };
+      const filter = { ...present(ids), ...whose(caller, principal) };
       if (format === 'jsonl') return exportLines(reply, audit.export(filter));
-      const { entries, next } = await audit.list({ ...filter, ...given({ limit, after }) });
-      return { data: entries.map(entryView), ...given({ next }) };
+      const { entries, next } = await audit.list({ ...filter, ...present({ limit, after }) });
+      return { data: entries.map(entryView), ...present({ next }) };
     },
   });
 }
 
 /** Only administrators may request undefined, which means all principals. */
 function whose(caller: Caller, asked: string | undefined): AuditFilter {
-  if (hasScope(caller, 'admin')) return given({ principal: asked });
+  if (hasScope(caller, 'admin')) return present({ principal: asked });
   if (asked !== undefined && asked !== caller.principal)
     throw new ProblemError(403, 'The audit log of another principal needs the scope "admin". Omit "principal".');
   return { principal: caller.principal };

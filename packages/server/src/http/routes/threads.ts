@@ -1,9 +1,9 @@
+import { present } from '@toolscript/core/protocol';
 import type { Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { allTurns, deleteThread } from '../../runs/index.js';
-import { given } from '../given.js';
 import { notFound } from '../problems.js';
 import { IdSchema, ListQuerySchema, pageOf, ThreadSchema, ThreadSummarySchema } from '../schemas.js';
 import type { Service } from '../service.js';
@@ -37,8 +37,8 @@ function readingRoutes(app: Routes, service: Service): void {
       response: { 200: pageOf(ThreadSummarySchema) },
     },
     handler: async ({ caller, query }) => {
-      const page = await threads.list({ principal: caller.principal, ...given(query) });
-      return { data: page.threads.map(threadView), ...given({ next: page.next }) };
+      const page = await threads.list({ principal: caller.principal, ...present(query) });
+      return { data: page.threads.map(threadView), ...present({ next: page.next }) };
     },
   });
 

@@ -9,8 +9,10 @@ export class JsonTextMember {
   #state: 'before' | 'inside' | 'after' = 'before';
   #held = '';
 
-  constructor(name: string) {
-    this.#opening = new RegExp(String.raw`^\s*\{\s*"${name}"\s*:\s*"`, 'u');
+  /** `place`: the member must be the first one, or may follow others. */
+  constructor(name: string, place: 'first' | 'any' = 'first') {
+    const before = place === 'first' ? String.raw`^\s*\{\s*` : '';
+    this.#opening = new RegExp(String.raw`${before}"${name}"\s*:\s*"`, 'u');
   }
 
   push(piece: string): string {
@@ -22,7 +24,7 @@ export class JsonTextMember {
   #open(): void {
     const opening = this.#opening.exec(this.#held);
     if (opening === null) return;
-    this.#held = this.#held.slice(opening[0].length);
+    this.#held = this.#held.slice(opening.index + opening[0].length);
     this.#state = 'inside';
   }
 
