@@ -59,7 +59,7 @@ describe('a server is reached over', () => {
   });
 });
 
-describe('a server that is not reached is told in one sentence:', () => {
+describe('a server that cannot be reached is reported in one sentence:', () => {
   it('refused access', async () => {
     const url = await listen((_request, response) => response.writeHead(401).end());
     const [status] = (await openServers({ server: { url } })).status();

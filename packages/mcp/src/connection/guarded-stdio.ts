@@ -5,6 +5,8 @@ import { oneLine } from './readable.js';
 /** Text on standard output that is not a message: some programs print a few lines. */
 const MAX_JUNK_LINES = 1_000;
 const MAX_SHOWN = 200;
+/** The end of the error output that is kept, in characters. */
+const STDERR_TAIL = 2_000;
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 
@@ -17,11 +19,16 @@ export class GuardedStdio extends StdioClientTransport {
   #firstJunk = '';
   #end = '';
   #isInLine = false;
+  #stderr = '';
 
   constructor(server: StdioServerParameters) {
     super(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport emits no events
     this.onerror = () => this.#countJunk(this.#child());
+    // It is read, so that a server with much output is never blocked.
+    this.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_TAIL);
+    });
   }
 
   /** The text on standard output that is not a message, as the end of a sentence; undefined if there is none. */
@@ -30,6 +37,11 @@ export class GuardedStdio extends StdioClientTransport {
     return this.#firstJunk === ''
       ? undefined
       : `it wrote text that is not a message of MCP to its standard output: ${this.#firstJunk}`;
+  }
+
+  /** The end of its error output. */
+  get errorOutput(): string {
+    return this.#stderr;
   }
 
   /** How the program ended: `, with exit code 1`. Empty if it runs. */

@@ -42,7 +42,6 @@ export interface OpenOptions {
 const LIST_DEBOUNCE_MS = 100;
 /** Maximum bytes of one message of a server. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-const STDERR_TAIL = 2_000;
 
 /** Connects to a server: the first of its transports and protocol versions that works. Throws a `ConnectError`. */
 export async function openClient(config: ServerConfig, options: OpenOptions): Promise<Client> {
@@ -78,15 +77,12 @@ async function openStdio(server: string, transport: StdioTransport, options: Ope
       maxBufferSize: MAX_MESSAGE_BYTES,
       ...(cwd === undefined ? {} : { cwd }),
     });
-    const tail = tailOf(pipe);
     const client = newClient(server, mode, options);
     try {
       await connectInTime(client, pipe, options);
       return client;
     } catch (error) {
-      throw error instanceof ProtocolError
-        ? error
-        : stdioProblem(server, transport, error, { stderr: tail(), ...shownBy(pipe) });
+      throw error instanceof ProtocolError ? error : stdioProblem(server, transport, error, pipe);
     }
   };
   try {
@@ -95,38 +91,16 @@ async function openStdio(server: string, transport: StdioTransport, options: Ope
     if (!(error instanceof ProtocolError)) throw error;
     // A server that supports only the newest protocol refuses the older handshake.
     return attempt('auto').catch((second: unknown) => {
-      throw second instanceof ConnectError
-        ? second
-        : stdioProblem(server, transport, second, { stderr: '', junk: undefined, end: '' });
+      throw second instanceof ConnectError ? second : stdioProblem(server, transport, second);
     });
   }
-}
-
-/** Drains the error output, so that a server with much output is never blocked, and keeps its tail. */
-function tailOf(transport: GuardedStdio): () => string {
-  let tail = '';
-  transport.stderr?.on('data', (chunk: Buffer) => {
-    tail = (tail + chunk.toString('utf8')).slice(-STDERR_TAIL);
-  });
-  return () => tail;
-}
-
-/** The signs that a program gives of its own problem. */
-interface Shown {
-  readonly stderr: string;
-  readonly junk: string | undefined;
-  readonly end: string;
-}
-
-function shownBy({ junk, end }: GuardedStdio): Omit<Shown, 'stderr'> {
-  return { junk, end };
 }
 
 function stdioProblem(
   server: string,
   { shown }: StdioTransport,
   error: unknown,
-  { stderr, junk, end }: Shown,
+  { errorOutput = '', junk, end = '' }: Partial<Pick<GuardedStdio, 'errorOutput' | 'junk' | 'end'>> = {},
 ): ConnectError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT')
@@ -134,7 +108,7 @@ function stdioProblem(
       `The MCP server "${server}" could not be started: there is no program "${shown}". Install it, or correct "command" (and "cwd") in its configuration.`,
       { needsUser: true },
     );
-  const said = oneLine(stderr, 500);
+  const said = oneLine(errorOutput, 500);
   const ended =
     code === SdkErrorCode.ConnectionClosed
       ? `"${shown}" ended before it answered${end}`

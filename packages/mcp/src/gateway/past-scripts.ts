@@ -39,7 +39,7 @@ export class PastScripts {
     this.#outcomes.delete(oldest!);
   }
 
-  /** One resume of a script at a time: whoever asks meanwhile gets its outcome. */
+  /** Resumes a script once at a time. A client that asks meanwhile gets the same outcome. */
   resuming(scriptId: string, resume: () => Promise<Outcome>): Promise<Outcome> {
     const open = this.#resumed.get(scriptId);
     if (open !== undefined) return open;
