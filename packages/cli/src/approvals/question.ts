@@ -35,7 +35,7 @@ const KEYS: Readonly<Record<string, Answer>> = {
   h: 'help',
 };
 
-const CTRL_C = '\x03';
+export const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 
 /** The pressed or pasted text; undefined for keys without text, such as arrows. */

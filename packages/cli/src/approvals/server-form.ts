@@ -4,6 +4,7 @@ import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
 import type { Environment, Style } from '../terminal/style.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
+import { CTRL_C } from './question.js';
 import { hasQuestionTerminal, type QuestionTerminal } from './question-terminal.js';
 
 type Content = NonNullable<ElicitationAnswer['content']>;
@@ -17,7 +18,6 @@ export interface FormOptions {
   readonly signal: AbortSignal;
 }
 
-const CTRL_C = '\x03';
 /** Keys that were typed before the question was visible are dropped for this long, in ms. */
 const TYPED_AHEAD_MS = 400;
 

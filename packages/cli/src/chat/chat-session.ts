@@ -159,7 +159,7 @@ export class ChatSession {
   #report(notes: RunNotes): void {
     const { screen, agent, isJson } = this.#settings;
     const { error, done, answers, usage, startedMs } = notes;
-    if (error !== undefined) screen.warn(`toolscript: ${visibleLine(error.code)}: ${visibleLine(error.message)}`);
+    if (error !== undefined) screen.notice(`${visibleLine(error.code)}: ${visibleLine(error.message)}`);
     if (isJson) return;
     const end = done === undefined ? undefined : endLine(done, screen.style);
     if (end !== undefined) screen.line(end);

@@ -115,7 +115,7 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
     return await turn();
   } catch (error) {
     if (!isUsageError(error)) throw error;
-    screen.warn(`toolscript: ${visibleLine(error.message)}`);
+    screen.notice(visibleLine(error.message));
     return EXIT.usage;
   }
 }

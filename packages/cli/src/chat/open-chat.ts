@@ -56,7 +56,7 @@ export interface ChatOptions {
 /** The parts that a conversation needs. Throws UsageErrors. */
 export async function openChat(options: ChatOptions): Promise<OpenChat> {
   if (options.database !== undefined) return openChatOver(options.database, options);
-  const database = await ThreadDatabase.open(process.env, (message) => options.screen.warn(`toolscript: ${message}`));
+  const database = await ThreadDatabase.open(process.env, options.screen.notice);
   try {
     const opened = await openChatOver(database, options);
     const close = async () => {
@@ -76,7 +76,7 @@ async function openChatOver(
   database: ThreadDatabase,
   { flags, engines, screen, stdinIsTaken, interrupt }: ChatOptions,
 ): Promise<OpenChat> {
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const warn = screen.notice;
   const loaded = await loadSettings(flags, process.env, warn);
   const earlier = await earlierThread(database, flags, loaded.cwd);
   // A conversation continues with its agent, unless another one is named.

@@ -39,8 +39,7 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   if (json) screen.write(`${jsonText(listed, 2)}\n`);
   else for (const line of listLines(listed, Date.now(), screen)) screen.line(line);
   for (const { scriptId, state } of scripts)
-    if (state === 'damaged')
-      screen.warn(`toolscript: The stored data of ${scriptId} is damaged. ${deleteHint(scriptId)}`);
+    if (state === 'damaged') screen.notice(`The stored data of ${scriptId} is damaged. ${deleteHint(scriptId)}`);
   return EXIT.completed;
 }
 
@@ -66,9 +65,7 @@ async function inspect(
   origin: Origin | undefined,
   screen: Screen,
 ): Promise<KeptScriptDetails> {
-  const settings = await loadSettings(await placeOf(origin), process.env, (message) =>
-    screen.warn(`toolscript: ${message}`),
-  );
+  const settings = await loadSettings(await placeOf(origin), process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
     return await inspectKept(harness, script.scriptId, ownerOf(script));

@@ -33,7 +33,7 @@ export async function decideApprovals(
   const { scriptId, state } = script;
   if (state !== 'suspended') throw new UsageError(`${scriptId} waits for no decision: its state is ${state}.`);
   const place = await placeOf(await kept.origins.of(scriptId));
-  const settings = await loadSettings(place, process.env, (message) => screen.warn(`toolscript: ${message}`));
+  const settings = await loadSettings(place, process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
     const { pendingApprovals } = await inspectWhole(harness, scriptId, ownerOf(script));

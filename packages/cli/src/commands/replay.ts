@@ -21,9 +21,7 @@ export async function replayScript(
   const screen = openScreen();
   const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
-  const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, (message) =>
-    screen.warn(`toolscript: ${message}`),
-  );
+  const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines });
   const view = new AnswerView(screen, { isDryRun: false });
   try {

@@ -78,7 +78,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
 function finish({ screen, count }: ScriptStage, view: EventView, outcome: Outcome): number {
   count.takeOutcome(outcome);
   if (outcome.status === 'failed' && outcome.error.code === 'SuspensionError' && outcome.metadata.runtime === 'none')
-    screen.warn(`toolscript: ${visibleLine(outcome.error.message)}`);
+    screen.notice(visibleLine(outcome.error.message));
   else if (count.scripts === 0 && outcome.status !== 'suspended' && view instanceof AnswerView)
     view.showOutcome(outcome);
   return count.status;

@@ -20,7 +20,7 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
   const workspace = await workspaceFolder(cwd);
   demandOwnFoldersOutside(workspace, process.env);
   const folder = new RuleFolder(userFolder(process.env), workspace);
-  const rules = await folder.list((message) => screen.warn(`toolscript: ${message}`));
+  const rules = await folder.list(screen.notice);
   const removed = clear ? rules : remove === undefined ? [] : [numbered(rules, remove)];
   for (const { id } of removed) await folder.remove(id);
   const left = rules.filter((rule) => !removed.includes(rule));

@@ -55,7 +55,7 @@ export interface ScriptHarnessOptions<View extends EventView = EventView> {
 export async function withScriptHarness<View extends EventView>(options: ScriptHarnessOptions<View>): Promise<number> {
   const screen = openScreen();
   try {
-    const settings = await loadSettings(options.flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
+    const settings = await loadSettings(options.flags, process.env, screen.notice);
     return await withInterruption((interruption) => act(options, screen, settings, interruption));
   } finally {
     options.source?.close();

@@ -20,10 +20,10 @@ export interface ServeFlags extends AccessFlags, LogFlags {
 const DEFAULT_PORT = 4319;
 const DEFAULT_HOST = '127.0.0.1';
 
-/** Serves the web page and the API until the process is told to end. */
+/** Serves the web page and the API until the process receives a signal. */
 export async function serve(flags: ServeFlags): Promise<number> {
   const screen = openScreen();
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const warn = screen.notice;
   const port = wholeNumber(flags.port, '--port', 65_535) ?? DEFAULT_PORT;
   const workers = wholeNumber(flags.workers, '--workers', 1000);
   const { openService } = await import('../serve/open-service.js');

@@ -80,9 +80,7 @@ export async function exportThread(id: string, { format = 'markdown', output }: 
     }
     for (const scriptId of new Set(pending.map(({ request }) => request.scriptId)))
       if (scriptId !== undefined)
-        screen.warn(
-          `toolscript: The script ${scriptId} waits for a decision. To decide: ${ownCommand()} resume ${scriptId}`,
-        );
+        screen.notice(`The script ${scriptId} waits for a decision. To decide: ${ownCommand()} resume ${scriptId}`);
   });
 }
 
@@ -105,7 +103,7 @@ async function writeExport(path: string, text: string): Promise<void> {
 
 async function onThreads(act: (database: ThreadDatabase, screen: Screen) => Promise<void>): Promise<number> {
   const screen = openScreen();
-  const database = await ThreadDatabase.open(process.env, (message) => screen.warn(`toolscript: ${message}`));
+  const database = await ThreadDatabase.open(process.env, screen.notice);
   try {
     await act(database, screen);
     return EXIT.completed;

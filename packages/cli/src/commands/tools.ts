@@ -17,7 +17,7 @@ export interface ToolsFlags extends SettingFlags {
 /** Prints the tools that scripts can call. */
 export async function listTools(flags: ToolsFlags): Promise<number> {
   const screen = openScreen();
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const warn = screen.notice;
   const settings = await loadSettings(flags, process.env, warn);
   const enabled = { ...settings, mode: 'enabled' as const };
   const { harness, servers } = await openHarnessWithServers(enabled, { engines: openEngines(), warn, ...neverAsked() });

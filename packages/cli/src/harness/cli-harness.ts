@@ -55,7 +55,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
     interrupt,
   });
   const onInternalError = internalErrorReporter(kept, screen);
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const warn = screen.notice;
   const { harness, servers, tools, suggestRule } = await openHarnessWithServers(settings, {
     approvals: approvals.policy,
     onInternalError,
@@ -82,10 +82,10 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
   return (detail) => {
     if (store.isLeft) return;
     const code = fileCodeIn(detail.split('\n')[0] ?? '');
-    if (code === undefined) return screen.warn(`toolscript: internal: ${visible(detail)}`);
+    if (code === undefined) return screen.notice(`internal: ${visible(detail)}`);
     if (!isReported)
-      screen.warn(
-        `toolscript: Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Give your user write permission and free disk space, or set XDG_DATA_HOME to another folder.`,
+      screen.notice(
+        `Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Give your user write permission and free disk space, or set XDG_DATA_HOME to another folder.`,
       );
     isReported = true;
   };
@@ -94,7 +94,7 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
 /** Stored rules are read only if they can apply: `auto` and `deny` ask nothing. */
 async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
   const folder = approve === 'ask' ? new RuleFolder(userFolder(process.env), cwd) : undefined;
-  const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
+  const remembered = await folder?.list(screen.notice);
   return new WorkspaceRules(
     rules,
     (remembered ?? []).flatMap((one) => one.rules),

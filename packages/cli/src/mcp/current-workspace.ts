@@ -28,7 +28,7 @@ export async function currentWorkspace(
 
 /** Where a command finds its servers; `cwd` and `config` are its options. Throws UsageErrors. */
 export async function mcpPlace({ cwd, config }: { cwd?: string; config?: string }, screen: Screen): Promise<McpPlace> {
-  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
-  const workspace = cwd === undefined ? await currentWorkspace(process.env, { warn }) : await workspaceFolder(cwd);
-  return { user: userFolder(process.env), workspace, file: config, warn };
+  const workspace =
+    cwd === undefined ? await currentWorkspace(process.env, { warn: screen.notice }) : await workspaceFolder(cwd);
+  return { user: userFolder(process.env), workspace, file: config, warn: screen.notice };
 }

@@ -2,6 +2,7 @@ import type { McpServerStatus } from '@toolscript/mcp';
 import type { Check } from '../doctor/checks.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { shellWord } from '../terminal/shell-word.js';
+import { counted } from '../view/durations.js';
 import { HELD_BACK_BECAUSE } from './held-back.js';
 
 /** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
@@ -28,7 +29,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
 
 /** `1 tool`, `2 tools`. */
 export function toolCount({ tools }: Pick<McpServerStatus, 'tools'>): string {
-  return tools.length === 1 ? '1 tool' : `${tools.length} tools`;
+  return counted(tools.length, 'tool');
 }
 
 function offerOf(server: McpServerStatus): string {

@@ -79,6 +79,9 @@ export class Screen {
     this.#draw();
   }
 
+  /** A line on stderr in the name of this program. */
+  readonly notice = (message: string): void => this.warn(`toolscript: ${message}`);
+
   /** A line below all other output, until it changes; only on a terminal. */
   setLive(text: string): void {
     this.#live = text;

@@ -195,7 +195,7 @@ describe('the gateway', () => {
     expect(place.mailIsRunning).toBe(false);
   });
 
-  it('offers the tools for work on the folders of the client, where it is told to', async () => {
+  it('offers the coding tools in the folders of the client with --tools coding', async () => {
     const place = placeWithMail();
     const client = new OlderClient({ name: 'older', version: '1.0.0' }, { capabilities: { roots: {} } });
     // One folder holds the user's own files, so that it is left out.
