@@ -10,6 +10,11 @@ export function eventIdOf(runId: string, seq: number): string {
   return `evt_${runId}_${seq}`;
 }
 
+/** The event as that of another run. */
+export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
+  return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
+}
+
 /** Wraps the payloads of one run in envelopes, with consecutive `seq` values. */
 export class EventEnvelopes {
   readonly identity: RunIdentity;

@@ -1,14 +1,23 @@
 import { z } from 'zod';
 import { StoreIdSchema, TimeSchema } from './store-shapes.js';
 
+/**
+ * The place where a branch leaves another thread: the branch begins with copies of the turns before this one, and with
+ * the thread's instructions.
+ */
+export const BranchPointSchema = z.strictObject({ threadId: StoreIdSchema, turnId: StoreIdSchema });
+export type BranchPoint = z.infer<typeof BranchPointSchema>;
+
 /** A thread that is made together with its first run. */
 export const NewThreadSchema = z.strictObject({
   /** Default: a new one. */
   threadId: StoreIdSchema.optional(),
-  /** Default: empty. */
+  /** Default of these: empty, or that of the thread it branches from. */
   title: z.string().optional(),
   workspace: z.string().optional(),
   agentId: z.string().optional(),
+  /** Default: the thread begins empty. The other thread must have the same owner. */
+  branchOf: BranchPointSchema.optional(),
   /** Creation time of an imported thread. Default: now. */
   createdAt: TimeSchema.optional(),
 });

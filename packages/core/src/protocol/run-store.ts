@@ -5,6 +5,9 @@ import { OutputItemSchema, type OutputItem } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 import { NewThreadSchema } from './new-thread.js';
 
+/** States in which a run has not ended. */
+export const ACTIVE_RUN_STATES = ['queued', 'running', 'suspended'] as const;
+
 /** States in which a run has ended. */
 export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;
 
@@ -12,7 +15,7 @@ export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete
  * `queued`: a worker may claim it. `running`: a worker holds it under a lease. `suspended`: it waits for decisions and
  * nobody holds it. The rest are final.
  */
-export const RunStateSchema = z.enum(['queued', 'running', 'suspended', ...FINAL_RUN_STATES]);
+export const RunStateSchema = z.enum([...ACTIVE_RUN_STATES, ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
 
 /** Why a run is, or was last, claimed: `interrupted` if an earlier worker did not end it. */
@@ -167,7 +170,7 @@ export interface RunStore {
    * Creates the turn, its input and its run, and with `create` also the thread. Rejects with a `NotFoundError` if the
    * thread does not exist or belongs to another principal, with an `IdempotencyConflictError` if the key came with a
    * different thread, input or options, and with a `ThreadBusyError` if `claim` is set and another run of the thread
-   * is queued or running.
+   * is queued or running. A thread that branches from another one is created as `ThreadStore.create` does it.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
   get(runId: string): Promise<Run | undefined>;

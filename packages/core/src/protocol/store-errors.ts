@@ -11,7 +11,7 @@ export class IdempotencyConflictError extends Error {
   override readonly name = 'IdempotencyConflictError';
 }
 
-/** Another run of the thread is queued or running, so a run cannot start there at once. */
+/** A run of the thread has not ended, so that no other run can start there at once, and no branch after it. */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
 }
@@ -41,6 +41,8 @@ export const storeErrors = Object.freeze({
   otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
   threadBusy: (threadId: string) =>
     new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
+  turnNotEnded: (turnId: string) =>
+    new ThreadBusyError(`The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`),
   runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
     new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`),

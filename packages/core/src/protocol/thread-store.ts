@@ -3,8 +3,8 @@ import type { Approval, ApprovalPage, ApprovalQuery, DecidedApproval, StoredDeci
 import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
-import { NewThreadSchema } from './new-thread.js';
-import type { RunFence, RunState, RunStore } from './run-store.js';
+import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
+import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
@@ -17,6 +17,10 @@ export const ThreadSchema = z.strictObject({
   workspace: z.string(),
   /** The agent of the thread: that of its instructions, once they are saved. */
   agentId: z.string().optional(),
+  /** The thread whose first turns it began with. That thread may have been deleted. */
+  branchOf: BranchPointSchema.optional(),
+  /** The state of its newest run that has not ended. Absent if all have ended. */
+  activeState: z.enum(ACTIVE_RUN_STATES).optional(),
   createdAt: TimeSchema,
   /** When any part of it last changed. */
   updatedAt: TimeSchema,
@@ -80,7 +84,12 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
  * read return undefined, or an empty page, for unknown ids.
  */
 export interface ThreadStore {
-  /** Rejects with a `ToolscriptUsageError` if its id is taken. */
+  /**
+   * Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, it is created with copies of the turns
+   * before that one: their runs have new ids, and keep their events and times, but not their approvals. Rejects with a
+   * `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
+   * the turns before it has not ended.
+   */
   create(draft: ThreadDraft): Promise<Thread>;
   get(threadId: string): Promise<Thread | undefined>;
   /**

@@ -6,6 +6,7 @@ import {
   isFinalRunState,
   isLeaseHeld,
   parseShape,
+  present,
   readCursor,
   RunFenceSchema,
   stateAfter,
@@ -78,6 +79,12 @@ export class MemoryDatabase {
     if (record === undefined) return;
     record.thread.updatedAt = this.now();
     record.order = this.nextPosition();
+  }
+
+  /** A copy of the thread, as it is read. */
+  threadView({ thread }: ThreadRecord): Thread {
+    const newest = this.runsOf(thread.threadId).findLast((record) => !isFinal(record));
+    return structuredClone({ ...thread, ...present({ activeState: newest?.run.state as Thread['activeState'] }) });
   }
 
   runsOf(threadId: string): RunRecord[] {

@@ -170,7 +170,7 @@ export class MemoryRuns implements RunStore {
   }
 
   #threadOf({ thread, principal, claim }: ParsedDraft): string {
-    if ('create' in thread) return addThread(this.database, { ...thread.create, principal }).threadId;
+    if ('create' in thread) return addThread(this.database, { ...thread.create, principal }).thread.threadId;
     const { threadId } = thread;
     if (this.database.threads.get(threadId)?.thread.principal !== principal) throw notFound('thread', threadId);
     const isBusy = this.database.runsOf(threadId).some(({ run }) => run.state === 'queued' || run.state === 'running');

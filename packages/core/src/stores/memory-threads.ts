@@ -3,11 +3,13 @@ import {
   ApprovalQuerySchema,
   checkBatch,
   DecisionSchema,
+  eventOfRun,
   inputText,
   ItemQuerySchema,
   pageOfEvents,
   parseShape,
   placeEvents,
+  present,
   searchText,
   ThreadDraftSchema,
   ThreadInstructionsSchema,
@@ -15,6 +17,7 @@ import {
   type Approval,
   type ApprovalPage,
   type ApprovalQuery,
+  type BranchPoint,
   type DecidedApproval,
   type EventPage,
   type EventRange,
@@ -31,7 +34,16 @@ import {
   type ThreadStore,
 } from '../protocol/index.js';
 import { runItems } from '../history/index.js';
-import { newStoreId, notFound, pageOf, type ApprovalRecord, type MemoryDatabase } from './memory-database.js';
+import {
+  isFinal,
+  newStoreId,
+  notFound,
+  pageOf,
+  type ApprovalRecord,
+  type MemoryDatabase,
+  type RunRecord,
+  type ThreadRecord,
+} from './memory-database.js';
 
 export class MemoryThreads implements ThreadStore {
   constructor(readonly database: MemoryDatabase) {}
@@ -39,11 +51,12 @@ export class MemoryThreads implements ThreadStore {
   async create(draft: ThreadDraft): Promise<Thread> {
     const parsed = parseShape(ThreadDraftSchema, draft, 'thread');
     if (this.database.threads.has(parsed.threadId ?? '')) throw storeErrors.idExists('thread', parsed.threadId!);
-    return structuredClone(addThread(this.database, parsed));
+    return this.database.threadView(addThread(this.database, parsed));
   }
 
   async get(threadId: string): Promise<Thread | undefined> {
-    return structuredClone(this.database.threads.get(threadId)?.thread);
+    const record = this.database.threads.get(threadId);
+    return record && this.database.threadView(record);
   }
 
   async list(query: ThreadQuery = {}): Promise<ThreadPage> {
@@ -56,7 +69,7 @@ export class MemoryThreads implements ThreadStore {
     );
     const options = { kind: 'thread', isDescending: true, ...page };
     const { rows, ...rest } = pageOf(found, ({ order }) => order, options);
-    return { threads: rows.map(({ thread }) => structuredClone(thread)), ...rest };
+    return { threads: rows.map((record) => this.database.threadView(record)), ...rest };
   }
 
   async rename(threadId: string, title: string): Promise<Thread | undefined> {
@@ -65,7 +78,8 @@ export class MemoryThreads implements ThreadStore {
     if (record === undefined) return undefined;
     record.thread.title = text;
     this.database.touch(threadId);
-    return structuredClone(record.thread);
+    this.database.board.announce();
+    return this.database.threadView(record);
   }
 
   async delete(threadId: string): Promise<readonly string[]> {
@@ -170,13 +184,49 @@ export class MemoryThreads implements ThreadStore {
 }
 
 /** The thread must not exist. */
-export function addThread(database: MemoryDatabase, draft: ReturnType<typeof ThreadDraftSchema.parse>): Thread {
-  const { threadId = newStoreId('thr'), title = '', workspace = '', principal, agentId, createdAt } = draft;
+export function addThread(database: MemoryDatabase, draft: ReturnType<typeof ThreadDraftSchema.parse>): ThreadRecord {
+  const { threadId = newStoreId('thr'), principal, branchOf } = draft;
+  const branch = branchOf === undefined ? undefined : branchAt(database, principal, branchOf);
+  const { title = '', workspace = '', agentId } = { ...branch?.source.thread, ...present(draft) };
   const now = database.now();
-  const agent = agentId === undefined ? {} : { agentId };
-  const thread = { threadId, principal, title, workspace, ...agent, createdAt: createdAt ?? now, updatedAt: now };
-  database.threads.set(threadId, { thread, order: database.nextPosition(), instructions: undefined });
-  return thread;
+  const thread: Thread = {
+    threadId,
+    principal,
+    title,
+    workspace,
+    ...present({ agentId, branchOf }),
+    createdAt: draft.createdAt ?? now,
+    updatedAt: now,
+  };
+  const instructions = structuredClone(branch?.source.instructions);
+  const record = { thread, order: database.nextPosition(), instructions };
+  database.threads.set(threadId, record);
+  for (const copied of branch?.runs ?? []) copyRun(database, copied, thread);
+  return record;
+}
+
+/** The thread that a branch leaves, and its runs before that place. */
+function branchAt(database: MemoryDatabase, principal: string, { threadId, turnId }: BranchPoint) {
+  const source = database.threads.get(threadId);
+  if (source?.thread.principal !== principal) throw notFound('thread', threadId);
+  const runs = database.runsOf(threadId);
+  const index = runs.findIndex(({ turn }) => turn.turnId === turnId);
+  if (index === -1) throw notFound('turn', turnId);
+  const earlier = runs.slice(0, index);
+  const open = earlier.find((record) => !isFinal(record));
+  if (open !== undefined) throw storeErrors.turnNotEnded(open.turn.turnId);
+  return { source, runs: earlier };
+}
+
+function copyRun(database: MemoryDatabase, { run, turn, events }: RunRecord, { threadId, workspace }: Thread): void {
+  const ids = { runId: newStoreId('run'), turnId: newStoreId('turn'), threadId };
+  database.runs.set(ids.runId, {
+    run: structuredClone({ ...run, ...ids, workspace }),
+    turn: structuredClone({ ...turn, ...ids }),
+    position: database.nextPosition(),
+    leaseMs: 0,
+    events: events.map((text) => JSON.stringify(eventOfRun(parseEvent(text), ids))),
+  });
 }
 
 function parseEvent(text: string): StreamEvent {

@@ -10,6 +10,7 @@ import {
   type ThreadStore,
 } from '../protocol/index.js';
 import { approvalLaws } from './approval-laws.js';
+import { branchLaws } from './branch-laws.js';
 import {
   allPages,
   approvalDraft,
@@ -31,7 +32,7 @@ import {
 
 /** The laws for every `ThreadStore`. Run each law in the test framework of your choice. */
 export function threadStoreConformance(): readonly StoresLaw[] {
-  return [...threadLaws, ...listLaws, ...searchLaws, ...appendLaws, ...itemLaws, ...approvalLaws];
+  return [...threadLaws, ...branchLaws, ...listLaws, ...searchLaws, ...appendLaws, ...itemLaws, ...approvalLaws];
 }
 
 const threadLaws: readonly StoresLaw[] = [
@@ -58,6 +59,25 @@ const threadLaws: readonly StoresLaw[] = [
       deepStrictEqual(await threads.readEvents(id), { events: [] });
       deepStrictEqual(await threads.readItems(id), { turns: [] });
     }
+  }),
+  storesLaw('a thread shows the state of its newest run that has not ended', async (stores) => {
+    const { run, fence } = await heldRun(stores);
+    const thread = { threadId: run.threadId };
+    const state = async () => {
+      const [listed] = (await stores.threads.list()).threads;
+      deepStrictEqual(await stores.threads.get(run.threadId), listed);
+      return listed?.activeState;
+    };
+    strictEqual(await state(), 'running');
+    const later = await stores.runs.create(runDraft({ thread }));
+    strictEqual(await state(), 'queued');
+    await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
+    strictEqual(await state(), 'queued');
+    const claimed = await stores.runs.claim({ ...LEASE, runId: later.run.runId });
+    await stores.runs.finish({ runId: later.run.runId, epoch: claimed!.run.epoch }, { state: 'completed' });
+    strictEqual(await state(), 'suspended');
+    await stores.runs.requestCancel(run.runId);
+    strictEqual(await state(), 'queued');
   }),
   storesLaw('a used or invalid id is rejected', async ({ threads }) => {
     await threads.create({ principal: 'ada', threadId: 'thr_1' });

@@ -66,7 +66,10 @@ export class LibsqlThreads implements ThreadStore {
 
   async rename(threadId: string, title: string): Promise<Thread | undefined> {
     const text = parseShape(ThreadDraftSchema.shape.title.unwrap(), title, 'title');
-    return isStoreId(threadId) ? this.database.call('threads', 'rename', threadId, text, this.now()) : undefined;
+    if (!isStoreId(threadId)) return undefined;
+    const renamed = await this.database.call('threads', 'rename', threadId, text, this.now());
+    this.database.board.announce();
+    return renamed;
   }
 
   async delete(threadId: string): Promise<readonly string[]> {

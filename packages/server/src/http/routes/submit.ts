@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { userMessage } from '@toolscript/core/agent';
-import type { ImagePart, OutputItem, TraceContext } from '@toolscript/core/protocol';
+import type { ImagePart, NewThread, OutputItem, TraceContext } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -46,7 +46,7 @@ interface Circumstances {
 async function submit(service: Service, principal: string, body: SubmitBody, { idempotencyKey, trace }: Circumstances) {
   const { stores, agents, workspace } = service;
   if (service.isDraining) throw new ProblemError(503, 'The server is stopping. Submit again after its restart.');
-  const { threadId, prompt, model, overrides } = body;
+  const { threadId, branchBefore, prompt, model, overrides } = body;
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
   const thread = threadId === undefined ? undefined : await stores.threads.get(threadId);
   if (threadId !== undefined && thread?.principal !== principal) throw notFound('thread', threadId);
@@ -58,7 +58,7 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
     throw new ProblemError(400, `The agent ${slug} cannot use the model ${JSON.stringify(model)}.`);
   const created = await stores.runs.create({
     principal,
-    thread: threadId === undefined ? { create: { title: titleOf(input), workspace, agentId: slug } } : { threadId },
+    thread: threadFor({ threadId, branchBefore }, { title: titleOf(input), workspace, agentId: slug }),
     input,
     options: {
       agentId: slug,
@@ -70,6 +70,13 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
   });
   const { runId, turnId, threadId: ofThread } = created.run;
   return { runId, threadId: ofThread, turnId };
+}
+
+function threadFor({ threadId, branchBefore }: Pick<SubmitBody, 'threadId' | 'branchBefore'>, create: NewThread) {
+  if (threadId === undefined) return { create };
+  // The branch has the title and the workspace of the other thread.
+  if (branchBefore !== undefined) return { create: { branchOf: { threadId, turnId: branchBefore } } };
+  return { threadId };
 }
 
 /** A repeated request has equal items, so that the store recognises it. */

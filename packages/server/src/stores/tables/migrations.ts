@@ -127,4 +127,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX log_groups_of_run ON log_groups (run_id);
   `,
+  `
+  ALTER TABLE threads ADD COLUMN branch_of TEXT;
+  CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
+  `,
 ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
 import { storeErrors } from '@toolscript/core/protocol';
 import type { Database, Parameters, Row, Value } from './database.js';
@@ -20,6 +21,11 @@ function optional<Name extends string, Type>(name: Name, value: Value | undefine
 
 const asNumber = (value: Value) => value as number;
 
+/** The columns for `threadOf`. */
+export const THREAD_COLUMNS = `threads.*, (
+  SELECT state FROM runs WHERE runs.thread_id = threads.thread_id AND state IN ('queued', 'running', 'suspended')
+  ORDER BY position DESC LIMIT 1) AS active_state`;
+
 export function threadOf(row: Row): Thread {
   return {
     threadId: row.thread_id as string,
@@ -27,6 +33,8 @@ export function threadOf(row: Row): Thread {
     title: decode(row.title),
     workspace: decode(row.workspace),
     ...optional('agentId', row.agent_id, decode),
+    ...optional('branchOf', row.branch_of, decode),
+    ...optional('activeState', row.active_state, (state) => state as NonNullable<Thread['activeState']>),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
   };
@@ -103,4 +111,8 @@ export function touchThread(database: Database, threadId: string, now: number): 
     now,
     changed,
   });
+}
+
+export function newStoreId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }

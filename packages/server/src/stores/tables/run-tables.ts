@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   storeErrors,
   isFinalRunState,
@@ -8,7 +8,6 @@ import {
   type ClaimedRun,
   type ClaimOptionsSchema,
   type CreatedRun,
-  type NewThread,
   type Renewal,
   type Run,
   type RunDraftSchema,
@@ -24,10 +23,12 @@ import {
   encodeOptional,
   findRun,
   heldRun,
+  newStoreId,
   runOf,
   touchThread,
   turnOf,
 } from './rows.js';
+import { insertThread } from './thread-rows.js';
 
 type ParsedDraft = ReturnType<typeof RunDraftSchema.parse>;
 type ParsedClaim = ReturnType<typeof ClaimOptionsSchema.parse>;
@@ -271,31 +272,6 @@ export class RunTables {
       .all(`SELECT * FROM approvals WHERE run_id = :runId AND state <> 'pending' ORDER BY position`, { runId })
       .map(approvalOf);
   }
-}
-
-/** The thread must not exist. */
-export function insertThread(database: Database, draft: NewThread & { principal: string }, now: number): string {
-  const { threadId = newStoreId('thr'), title = '', workspace = '', principal, agentId, createdAt = now } = draft;
-  database.run(
-    `INSERT INTO threads VALUES
-    (:threadId, :principal, :title, :workspace, :agentId, :createdAt, :now, :changed, :searched)`,
-    {
-      threadId,
-      principal: encode(principal),
-      title: encode(title),
-      workspace: encode(workspace),
-      agentId: encodeOptional(agentId),
-      createdAt,
-      now,
-      changed: database.nextPosition(),
-      searched: searchText(title),
-    },
-  );
-  return threadId;
-}
-
-function newStoreId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }
 
 function requestKey({ principal, idempotencyKey }: ParsedDraft): { principal: string; key: string } {

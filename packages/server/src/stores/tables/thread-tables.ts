@@ -19,8 +19,8 @@ import {
 import { ApprovalTables } from './approval-tables.js';
 import type { Database, Row } from './database.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
-import { approvalOf, conditions, encode, findRun, heldRun, threadOf, touchThread } from './rows.js';
-import { insertThread } from './run-tables.js';
+import { approvalOf, conditions, encode, findRun, heldRun, THREAD_COLUMNS, threadOf, touchThread } from './rows.js';
+import { insertThread } from './thread-rows.js';
 
 export interface ThreadFilters {
   readonly filters: Readonly<Record<string, string | undefined>>;
@@ -58,14 +58,14 @@ export class ThreadTables {
   }
 
   get(threadId: string): Thread | undefined {
-    const row = this.database.first('SELECT * FROM threads WHERE thread_id = :threadId', { threadId });
+    const row = this.database.first(`SELECT ${THREAD_COLUMNS} FROM threads WHERE thread_id = :threadId`, { threadId });
     return row && threadOf(row);
   }
 
   list({ filters, searched, after, limit }: ThreadFilters): { threads: Thread[]; next: number | undefined } {
     const { sql, parameters } = conditions(filters);
     const rows = this.database.all(
-      `SELECT * FROM threads WHERE ${sql} AND changed < :after
+      `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after
         AND (:searched IS NULL OR instr(searched, :searched) OR EXISTS (
           SELECT 1 FROM turns WHERE turns.thread_id = threads.thread_id AND instr(turns.searched, :searched)))
       ORDER BY changed DESC LIMIT :limit`,

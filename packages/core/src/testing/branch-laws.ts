@@ -1,0 +1,122 @@
+import { deepStrictEqual, notStrictEqual, strictEqual } from 'node:assert/strict';
+import { NotFoundError, ThreadBusyError, type ServiceStores, type Turn } from '../protocol/index.js';
+import {
+  DONE,
+  eventOf,
+  HOSTILE_TEXTS,
+  heldRun,
+  messagePayload,
+  refuses,
+  runDraft,
+  storesLaw,
+  userInput,
+  type StoresLaw,
+} from './service-laws.js';
+
+/** A turn of the thread that has ended: a question and an answer. */
+async function endedTurn(stores: ServiceStores, threadId: string | undefined, text: string): Promise<Turn> {
+  const thread = threadId === undefined ? { create: { title: 'T', workspace: '/w' } } : { threadId };
+  const { turn, fence } = await heldRun(stores, { thread, input: userInput(text) });
+  await stores.threads.append([
+    eventOf(turn, 0, messagePayload(`i_${text}`, `answer to ${text}`)),
+    eventOf(turn, 1, DONE),
+  ]);
+  await stores.runs.finish(fence, { state: 'completed' });
+  return turn;
+}
+
+async function textsOf({ threads }: ServiceStores, threadId: string): Promise<string[]> {
+  const { turns } = await threads.readItems(threadId);
+  return turns.flatMap(({ items }) => items.map((item) => (item.type === 'message' ? item.content : item.type)));
+}
+
+/** The laws for threads that begin with the turns of another one. */
+export const branchLaws: readonly StoresLaw[] = [
+  storesLaw(
+    'a branch begins with the turns before the named one, and the other thread is unchanged',
+    async (stores) => {
+      const one = await endedTurn(stores, undefined, 'one');
+      const two = await endedTurn(stores, one.threadId, 'two');
+      const three = await endedTurn(stores, one.threadId, 'three');
+      const instructions = { agentId: 'coder', system: HOSTILE_TEXTS.join('|') };
+      await stores.threads.saveInstructions(one.threadId, instructions);
+      const before = await stores.threads.readItems(one.threadId);
+      const branchOf = { threadId: one.threadId, turnId: three.turnId };
+      const { run } = await stores.runs.create(
+        runDraft({ thread: { create: { branchOf } }, input: userInput('else') }),
+      );
+      const expected = ['one', 'answer to one', 'two', 'answer to two'];
+      deepStrictEqual(await textsOf(stores, run.threadId), [...expected, 'else']);
+      deepStrictEqual(await stores.threads.readItems(one.threadId), before);
+      deepStrictEqual(await stores.threads.instructions(run.threadId), instructions);
+      const thread = await stores.threads.get(run.threadId);
+      deepStrictEqual([thread?.title, thread?.workspace, thread?.agentId], ['T', '/w', 'coder']);
+      deepStrictEqual(thread?.branchOf, branchOf);
+      const first = await stores.threads.create({ principal: 'ada', branchOf: { ...branchOf, turnId: one.turnId } });
+      deepStrictEqual(await textsOf(stores, first.threadId), []);
+      const titled = await stores.threads.create({
+        principal: 'ada',
+        title: 'Other',
+        workspace: '',
+        branchOf: { ...branchOf, turnId: two.turnId },
+      });
+      deepStrictEqual(
+        [titled.title, titled.workspace, await textsOf(stores, titled.threadId)],
+        ['Other', '', expected.slice(0, 2)],
+      );
+    },
+  ),
+  storesLaw('copied turns are runs of their own with their own events, times and final state', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'one');
+    const two = await endedTurn(stores, one.threadId, 'two');
+    const branchOf = { threadId: one.threadId, turnId: two.turnId };
+    const { threadId } = await stores.threads.create({ principal: 'ada', branchOf });
+    const [copy, ...others] = (await stores.runs.list({ threadId })).runs;
+    const original = await stores.runs.get(one.runId);
+    deepStrictEqual(others, []);
+    const { runId, turnId } = copy!;
+    notStrictEqual(runId, one.runId);
+    deepStrictEqual(copy, { ...original, runId, turnId, threadId });
+    const events = [eventOf(copy!, 0, messagePayload('i_one', 'answer to one')), eventOf(copy!, 1, DONE)];
+    deepStrictEqual((await stores.threads.readEvents(runId)).events, events);
+    strictEqual(await stores.runs.claim({ owner: 'w', leaseMs: 10 }), undefined);
+    deepStrictEqual((await stores.threads.delete(one.threadId)).length, 2);
+    deepStrictEqual(await textsOf(stores, threadId), ['one', 'answer to one']);
+    const again = await stores.threads.create({ principal: 'ada', branchOf: { threadId, turnId } });
+    deepStrictEqual(again.branchOf, { threadId, turnId });
+  }),
+  storesLaw('a branch needs a thread of its owner and a turn of that thread, or nothing is created', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'one');
+    const other = await endedTurn(stores, undefined, 'other');
+    const right = { threadId: one.threadId, turnId: one.turnId };
+    for (const [principal, branchOf] of [
+      ['eve', right],
+      ['ada', { ...right, threadId: 'thr_none' }],
+      ['ada', { ...right, turnId: 'turn_none' }],
+      ['ada', { ...right, turnId: other.turnId }],
+    ] as const) {
+      await refuses(() => stores.threads.create({ principal, branchOf }), NotFoundError);
+      await refuses(() => stores.runs.create(runDraft({ principal, thread: { create: { branchOf } } })), NotFoundError);
+    }
+    strictEqual((await stores.threads.list()).threads.length, 2);
+    strictEqual((await stores.runs.list()).runs.length, 2);
+  }),
+  storesLaw('a branch does not copy a turn that has not ended, and may leave before it', async (stores) => {
+    const one = await endedTurn(stores, undefined, 'one');
+    const { threadId } = one;
+    const open = await stores.runs.create(runDraft({ thread: { threadId } }));
+    const later = await stores.runs.create(runDraft({ thread: { threadId } }));
+    const branchOf = (turnId: string) => ({ principal: 'ada', branchOf: { threadId, turnId } });
+    await refuses(() => stores.threads.create(branchOf(later.turn.turnId)), ThreadBusyError);
+    strictEqual((await stores.threads.list()).threads.length, 1);
+    const branch = await stores.threads.create(branchOf(open.turn.turnId));
+    deepStrictEqual(await textsOf(stores, branch.threadId), ['one', 'answer to one']);
+  }),
+  storesLaw('the same request with an idempotency key creates one branch', async (stores) => {
+    const { threadId, turnId } = await endedTurn(stores, undefined, 'one');
+    const draft = runDraft({ thread: { create: { branchOf: { threadId, turnId } } }, idempotencyKey: 'k' });
+    const runs = await Promise.all([1, 2, 3].map(() => stores.runs.create(draft)));
+    strictEqual(new Set(runs.map(({ run }) => run.threadId)).size, 1);
+    strictEqual((await stores.threads.list()).threads.length, 2);
+  }),
+];
