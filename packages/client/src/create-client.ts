@@ -1,17 +1,21 @@
 import type { StreamEvent } from '@toolscript/core/stream';
 import createFetchClient from 'openapi-fetch';
-import { streamBatches, type StreamOptions, type StreamRequest } from './event-stream.js';
+import { streamBatches, streamChanges, type StreamOptions, type StreamRequest } from './event-stream.js';
 import { LiveResponse } from './live-response.js';
 import type { paths } from './openapi.js';
 import { problemErrorOf } from './problem-error.js';
 import type {
   AgentPage,
+  ApiKeyDraft,
+  ApiKeyPage,
   Approval,
   ApprovalPage,
   ApprovalQuery,
   AuditPage,
   AuditQuery,
   Decision,
+  NewApiKey,
+  RulePage,
   Run,
   SubmitBody,
   Submitted,
@@ -47,6 +51,8 @@ export interface Client {
   stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
   /** The response of a run while it grows. */
   response(runId: string, options?: Omit<StreamOptions, 'from'>): LiveResponse;
+  /** Yields at the start, after each change of the lists of threads and approvals, and after it has reconnected. */
+  changes(options?: Omit<StreamOptions, 'from'>): AsyncIterable<void>;
   readonly threads: {
     /** The most recently changed thread first. */
     list(query?: ThreadQuery, options?: RequestOptions): Promise<ThreadPage>;
@@ -61,6 +67,8 @@ export interface Client {
   };
   readonly runs: {
     get(runId: string, options?: RequestOptions): Promise<Run>;
+    /** An image that a result of the run names by its SHA-256. */
+    image(runId: string, sha256: string, options?: RequestOptions): Promise<Blob>;
     /** The run ends soon after. */
     cancel(runId: string, options?: RequestOptions): Promise<Run>;
   };
@@ -75,6 +83,19 @@ export interface Client {
   readonly audit: {
     /** Newest first: those of the caller, or with the scope `admin` of all principals. */
     list(query?: AuditQuery, options?: RequestOptions): Promise<AuditPage>;
+  };
+  /** Each needs the scope `admin`. */
+  readonly keys: {
+    /** Oldest first, without their tokens. */
+    list(options?: RequestOptions): Promise<ApiKeyPage>;
+    /** The answer has the token of the key, which is shown only this once. */
+    add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
+    revoke(keyId: string, options?: RequestOptions): Promise<void>;
+  };
+  /** Remembered approvals of the server's workspace; each needs the scope `admin`. */
+  readonly rules: {
+    list(options?: RequestOptions): Promise<RulePage>;
+    delete(ruleId: string, options?: RequestOptions): Promise<void>;
   };
   readonly tools: { list(query?: { readonly agentId?: string }, options?: RequestOptions): Promise<ToolPage> };
 }
@@ -99,6 +120,13 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
       ),
     stream: (runId, options = {}) => eachOf(streamBatches(open(runId), options)),
     response: (runId, options = {}) => new LiveResponse(runId, streamBatches(open(runId), options)),
+    changes: (options = {}) =>
+      streamChanges(
+        ({ signal }) => send(`${root}/api/v2/changes`, { headers: eventHeaders(headers), signal }),
+        options,
+      ),
+    keys: keysOf(api),
+    rules: rulesOf(api),
     threads: threadsOf(api),
     runs: runsOf(api),
     approvals: approvalsOf(api),
@@ -132,6 +160,14 @@ function runsOf(api: Api): Client['runs'] {
   return {
     get: (runId, { signal } = {}) =>
       answered(api.GET('/api/v2/runs/{runId}', { params: { path: { runId } }, ...withSignal(signal) })),
+    image: (runId, sha256, { signal } = {}) =>
+      answered(
+        api.GET('/api/v2/runs/{runId}/images/{sha256}', {
+          params: { path: { runId, sha256 } },
+          parseAs: 'blob',
+          ...withSignal(signal),
+        }),
+      ) as Promise<Blob>,
     cancel: (runId, { signal } = {}) =>
       answered(api.POST('/api/v2/runs/{runId}/cancel', { params: { path: { runId } }, ...withSignal(signal) })),
   };
@@ -146,6 +182,25 @@ function approvalsOf(api: Api): Client['approvals'] {
       answered(api.GET(one, { params: { path: { approvalId } }, ...withSignal(signal) })),
     decide: (approvalId, decision, { signal } = {}) =>
       answered(api.POST(one, { params: { path: { approvalId } }, body: decision, ...withSignal(signal) })),
+  };
+}
+
+function keysOf(api: Api): Client['keys'] {
+  return {
+    list: ({ signal } = {}) => answered(api.GET('/api/v2/keys', withSignal(signal))),
+    add: (draft, { signal } = {}) => answered(api.POST('/api/v2/keys', { body: draft, ...withSignal(signal) })),
+    revoke: async (keyId, { signal } = {}) =>
+      void (await answered(api.DELETE('/api/v2/keys/{keyId}', { params: { path: { keyId } }, ...withSignal(signal) }))),
+  };
+}
+
+function rulesOf(api: Api): Client['rules'] {
+  return {
+    list: ({ signal } = {}) => answered(api.GET('/api/v2/rules', withSignal(signal))),
+    delete: async (ruleId, { signal } = {}) =>
+      void (await answered(
+        api.DELETE('/api/v2/rules/{ruleId}', { params: { path: { ruleId } }, ...withSignal(signal) }),
+      )),
   };
 }
 
@@ -169,6 +224,10 @@ async function* eachOf(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGen
   for await (const events of batches) yield* events;
 }
 
+function eventHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...headers, accept: 'text/event-stream' };
+}
+
 function streamRequest(
   root: string,
   headers: Readonly<Record<string, string>>,
@@ -176,7 +235,7 @@ function streamRequest(
   { from, lastSeq, signal }: StreamRequest,
 ): [string, RequestInit] {
   const url = `${root}/api/v2/stream/${encodeURIComponent(runId)}`;
-  const accept = { ...headers, accept: 'text/event-stream' };
+  const accept = eventHeaders(headers);
   if (lastSeq !== undefined) return [url, { headers: { ...accept, 'last-event-id': String(lastSeq) }, signal }];
   return [from === 0 ? url : `${url}?from=${from}`, { headers: accept, signal }];
 }

@@ -47,12 +47,27 @@ const TEMPORARY_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504
  * The events of a run, in the batches in which they arrive, until the run's last one. After a lost connection, the
  * next one starts after the last event that arrived, so no event is duplicated or missing.
  */
-export async function* streamBatches(
+export function streamBatches(
   open: OpenStream,
   options: StreamOptions,
 ): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+  return batchesOf(open, new Position(options.from ?? 0), options);
+}
+
+/** Yields when lists of the server have changed, or may have changed while there was no connection. */
+export async function* streamChanges(
+  open: OpenStream,
+  options: Omit<StreamOptions, 'from'>,
+): AsyncGenerator<void, void, undefined> {
+  for await (const _events of batchesOf(open, EVERY_EVENT, options)) yield;
+}
+
+async function* batchesOf(
+  open: OpenStream,
+  position: Progress,
+  options: StreamOptions,
+): AsyncGenerator<readonly StreamEvent[], void, undefined> {
   const { from = 0, signal, maxRetries = DEFAULT_MAX_RETRIES, maxSilenceMs = DEFAULT_MAX_SILENCE_MS } = options;
-  const position = new Position(from);
   const isAborted = () => signal?.aborted === true;
   for (let failures = 0; !isAborted();) {
     const connection = new Connection(signal, maxSilenceMs);
@@ -68,7 +83,7 @@ export async function* streamBatches(
         if (position.isEnded) return;
         if (fresh.length < events.length && position.isBehind(events)) break;
       }
-      error = new Error('The stream ended before the run did.');
+      error = new Error('The stream ended too early.');
     } catch (thrown) {
       error = thrown;
     } finally {
@@ -95,8 +110,26 @@ function delayOf(attempt: number, error: unknown): number {
   return Math.max(backoffDelay(attempt), askedMs);
 }
 
+/** The events of a stream that have arrived. */
+interface Progress {
+  readonly lastSeq: number | undefined;
+  readonly isEnded: boolean;
+  /** The events that are new, up to the first gap. */
+  take(events: readonly StreamEvent[]): readonly StreamEvent[];
+  /** Whether there is a gap before the last of the events. */
+  isBehind(events: readonly StreamEvent[]): boolean;
+}
+
+/** A stream without an order and an end. */
+const EVERY_EVENT: Progress = {
+  lastSeq: undefined,
+  isEnded: false,
+  take: (events) => events,
+  isBehind: () => false,
+};
+
 /** The progress of a run's events. */
-class Position {
+class Position implements Progress {
   readonly #from: number;
   #next: number;
   #isEnded = false;
@@ -114,7 +147,6 @@ class Position {
     return this.#isEnded;
   }
 
-  /** The events that are new, up to the first gap. */
   take(events: readonly StreamEvent[]): readonly StreamEvent[] {
     const fresh: StreamEvent[] = [];
     for (const event of events) {
@@ -126,7 +158,6 @@ class Position {
     return fresh;
   }
 
-  /** Whether there is a gap before the last of the events. */
   isBehind(events: readonly StreamEvent[]): boolean {
     return events.at(-1)!.seq >= this.#next;
   }

@@ -35,6 +35,13 @@ export type Decision = Body<'decideApproval'>;
 export type AuditPage = Answer<'listAudit'>;
 export type AuditEntry = AuditPage['data'][number];
 export type AuditQuery = Query<'listAudit'>;
+export type ApiKeyPage = Answer<'listKeys'>;
+export type ApiKey = ApiKeyPage['data'][number];
+export type ApiKeyDraft = Body<'addKey'>;
+/** Its token is shown only here. */
+export type NewApiKey = Answer<'addKey'>;
+export type RulePage = Answer<'listRules'>;
+export type Rule = RulePage['data'][number];
 export type AgentPage = Answer<'listAgents'>;
 export type Agent = AgentPage['data'][number];
 export type ToolPage = Answer<'listTools'>;

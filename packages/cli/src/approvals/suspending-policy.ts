@@ -1,16 +1,17 @@
 import type { ApprovalPolicy } from '@toolscript/core/protocol';
-import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { withoutAsking } from './approvals.js';
-import { RuleFolder } from './rule-folder.js';
+import type { RememberedRule } from './rule-folder.js';
 
-/** Without a terminal, the user's rules decide. A script with a call that they do not decide is suspended. */
-export async function suspendingPolicy(
-  { approve, cwd, rules }: Settings,
-  warn: (message: string) => void,
-): Promise<ApprovalPolicy> {
+/**
+ * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is
+ * suspended.
+ */
+export function suspendingPolicy(
+  { approve, rules }: Settings,
+  remembered: readonly Pick<RememberedRule, 'rules'>[],
+): ApprovalPolicy {
   if (approve !== 'ask') return withoutAsking(approve, rules);
-  const remembered = await new RuleFolder(userFolder(process.env), cwd).list(warn);
   return {
     rules: [...rules, ...remembered.flatMap((one) => one.rules), { action: 'ask' }],
     ask: () => 'suspend',

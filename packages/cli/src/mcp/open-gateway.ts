@@ -1,5 +1,7 @@
 import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
+import { RuleFolder } from '../approvals/rule-folder.js';
+import { userFolder } from '../configuration/locations.js';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
@@ -78,7 +80,8 @@ export async function makeGateway(
   const { createGateway } = await import('@toolscript/mcp');
   const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
   const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'mcp', options });
-  const approvals = await suspendingPolicy(settings, warn);
+  const rules = new RuleFolder(userFolder(process.env), settings.cwd);
+  const approvals = suspendingPolicy(settings, await rules.list(warn));
   const { harness } = await openHarness(settings, { ...parts, approvals, kept, coding });
   const servers = await starting;
   servers?.attach(harness);

@@ -14,6 +14,7 @@ import {
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
+import type { RememberedRule, RuleFolder } from '../approvals/rule-folder.js';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
 import type { Settings } from '../configuration/settings.js';
 import { sharedEngines, type Engines } from '../harness/engines.js';
@@ -28,6 +29,8 @@ export interface AgentFolderOptions {
   readonly demo: ServedAgent;
   /** The servers whose tools agents may use; closed by the caller. */
   readonly servers: McpServers | undefined;
+  /** The remembered approvals of the workspace. */
+  readonly rules: RuleFolder;
   readonly loadImage: LoadImage;
   readonly warn: (message: string) => void;
 }
@@ -105,20 +108,22 @@ export class AgentFolder implements AgentDirectory {
     return this.#opened({ ...settings, expose: { tools: [...narrowedTo(full, expose).tools] } });
   }
 
-  #opened(settings: Settings): Promise<Harness> {
+  /** A change of the remembered rules gives a new harness, so that runs which begin or resume later obey it. */
+  async #opened(settings: Settings): Promise<Harness> {
     const { limits, expose, packs, mode, workspaceTools } = settings;
-    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools]);
+    const remembered = await this.#options.rules.list(this.#options.warn);
+    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools, remembered.map(({ rules }) => rules)]);
     const found = this.#harnesses.get(key);
     if (found !== undefined) return found;
-    const opening = this.#make(settings);
+    const opening = this.#make(settings, remembered);
     this.#harnesses.set(key, opening);
     opening.catch(() => this.#harnesses.delete(key));
     return opening;
   }
 
-  async #make(settings: Settings): Promise<Harness> {
-    const { engines, parts, servers, warn } = this.#options;
-    const approvals = await suspendingPolicy(settings, warn);
+  async #make(settings: Settings, remembered: readonly RememberedRule[]): Promise<Harness> {
+    const { engines, parts, servers } = this.#options;
+    const approvals = suspendingPolicy(settings, remembered);
     const { harness } = await openHarness(settings, { ...parts, approvals, engines: sharedEngines(engines) });
     servers?.attach(harness);
     return harness;

@@ -4,12 +4,15 @@ import { createServer, demoAgent, fixedAgents, type AgentDirectory } from '@tool
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
+import { RuleFolder } from '../approvals/rule-folder.js';
+import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
 import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
+import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
 import { obtainServerToken } from './server-token.js';
@@ -46,7 +49,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     onInternalError: (detail: string) => warn(`internal: ${visible(detail)}`),
   };
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
-  const agents = await openAgents(settings, { ...parts, servers: mcp.servers }, workspace !== '', warn);
+  const rules = new RuleFolder(userFolder(process.env), settings.cwd);
+  const agents = await openAgents(settings, { ...parts, servers: mcp.servers, rules }, workspace !== '', warn);
   const page = pageFolder();
   const app = await createServer({
     stores: database.stores,
@@ -58,6 +62,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     auth,
     audit,
     workspace,
+    ...(workspace === '' ? {} : { rules: rememberedRules(rules, warn) }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
     ...(flags.workers === undefined ? {} : { workers: flags.workers }),
@@ -94,6 +99,7 @@ interface Parts {
   readonly audit: ReturnType<typeof openAudit>['append'];
   readonly onInternalError: (detail: string) => void;
   readonly servers: McpServers | undefined;
+  readonly rules: RuleFolder;
 }
 
 async function openAgents(settings: Settings, parts: Parts, hasWorkspace: boolean, warn: (message: string) => void) {
@@ -101,7 +107,7 @@ async function openAgents(settings: Settings, parts: Parts, hasWorkspace: boolea
   const [runtime, compiler] = [new QuickJsPool(), createCompiler()];
   const closeEngines = async () => void (await Promise.all([runtime.close(), compiler.close()]));
   const engines = { runtime, compiler, close: closeEngines };
-  const { kept, audit, onInternalError, servers } = parts;
+  const { kept, audit, onInternalError, servers, rules } = parts;
   const durable = {
     store: kept.store,
     suspensionKey: kept.suspensionKey,
@@ -121,6 +127,7 @@ async function openAgents(settings: Settings, parts: Parts, hasWorkspace: boolea
     parts,
     demo,
     servers,
+    rules,
     loadImage: await imageLoader(settings.cwd, servers),
     warn,
   });

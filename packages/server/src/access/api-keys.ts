@@ -14,7 +14,7 @@ const NAME = z
   .string()
   .regex(/^[\w.@:+-]{1,100}$/u, 'must be 1 to 100 letters, digits or any of . _ @ : + -, without spaces');
 
-const ApiKeyDraftSchema = z.strictObject({
+export const ApiKeyDraftSchema = z.strictObject({
   /** The name that users read, such as the program with the key. */
   name: NAME,
   /** The owner of the threads, runs and approvals that the key can access. */

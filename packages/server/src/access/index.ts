@@ -1,5 +1,7 @@
 export { isLoopback } from './addresses.js';
 export {
+  ApiKeyDraftSchema,
+  ApiKeySchema,
   callerOfToken,
   digestOf,
   isActive,
@@ -24,4 +26,5 @@ export {
 export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
 export { KeyFolder } from './key-folder.js';
 export { accessLimits, type AccessLimits } from './limits.js';
+export type { RememberedRule, RememberedRules } from './remembered-rules.js';
 export { KnownOrigins, type OriginOptions } from './origins.js';

@@ -21,8 +21,11 @@ import { openRateLimits, type RateLimits } from './rate-limits.js';
 export interface AuthOptions extends OriginOptions {
   /** The token of this machine's user, who has all permissions. It is valid only in requests from this machine. */
   readonly token?: string;
-  /** API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. */
-  readonly keys?: Pick<ApiKeyStore, 'get'>;
+  /**
+   * API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. With all functions of a
+   * store, administrators can also list, make and revoke keys at `/api/v2/keys`.
+   */
+  readonly keys?: Pick<ApiKeyStore, 'get'> & Partial<ApiKeyStore>;
   /** Recognises other tokens. Undefined: the token is invalid. */
   readonly authenticate?: (token: string, request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>;
   /** Addresses of proxies before the server, whose `X-Forwarded-For` contains the client's address. Default: none. */

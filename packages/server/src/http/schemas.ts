@@ -6,8 +6,10 @@ import {
   MAX_PAGE,
   OutputItemSchema,
   RunStateSchema,
+  ThreadSchema as StoredThreadSchema,
 } from '@toolscript/core/protocol';
 import { z } from 'zod';
+import { ApiKeyDraftSchema, ApiKeySchema as StoredKeySchema } from '../access/index.js';
 import { RunOverridesSchema } from '../runs/index.js';
 
 /** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
@@ -48,6 +50,11 @@ export const SubmitBodySchema = z
       .optional(),
     /** The thread to continue. Default: a new one. */
     threadId: IdSchema.optional(),
+    /**
+     * With `threadId`: a new thread branches from that one. It begins with copies of the turns before this one, so that
+     * a message can be edited and sent again.
+     */
+    branchBefore: IdSchema.optional(),
     /** Default: the thread's agent, or the server's first. */
     agentId: z.string().min(1).max(64).optional(),
     /** Replaces the agent's own model. */
@@ -56,6 +63,9 @@ export const SubmitBodySchema = z
   })
   .refine(({ prompt, input }) => (prompt === undefined) !== (input === undefined), {
     message: 'needs either "prompt" or "input"',
+  })
+  .refine(({ threadId, branchBefore }) => branchBefore === undefined || threadId !== undefined, {
+    message: 'needs "threadId" beside "branchBefore"',
   });
 
 function textLength(messages: readonly UserMessage[]): number {
@@ -70,6 +80,10 @@ export const ThreadSummarySchema = z.object({
   threadId: z.string(),
   title: z.string(),
   agentId: z.string().optional(),
+  /** The state of its newest run that has not ended. */
+  activeState: StoredThreadSchema.shape.activeState,
+  /** The thread and the turn before which it branched off. That thread may have been deleted. */
+  branchOf: StoredThreadSchema.shape.branchOf,
   createdAt: z.number(),
   updatedAt: z.number(),
 });
@@ -142,6 +156,20 @@ export const AuditEntrySchema = z.looseObject({
   callId: z.string().optional(),
   tool: z.string().optional(),
 });
+
+export const ApiKeySchema = StoredKeySchema.omit({ sha256: true }).extend({
+  /** False: it has expired. */
+  isActive: z.boolean(),
+});
+
+export const NewApiKeySchema = ApiKeySchema.extend({ token: z.string() });
+
+export const NewKeyBodySchema = ApiKeyDraftSchema.extend({
+  /** The owner of what the key can access. Default: its name. */
+  principal: ApiKeyDraftSchema.shape.principal.optional(),
+});
+
+export const RuleSchema = z.object({ ruleId: z.string(), covers: z.string(), rememberedAt: z.number() });
 
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), next: z.string().optional() });

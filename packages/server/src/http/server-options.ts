@@ -5,7 +5,7 @@ import {
   type StoredDecision,
 } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
-import type { AccessLimits } from '../access/index.js';
+import type { AccessLimits, RememberedRules } from '../access/index.js';
 import type { AuthOptions } from './auth.js';
 import type { McpEndpoint } from './routes/mcp.js';
 import type { ServerPartsOptions } from './server-parts.js';
@@ -22,6 +22,8 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly drainMs?: number;
   /** Called with a decision that applies beyond its script. */
   readonly onRemember?: (approval: Approval, decision: StoredDecision) => void | Promise<void>;
+  /** Remembered approvals, which administrators can list and delete at `/api/v2/rules`. Default: none. */
+  readonly rules?: RememberedRules;
   /**
    * The runtime that the harnesses share, for the metrics. Default: that of `harness`; without one, the metrics
    * contain none.

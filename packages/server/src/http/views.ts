@@ -3,8 +3,8 @@ import type { ServedAgent } from '../agents/index.js';
 
 /** The API's form of stored records. */
 
-export function threadView({ threadId, title, agentId, createdAt, updatedAt }: Thread) {
-  return { threadId, title, ...(agentId === undefined ? {} : { agentId }), createdAt, updatedAt };
+export function threadView({ principal: _principal, workspace: _workspace, ...thread }: Thread) {
+  return thread;
 }
 
 export function wholeThreadView(thread: Thread, turns: readonly TurnItems[], operations: 'summary' | 'full') {

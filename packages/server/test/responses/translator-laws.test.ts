@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { EventPayload, Run, StreamEvent } from '@toolscript/core/protocol';
 import { expect, test } from 'vitest';
 import { translatorOf } from '#server/responses/response-resource.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 import { EventSchema, ResponseSchema } from './support/specification.js';
 
 /*
@@ -134,7 +135,7 @@ test('every event has the specified shape, and is emitted once, in order', () =>
       expect(sent[0]!.type).toBe('response.created');
       expect(sent.at(-1)!.type).toMatch(/^response\.(completed|incomplete|failed)$/u);
     }),
-    { numRuns: 400 },
+    { numRuns: tries(400) },
   );
 });
 
@@ -174,7 +175,7 @@ test('the items of the events equal those of the last response, and each is anno
       expect(built.map(({ item }) => item)).toEqual(response.output);
       expect((sent.at(-1) as unknown as { response: object }).response).toEqual(response);
     }),
-    { numRuns: 400 },
+    { numRuns: tries(400) },
   );
 });
 
@@ -186,7 +187,7 @@ test('the same events give the same translation, and no call of the server is sh
       for (const item of first.response.output)
         if (item.type === 'function_call') expect((item as { name: string }).name).toBe('mine');
     }),
-    { numRuns: 200 },
+    { numRuns: tries(200) },
   );
 });
 
@@ -207,6 +208,6 @@ test('only finished items of the client are shown with all of their text', () =>
       const written = (texts: readonly string[]) => texts.filter((text) => text !== '').toSorted();
       expect(written(shown)).toEqual(written(said));
     }),
-    { numRuns: 400 },
+    { numRuns: tries(400) },
   );
 });

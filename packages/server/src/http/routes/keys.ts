@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { isActive, keyEntry, makeApiKey, type ApiKey, type ApiKeyStore } from '../../access/index.js';
+import type { AuthOptions } from '../auth.js';
+import { notFound, ProblemError } from '../problems.js';
+import { ApiKeySchema, IdSchema, NewApiKeySchema, NewKeyBodySchema, pageOf } from '../schemas.js';
+import type { Service } from '../service.js';
+
+/** Routes that list, make and revoke API keys. */
+export function keyRoutes(
+  instance: FastifyInstance,
+  { audit }: Pick<Service, 'audit'>,
+  keys: AuthOptions['keys'],
+): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/keys',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'listKeys',
+      summary: 'Lists the API keys, oldest first, without their tokens.',
+      response: { 200: pageOf(ApiKeySchema) },
+    },
+    handler: async () => ({ data: (await storeOf(keys).list()).map(keyView) }),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/keys',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'addKey',
+      summary: 'Makes an API key. The answer has its token, which is shown only this once.',
+      body: NewKeyBodySchema,
+      response: { 201: NewApiKeySchema },
+    },
+    handler: async ({ body }, reply) => {
+      const { scopes, principal = body.name, ...draft } = body;
+      const { key, token } = makeApiKey({ ...draft, principal, scopes: [...scopes] });
+      const store = storeOf(keys);
+      // No key is changed before the audit log has recorded the change.
+      audit.append(keyEntry('key_added', key));
+      await store.add(key);
+      return reply.code(201).send({ ...keyView(key), token });
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/v2/keys/:keyId',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'revokeKey',
+      summary: 'Revokes an API key. Its streams end, and its next request is refused.',
+      params: z.object({ keyId: IdSchema }),
+    },
+    handler: async ({ params: { keyId } }, reply) => {
+      const store = storeOf(keys);
+      const key = await store.get(keyId);
+      if (key === undefined) throw notFound('API key', keyId);
+      audit.append(keyEntry('key_revoked', key));
+      await store.delete(keyId);
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** Throws a 404 if the server cannot change its keys. */
+function storeOf(keys: AuthOptions['keys']): ApiKeyStore {
+  if (keys !== undefined && 'add' in keys && 'list' in keys && 'delete' in keys) return keys as ApiKeyStore;
+  throw new ProblemError(404, 'This server has no store of API keys. Give it one with the option auth.keys.');
+}
+
+function keyView(whole: ApiKey) {
+  const { sha256: _sha256, ...key } = whole;
+  return { ...key, isActive: isActive(whole) };
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { RememberedRules } from '../../access/index.js';
+import { notFound } from '../problems.js';
+import { IdSchema, pageOf, RuleSchema } from '../schemas.js';
+
+/** Routes that list and delete remembered approvals. `rules` undefined: the server has none. */
+export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | undefined): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/rules',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'listRules',
+      summary: 'Lists the remembered approvals of the workspace: calls that run without asking.',
+      response: { 200: pageOf(RuleSchema) },
+    },
+    handler: async () => ({ data: [...((await rules?.list()) ?? [])] }),
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/v2/rules/:ruleId',
+    config: { scope: 'admin' },
+    schema: {
+      operationId: 'deleteRule',
+      summary: 'Deletes a remembered approval. Runs that begin or resume afterwards ask again.',
+      params: z.object({ ruleId: IdSchema }),
+    },
+    handler: async ({ params: { ruleId } }, reply) => {
+      if ((await rules?.delete(ruleId)) !== true) throw notFound('rule', ruleId);
+      return reply.code(204).send();
+    },
+  });
+}

@@ -1,0 +1,124 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Caller } from '@toolscript/server';
+import { KeyFolder, type RememberedRule } from '@toolscript/server/access';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+
+const USER: Caller = { principal: 'ada', scopes: ['read', 'run', 'approve'] };
+
+const remembered: RememberedRule[] = [
+  { ruleId: 'r1', covers: 'exec: npm test', rememberedAt: 5 },
+  { ruleId: 'r2', covers: 'writeFile in src', rememberedAt: 6 },
+];
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await openTestServer({
+    auth: {
+      token: TOKEN,
+      keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))),
+      authenticate: (token) => (token === 'user' ? USER : undefined),
+    },
+    rules: {
+      list: async () => remembered,
+      delete: async (ruleId) => {
+        const index = remembered.findIndex((rule) => rule.ruleId === ruleId);
+        if (index !== -1) remembered.splice(index, 1);
+        return index !== -1;
+      },
+    },
+  });
+});
+
+afterAll(() => server.close());
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+
+describe('an API key made over HTTP', () => {
+  it('works until it is revoked, is listed without its token, and both changes are in the audit log', async () => {
+    const draft = { name: 'ci', scopes: ['run', 'read'], principal: 'bob' };
+    const { status, body: key } = await server.call('POST', '/api/v2/keys', draft);
+    expect(status).toBe(201);
+    expect(key).toMatchObject({ name: 'ci', principal: 'bob', scopes: ['read', 'run'], isActive: true });
+    expect((await server.call('GET', '/api/v2/threads', undefined, as(key.token))).status).toBe(200);
+    const { token: _token, ...listed } = key;
+    expect((await server.call('GET', '/api/v2/keys')).body.data).toEqual([listed]);
+    expect((await server.call('DELETE', `/api/v2/keys/${key.keyId}`)).status).toBe(204);
+    expect((await server.call('GET', '/api/v2/threads', undefined, as(key.token))).status).toBe(401);
+    expect((await server.call('DELETE', `/api/v2/keys/${key.keyId}`)).status).toBe(404);
+    const { body: audit } = await server.call('GET', '/api/v2/audit?principal=bob');
+    expect(audit.data.map(({ type, keyId }: Record<string, string>) => [type, keyId])).toEqual([
+      ['key_revoked', key.keyId],
+      ['key_added', key.keyId],
+    ]);
+  });
+
+  it('belongs to its own name by default, and needs a valid name, scopes and expiry', async () => {
+    const { body: key } = await server.call('POST', '/api/v2/keys', { name: 'robot', scopes: ['read'] });
+    expect(key.principal).toBe('robot');
+    for (const draft of [
+      {},
+      { name: 'a b', scopes: ['read'] },
+      { name: 'x', scopes: [] },
+      { name: 'x', scopes: ['root'] },
+    ])
+      expect((await server.call('POST', '/api/v2/keys', draft)).status, JSON.stringify(draft)).toBe(400);
+    const { body } = await server.call('POST', '/api/v2/keys', { name: 'old', scopes: ['read'], expiresAt: 1 });
+    expect(body.isActive).toBe(false);
+    expect((await server.call('GET', '/api/v2/threads', undefined, as(body.token))).status).toBe(401);
+  });
+});
+
+describe('remembered rules over HTTP', () => {
+  it('are listed, and deleted one by one', async () => {
+    expect((await server.call('GET', '/api/v2/rules')).body.data).toHaveLength(2);
+    expect((await server.call('DELETE', '/api/v2/rules/r1')).status).toBe(204);
+    expect((await server.call('DELETE', '/api/v2/rules/r1')).status).toBe(404);
+    const { body } = await server.call('GET', '/api/v2/rules');
+    expect(body).toEqual({ data: [{ ruleId: 'r2', covers: 'writeFile in src', rememberedAt: 6 }] });
+  });
+});
+
+describe('the administration', () => {
+  it('is refused to a caller without the scope admin', async () => {
+    for (const [method, path] of [
+      ['GET', '/api/v2/keys'],
+      ['POST', '/api/v2/keys'],
+      ['DELETE', '/api/v2/keys/key_1'],
+      ['GET', '/api/v2/rules'],
+      ['DELETE', '/api/v2/rules/r2'],
+    ] as const) {
+      const { status } = await server.call(method, path, method === 'POST' ? {} : undefined, as('user'));
+      expect(status, `${method} ${path}`).toBe(403);
+    }
+  });
+});
+
+describe('the stream of changes', () => {
+  it('has an event at the start and after a change of the caller’s own lists alone', async () => {
+    const stop = new AbortController();
+    const open = (token: string) =>
+      fetch(`${server.url}/api/v2/changes`, { headers: as(token), signal: stop.signal }).then((response) => {
+        const counted = { events: 0 };
+        void (async () => {
+          for await (const chunk of response.body ?? [])
+            counted.events += new TextDecoder().decode(chunk).split('event: changed').length - 1;
+        })().catch(() => {});
+        return counted;
+      });
+    const [mine, other] = await Promise.all([open(TOKEN), open('user')]);
+    await eventually(async () => (mine.events === 1 && other.events === 1 ? true : undefined));
+    const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'approve' });
+    const atWait = await eventually(async () => {
+      const { body: approvals } = await server.call('GET', `/api/v2/approvals?runId=${body.runId}`);
+      return approvals.data.length === 1 && mine.events > 1 ? mine.events : undefined;
+    });
+    await server.call('PATCH', `/api/v2/threads/${body.threadId}`, { title: 'renamed' });
+    await eventually(async () => (mine.events > atWait ? true : undefined));
+    expect(other.events).toBe(1);
+    stop.abort();
+  });
+});
