@@ -91,9 +91,11 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
       await page.getByRole('radio', { name }).click();
       await check(String(name));
     }
-    for (const section of ['agents', 'tools', 'audit', 'access']) {
+    for (const section of ['agents', 'tools', 'keys', 'rules', 'audit', 'access']) {
       await page.goto(`${server.url}/settings/${section}`);
-      await page.getByRole('region', { name: /Agents|Tools|Audit log|This browser/u }).waitFor();
+      await page
+        .getByRole('region', { name: /Agents|Tools|API keys|Remembered approvals|Audit log|This browser/u })
+        .waitFor();
       await check(section);
     }
     expect(Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0))).toEqual({});

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { obtainToken, removeToken, storeToken } from '../state/token.ts';
 import { openSession, SessionContext, useSession, type Session } from '../state/session.ts';
+import { followChanges } from '../state/live-lists.ts';
 import { useNotifications } from '../state/notifications.ts';
 import { useStore } from '../state/store.ts';
 import { ProblemError } from '@toolscript/client';
@@ -45,7 +46,9 @@ function Shell({ onSignOut }: { readonly onSignOut: () => void }) {
   useEffect(() => {
     const polled = [session.threads, session.approvals, session.agents];
     for (const each of polled) each.start();
+    const unfollow = followChanges(session);
     return () => {
+      unfollow();
       for (const each of polled) each.stop();
     };
   }, [session]);

@@ -1,17 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { IconButton } from '../parts/icon-button.tsx';
-import { IMAGE_TYPES } from '../view/table.ts';
-
-interface AttachedImage {
-  readonly name: string;
-  readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
-  /** Base64. */
-  readonly data: string;
-}
+import { useSession } from '../state/session.ts';
+import { AttachButton, attachFiles, AttachmentList, type Attachment } from './attachments.tsx';
 
 export interface Prompt {
   readonly text: string;
-  readonly images: readonly AttachedImage[];
+  readonly attachments: readonly Attachment[];
+  /** The turn of an earlier message that this one replaces in a new branch. */
+  readonly branchBefore?: string | undefined;
 }
 
 interface ComposerProps {
@@ -21,21 +17,22 @@ interface ComposerProps {
   readonly onStop?: (() => void) | undefined;
   readonly placeholder: string;
   readonly autoFocus?: boolean;
-  /** Text to put into the field, such as an earlier prompt. A new object puts it again. */
-  readonly draft?: { readonly text: string } | undefined;
+  /** Replaces the prompt in the field, for example with an earlier one. A new object puts it again. */
+  readonly draft?: Prompt | undefined;
 }
 
-const MAX_IMAGES = 8;
+const EMPTY: Prompt = { text: '', attachments: [] };
 
 /** The field for prompts. Enter sends, Shift-Enter begins a new line. */
 export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const { text, setText, images, setImages, attach, isSending, send } = usePrompt(onSend);
+  const { prompt, setPrompt, attach, isSending, send } = usePrompt(onSend);
+  const { text, attachments, branchBefore } = prompt;
   useEffect(() => {
     if (draft === undefined) return;
-    setText(draft.text);
+    setPrompt(draft);
     field.current?.focus();
-  }, [draft, setText]);
+  }, [draft, setPrompt]);
   return (
     <form
       className="composer"
@@ -49,7 +46,11 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
         void attach(event.dataTransfer.files);
       }}
     >
-      <Attachments images={images} onRemove={(index) => setImages(images.filter((_, other) => other !== index))} />
+      {branchBefore !== undefined && <BranchNote onCancel={() => setPrompt(EMPTY)} />}
+      <AttachmentList
+        attachments={attachments}
+        onRemove={(index) => setPrompt({ ...prompt, attachments: attachments.filter((_, other) => other !== index) })}
+      />
       <textarea
         ref={field}
         rows={1}
@@ -57,7 +58,7 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
         autoFocus={autoFocus}
         placeholder={placeholder}
         aria-label="Prompt"
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => setPrompt({ ...prompt, text: event.target.value })}
         onPaste={(event) => void attach(event.clipboardData.files)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -83,72 +84,31 @@ export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft
 }
 
 function usePrompt(onSend: ComposerProps['onSend']) {
-  const [text, setText] = useState('');
-  const [images, setImages] = useState<readonly AttachedImage[]>([]);
+  const { notice } = useSession();
+  const [prompt, setPrompt] = useState(EMPTY);
   const [isSending, setSending] = useState(false);
   const send = async () => {
-    if (text.trim() === '' || isSending) return;
+    if (prompt.text.trim() === '' || isSending) return;
     setSending(true);
-    const isSent = await onSend({ text, images });
+    const isSent = await onSend(prompt);
     setSending(false);
-    if (!isSent) return;
-    setText('');
-    setImages([]);
+    if (isSent) setPrompt(EMPTY);
   };
   const attach = async (files: Iterable<File>) => {
-    const added = await Promise.all([...files].filter(({ type }) => IMAGE_TYPES.includes(type)).map(readImage));
-    setImages((before) => [...before, ...added].slice(0, MAX_IMAGES));
+    const { attachments, problems } = await attachFiles(prompt.attachments, files);
+    setPrompt((before) => ({ ...before, attachments }));
+    if (problems.length > 0) notice.set(problems.join(' '));
   };
-  return { text, setText, images, setImages, attach, isSending, send };
+  return { prompt, setPrompt, attach, isSending, send };
 }
 
-function AttachButton({ onFiles }: { readonly onFiles: (files: FileList) => void }) {
-  const input = useRef<HTMLInputElement>(null);
+function BranchNote({ onCancel }: { readonly onCancel: () => void }) {
   return (
-    <>
-      <IconButton icon="attach" label="Attach images" onClick={() => input.current?.click()} />
-      <input
-        ref={input}
-        type="file"
-        hidden
-        multiple
-        accept={IMAGE_TYPES.join(',')}
-        onChange={(event) => {
-          if (event.target.files !== null) onFiles(event.target.files);
-          event.target.value = '';
-        }}
-      />
-    </>
+    <p className="branch-note dim">
+      You edit an earlier message. It starts a new branch; this conversation stays as it is.
+      <button type="button" className="link" onClick={onCancel}>
+        Cancel
+      </button>
+    </p>
   );
-}
-
-interface AttachmentsProps {
-  readonly images: readonly AttachedImage[];
-  readonly onRemove: (index: number) => void;
-}
-
-function Attachments({ images, onRemove }: AttachmentsProps) {
-  if (images.length === 0) return null;
-  return (
-    <ul className="attachments" aria-label="Attached images">
-      {images.map(({ name, mediaType, data }, index) => (
-        <li key={index}>
-          <img src={`data:${mediaType};base64,${data}`} alt={name} />
-          <IconButton icon="close" label={`Remove ${name}`} onClick={() => onRemove(index)} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function readImage(file: File): Promise<AttachedImage> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener('error', () => reject(new Error(`${file.name} cannot be read.`)));
-    reader.addEventListener('load', () => {
-      const data = String(reader.result).replace(/^[^,]*,/u, '');
-      resolve({ name: file.name, mediaType: file.type as AttachedImage['mediaType'], data });
-    });
-    reader.readAsDataURL(file);
-  });
 }

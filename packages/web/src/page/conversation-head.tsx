@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Link } from './link.tsx';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import type { RunFeed } from '../state/run-feed.ts';
@@ -18,10 +19,20 @@ export function ConversationHead({ state: { thread, feeds }, menuButton }: Conve
     <header className="main-head">
       {menuButton}
       <h1>{listed?.title ?? thread?.title ?? ''}</h1>
+      {thread?.branchOf !== undefined && <BranchMark threadId={thread.branchOf.threadId} />}
       {thread?.agentId !== undefined && <span className="pill">{thread.agentId}</span>}
       <span className="space" />
       {last !== undefined && <RunFacts feed={last} />}
     </header>
+  );
+}
+
+/** Leads to the conversation of which this is a branch. */
+function BranchMark({ threadId }: { readonly threadId: string }) {
+  return (
+    <Link to={{ page: 'thread', threadId }} className="pill" title="The conversation that this one branched from">
+      branch
+    </Link>
   );
 }
 

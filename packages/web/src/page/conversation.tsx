@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { RunFeed } from '../state/run-feed.ts';
-import { SelectionContext, type Selection } from '../state/selection.ts';
+import { RunIdContext, SelectionContext, type Selection } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import type { CallView, ScriptView } from '../view/types.ts';
@@ -21,15 +21,19 @@ interface ConversationProps {
 /** One conversation, live. */
 export function Conversation({ threadId, menuButton }: ConversationProps) {
   const state = useThread(threadId);
-  const [selected, setSelected] = useState<{ call: CallView; script: ScriptView | undefined }>();
+  const [selected, setSelected] = useState<{
+    call: CallView;
+    script: ScriptView | undefined;
+    runId: string | undefined;
+  }>();
   const selection = useMemo<Selection>(
     () => ({
       callId: selected?.call.callId,
-      select: (call, script) => setSelected(call === undefined ? undefined : { call, script }),
+      select: (call, script, runId) => setSelected(call === undefined ? undefined : { call, script, runId }),
     }),
     [selected],
   );
-  const [draft, setDraft] = useState<{ text: string }>();
+  const [draft, setDraft] = useState<Prompt>();
   const scroller = useRef<HTMLDivElement>(null);
   useStickToEnd(scroller);
   useApprovalNavigation();
@@ -50,13 +54,15 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
               </button>
             )}
             {state.feeds.map((feed) => (
-              <RunEntries key={feed.runId} feed={feed} onEdit={(text) => setDraft({ text })} />
+              <RunEntries key={feed.runId} feed={feed} onEdit={setDraft} />
             ))}
           </div>
         </div>
         <ThreadComposer state={state} threadId={threadId} draft={draft} />
         {selected !== undefined && (
-          <Inspector call={selected.call} script={selected.script} onClose={() => setSelected(undefined)} />
+          <RunIdContext value={selected.runId}>
+            <Inspector call={selected.call} script={selected.script} onClose={() => setSelected(undefined)} />
+          </RunIdContext>
         )}
       </main>
     </SelectionContext>
@@ -66,7 +72,7 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
 interface ThreadComposerProps {
   readonly state: ThreadState;
   readonly threadId: string;
-  readonly draft: { readonly text: string } | undefined;
+  readonly draft: Prompt | undefined;
 }
 
 function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
@@ -74,8 +80,9 @@ function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   const last = state.feeds.at(-1);
   const send = async (prompt: Prompt) => {
     try {
-      const { runId } = await submitPrompt(session, prompt, { threadId });
-      state.follow(runId);
+      const submitted = await submitPrompt(session, prompt, { threadId });
+      if (submitted.threadId === threadId) state.follow(submitted.runId);
+      else session.router.go({ page: 'thread', threadId: submitted.threadId });
       return true;
     } catch (error) {
       session.notice.set(errorText(error));
@@ -96,7 +103,7 @@ function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
 interface ComposerOfRunProps {
   readonly feed: RunFeed;
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
-  readonly draft: { readonly text: string } | undefined;
+  readonly draft: Prompt | undefined;
 }
 
 function ComposerOfRun({ feed, onSend, draft }: ComposerOfRunProps) {

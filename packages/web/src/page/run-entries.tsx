@@ -1,33 +1,44 @@
-import { memo, useEffect } from 'react';
+import { memo, useCallback, useEffect } from 'react';
 import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
+import { RunIdContext } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
+import { filesIn } from '../view/attached-files.ts';
 import type { Entry, RunView } from '../view/types.ts';
+import type { Attachment } from './attachments.tsx';
 import { CallEntry } from './call-entry.tsx';
+import type { Prompt } from './composer.tsx';
 import { UserMessage } from './user-message.tsx';
 
 interface RunEntriesProps {
   readonly feed: RunFeed;
   /** Puts an earlier prompt into the field again. */
-  readonly onEdit: (text: string) => void;
+  readonly onEdit: (draft: Prompt) => void;
 }
 
 /** The entries of one run, and the calls that wait in it. */
 export function RunEntries({ feed, onEdit }: RunEntriesProps) {
   const { view, events, connection, error } = useStore(feed.store);
+  const turnId = events[0]?.turn_id;
+  const onEditPrompt = useCallback<EntryViewProps['onEdit']>(
+    (text, attachments) => onEdit({ text, attachments, branchBefore: turnId }),
+    [onEdit, turnId],
+  );
   return (
     <section className="run" aria-label="Turn">
-      {view.entries.map((entry) => (
-        <EntryView key={entry.key} entry={entry} events={events} onEdit={onEdit} />
-      ))}
+      <RunIdContext value={feed.runId}>
+        {view.entries.map((entry) => (
+          <EntryView key={entry.key} entry={entry} events={events} onEdit={onEditPrompt} />
+        ))}
+      </RunIdContext>
       <PendingApprovals runId={feed.runId} view={view} />
       {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
-      <RunEnd view={view} onRetry={onEdit} />
+      <RunEnd view={view} onRetry={onEditPrompt} />
       {connection === 'failed' && (
         <p className="error-text" role="alert">
           {errorText(error)}
@@ -40,7 +51,7 @@ export function RunEntries({ feed, onEdit }: RunEntriesProps) {
 interface EntryViewProps {
   readonly entry: Entry;
   readonly events: Parameters<typeof ScriptCard>[0]['events'];
-  readonly onEdit: (text: string) => void;
+  readonly onEdit: (text: string, attachments: readonly Attachment[]) => void;
 }
 
 const EntryView = memo(
@@ -143,7 +154,7 @@ function Working({ view }: { readonly view: RunView }) {
   );
 }
 
-function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: (text: string) => void }) {
+function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: EntryViewProps['onEdit'] }) {
   const { status, error, entries } = view;
   if (!['failed', 'cancelled', 'incomplete'].includes(status)) return null;
   const prompt = entries.find((entry) => entry.type === 'message' && entry.item.role === 'user');
@@ -155,7 +166,11 @@ function RunEnd({ view, onRetry }: { readonly view: RunView; readonly onRetry: (
         {status === 'failed' && (error === undefined ? 'The run failed.' : `${error.code}: ${error.message}`)}
       </span>
       {prompt?.type === 'message' && (
-        <button type="button" className="link" onClick={() => onRetry(prompt.item.content)}>
+        <button
+          type="button"
+          className="link"
+          onClick={() => onRetry(filesIn(prompt.item.content).prompt, filesIn(prompt.item.content).files)}
+        >
           Try again
         </button>
       )}

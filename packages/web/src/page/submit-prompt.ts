@@ -1,5 +1,7 @@
 import type { SubmitBody, Submitted } from '@toolscript/client';
 import type { Session } from '../state/session.ts';
+import { withFiles } from '../view/attached-files.ts';
+import { isImage, isTextFile } from './attachments.tsx';
 import type { Prompt } from './composer.tsx';
 
 type SubmitOptions = Partial<Pick<SubmitBody, 'agentId' | 'threadId' | 'overrides'>>;
@@ -7,14 +9,14 @@ type SubmitOptions = Partial<Pick<SubmitBody, 'agentId' | 'threadId' | 'override
 /** Starts a run with the prompt, and updates the list of conversations. */
 export async function submitPrompt(
   session: Session,
-  { text, images }: Prompt,
+  { text, attachments, branchBefore }: Prompt,
   options: SubmitOptions,
 ): Promise<Submitted> {
-  const parts = images.map(({ mediaType, data }) => ({ media_type: mediaType, data }));
-  const body = images.length === 0 ? { prompt: text } : { input: [{ content: text, images: parts }] };
-  const submitted = await session.client.submit({ ...options, ...body } as SubmitBody, {
-    idempotencyKey: crypto.randomUUID(),
-  });
+  const images = attachments.filter(isImage).map(({ mediaType, data }) => ({ media_type: mediaType, data }));
+  const content = withFiles(text, attachments.filter(isTextFile));
+  const branch = branchBefore === undefined ? {} : { branchBefore };
+  const body = { ...options, ...branch, input: [{ content, images }] } as SubmitBody;
+  const submitted = await session.client.submit(body, { idempotencyKey: crypto.randomUUID() });
   void session.threads.refresh();
   return submitted;
 }

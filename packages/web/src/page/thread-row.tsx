@@ -16,14 +16,18 @@ interface ThreadRowProps {
   readonly now: number;
 }
 
+const DOTS = { queued: 'executing', running: 'executing', suspended: 'suspended', none: 'idle' } as const;
+
 export function ThreadRow({ thread, isCurrent, isWaiting, now }: ThreadRowProps) {
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
-  const { threadId, title, updatedAt } = thread;
+  const { threadId, title, updatedAt, activeState } = thread;
+  const status = isWaiting ? 'suspended' : DOTS[activeState ?? 'none'];
   return (
     <li className="thread-row" data-current={isCurrent || undefined}>
       <Link to={{ page: 'thread', threadId }} aria-current={isCurrent ? 'page' : undefined}>
-        <span className="dot" data-status={isWaiting ? 'suspended' : 'idle'} />
+        <span className="dot" data-status={status} />
         <span className="thread-title">{title === '' ? 'Untitled' : title}</span>
+        {status === 'executing' && <span className="hidden">works</span>}
         <span className="thread-age">{age(updatedAt, now)}</span>
       </Link>
       <ThreadMenu thread={thread} onChoose={setDialog} />

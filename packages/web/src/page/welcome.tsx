@@ -38,7 +38,7 @@ export function Welcome({ menuButton }: { readonly menuButton: ReactNode }) {
           <ModeChoice mode={mode} onChoose={setMode} />
         </div>
         {agent?.description !== undefined && <p className="dim agent-about">{agent.description}</p>}
-        {hasDemo && <Demo onStart={() => void start({ text: DEMO_PROMPT, images: [] }, 'demo')} />}
+        {hasDemo && <Demo onStart={() => void start({ text: DEMO_PROMPT, attachments: [] }, 'demo')} />}
       </div>
     </main>
   );

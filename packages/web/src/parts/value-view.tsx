@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { imagesIn, tablesIn, type Table, type ValueImage } from '../view/table.ts';
+import { ResultImage } from './result-image.tsx';
 import { CodeLines } from './code-lines.tsx';
 import { Tabs } from './tabs.tsx';
 import { Leaf, ValueTree } from './value-tree.tsx';
@@ -96,18 +97,5 @@ function Cell({ value }: { readonly value: unknown }) {
 }
 
 function Images({ images }: { readonly images: readonly ValueImage[] }) {
-  return images.map(({ mediaType, data, path }, index) =>
-    data === undefined ? (
-      <p key={index} className="dim">
-        Image {path ?? mediaType}
-      </p>
-    ) : (
-      <img
-        key={index}
-        className="value-image"
-        src={`data:${mediaType};base64,${data}`}
-        alt={path ?? 'Image of the result'}
-      />
-    ),
-  );
+  return images.map((image, index) => <ResultImage key={index} image={image} />);
 }

@@ -5,12 +5,16 @@ import { Link } from '../page/link.tsx';
 import { setNotifications, wantsNotifications } from '../state/notifications.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
+import { ApiKeys } from './api-keys.tsx';
 import { AuditLog } from './audit-log.tsx';
+import { RememberedRules } from './remembered-rules.tsx';
 import { useLoaded } from './use-loaded.ts';
 
 const SECTIONS = [
   { id: 'agents', title: 'Agents' },
   { id: 'tools', title: 'Tools' },
+  { id: 'keys', title: 'API keys' },
+  { id: 'rules', title: 'Approvals' },
   { id: 'audit', title: 'Audit log' },
   { id: 'access', title: 'This browser' },
 ] as const;
@@ -38,6 +42,8 @@ export default function SettingsPage({ section, menuButton }: SettingsPageProps)
           </nav>
           {section === 'agents' && <Agents />}
           {section === 'tools' && <Tools />}
+          {section === 'keys' && <ApiKeys />}
+          {section === 'rules' && <RememberedRules />}
           {section === 'audit' && <AuditLog />}
           {section === 'access' && <Access />}
         </div>
@@ -164,16 +170,7 @@ function Access() {
       <h2>Notifications</h2>
       <NotificationChoice />
       <h2>Access</h2>
-      <p>
-        This page has the token of this tab. API keys for other machines and programs are made on the server’s own
-        machine:
-      </p>
-      <CodeLines
-        text={'toolscript keys add NAME\ntoolscript keys list\ntoolscript keys revoke NAME'}
-        label="Commands"
-      />
-      <p>Remembered approvals of a workspace are listed and removed there too:</p>
-      <CodeLines text="toolscript rules" label="Command" />
+      <p>This page has the token of this tab, which is removed with “Sign out” or with the tab.</p>
     </section>
   );
 }

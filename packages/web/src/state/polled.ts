@@ -6,6 +6,9 @@ export interface PolledState<Value> {
   readonly error?: unknown;
 }
 
+/** The interval of what is refreshed after each change, in ms. */
+const REFRESHED_MS = 60_000;
+
 /** Something on the server that is read again at intervals while the page is visible. */
 export class Polled<Value> {
   readonly store = new Store<PolledState<Value>>({});
@@ -14,6 +17,7 @@ export class Polled<Value> {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #text = '';
   #isRunning = false;
+  #isRefreshed = false;
   #generation = 0;
 
   constructor(load: () => Promise<Value>, intervalMs: number) {
@@ -51,8 +55,16 @@ export class Polled<Value> {
     if (this.#isRunning) this.#timer = setTimeout(() => void this.refresh(), this.#waitMs());
   }
 
+  /** Whether something else refreshes it after each change: then it is read rarely. */
+  setRefreshed(isRefreshed: boolean): void {
+    if (this.#isRefreshed === isRefreshed) return;
+    this.#isRefreshed = isRefreshed;
+    if (!isRefreshed && this.#isRunning) void this.refresh();
+  }
+
   /** A hidden page still notices approvals, for its title, but asks less often. */
   #waitMs(): number {
+    if (this.#isRefreshed) return Math.max(this.#intervalMs, REFRESHED_MS);
     return document.hidden ? this.#intervalMs * 4 : this.#intervalMs;
   }
 

@@ -29,6 +29,8 @@ export interface ValueImage {
   readonly mediaType: string;
   readonly data?: string;
   readonly path?: string;
+  /** SHA-256 of its bytes, in hex. */
+  readonly sha256?: string;
 }
 
 /** The types of images that models and this page take. */
@@ -37,13 +39,19 @@ export const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image
 /** The images in a value, at any depth. */
 export function imagesIn(value: unknown, depth = 0): ValueImage[] {
   if (depth > 12 || typeof value !== 'object' || value === null) return [];
-  const { type, mediaType, media_type: snake, data, path } = value as Record<string, unknown>;
+  const { type, mediaType, media_type: snake, data, path, sha256 } = value as Record<string, unknown>;
   const media = mediaType ?? snake;
   if (type === 'image' && typeof media === 'string' && IMAGE_TYPES.includes(media)) {
     const bytes = typeof data === 'string' && /^[A-Za-z0-9+/=]+$/u.test(data) ? { data } : {};
-    return [{ mediaType: media, ...bytes, ...(typeof path === 'string' ? { path } : {}) }];
+    return [{ mediaType: media, ...bytes, ...texts({ path, sha256 }) }];
   }
   return Object.values(value).flatMap((member) => imagesIn(member, depth + 1));
+}
+
+function texts(members: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
+import type { ImagePart } from '@toolscript/core/protocol';
 import type { Scenario } from '@toolscript/core/providers';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
@@ -10,9 +12,29 @@ type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];
 /** What the model answers to a prompt; after its script, it says that it has ended. */
 export type Scenes = Readonly<Record<string, Parts>>;
 
+/** A red pixel, which a tool of the agent names by its path. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
 const text = z.object({ text: z.string() });
 
 const tools = [
+  defineTool({
+    name: 'snapshot',
+    description: 'Names an image.',
+    effect: 'read',
+    approval: 'never',
+    input: z.object({ path: z.string() }),
+    output: z.any(),
+    execute: ({ path }) => ({
+      type: 'image',
+      mediaType: 'image/png',
+      path,
+      sha256: createHash('sha256').update(PIXEL).digest('hex'),
+    }),
+  }),
   defineTool({
     name: 'echo',
     description: 'Gives back its text.',
@@ -48,5 +70,6 @@ export function pageAgent(
     }),
     { delta_length: 256 },
   );
-  return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
+  const loadImage = async ({ path }: ImagePart) => ({ bytes: path === 'pixel.png' ? PIXEL : Buffer.from('other') });
+  return { config, open: async () => ({ agent: config, provider, harness, loadImage }), close: () => harness.close() };
 }

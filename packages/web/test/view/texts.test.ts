@@ -11,6 +11,7 @@ import { markdownBlocks } from '#web/view/markdown-blocks.ts';
 import { safeUrl } from '#web/view/safe-url.ts';
 import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
 import { groupThreads } from '#web/view/thread-groups.ts';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 describe('a string in unfinished JSON', () => {
   it('is a beginning of the whole string after each character, and in the end all of it', () => {
@@ -23,7 +24,7 @@ describe('a string in unfinished JSON', () => {
         }
         expect(new JsonTextMember('code', 'any').push(json)).toBe(code);
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 });

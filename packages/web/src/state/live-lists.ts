@@ -1,0 +1,46 @@
+import type { Session } from './session.ts';
+
+/** A tab that is hidden for longer closes its connection, in ms: a browser has few of them for one server. */
+const HIDDEN_MS = 20_000;
+
+/**
+ * Reads the lists again after each change that the server reports. Without a connection, and while the page is hidden, they are
+ * polled. Returns the function that ends it.
+ */
+export function followChanges({ client, threads, approvals }: Session): () => void {
+  const lists = [threads, approvals];
+  let stop = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const setLive = (isLive: boolean) => {
+    for (const list of lists) list.setRefreshed(isLive);
+  };
+  const follow = async () => {
+    stop = new AbortController();
+    const { signal } = stop;
+    try {
+      for await (const _change of client.changes({ signal, maxRetries: Infinity, onRetry: () => setLive(false) })) {
+        setLive(true);
+        for (const list of lists) void list.refresh();
+      }
+    } catch {
+      // The server refuses: the lists are polled, and show why.
+      setLive(false);
+    }
+  };
+  const pause = () => {
+    stop.abort();
+    setLive(false);
+  };
+  const onVisibility = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(pause, HIDDEN_MS);
+    else if (stop.signal.aborted) void follow();
+  };
+  document.addEventListener('visibilitychange', onVisibility);
+  void follow();
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', onVisibility);
+    stop.abort();
+  };
+}

@@ -1,0 +1,39 @@
+/** A text file that the user attached to a prompt. */
+export interface AttachedFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A block at the end of a message. Its tag does not occur in its text. */
+const BLOCK = /\n\n<(?<tag>attached-file(?:-x)*) name="(?<name>[^"<>\n]*)">\n(?<text>[\s\S]*?)\n<\/\k<tag>>$/u;
+
+/** The message that the model reads: the prompt, then each file in a block with its name. */
+export function withFiles(prompt: string, files: readonly AttachedFile[]): string {
+  return prompt + files.map(blockOf).join('');
+}
+
+/** The prompt and the files of a message. */
+export function filesIn(message: string): { readonly prompt: string; readonly files: readonly AttachedFile[] } {
+  const files: AttachedFile[] = [];
+  let prompt = message;
+  for (let start = lastBlock(prompt); start !== -1; start = lastBlock(prompt)) {
+    const { name = '', text = '' } = BLOCK.exec(prompt.slice(start))?.groups ?? {};
+    files.unshift({ name, text });
+    prompt = prompt.slice(0, start);
+  }
+  return { prompt, files };
+}
+
+function blockOf({ name, text }: AttachedFile): string {
+  let tag = 'attached-file';
+  while (text.includes(`<${tag}`) || text.includes(`</${tag}`)) tag += '-x';
+  return `\n\n<${tag} name="${name.replaceAll(/["<>\n]/gu, '_')}">\n${text}\n</${tag}>`;
+}
+
+/** Where the block at the end begins; -1 if the message ends with none. */
+function lastBlock(message: string): number {
+  const tag = /\n<\/(?<tag>attached-file(?:-x)*)>$/u.exec(message)?.groups?.['tag'];
+  if (tag === undefined) return -1;
+  const start = message.lastIndexOf(`\n\n<${tag} name="`);
+  return start !== -1 && BLOCK.test(message.slice(start)) ? start : -1;
+}
