@@ -41,10 +41,12 @@ export {
   type ApprovalQuestion,
   type DefinedTool,
   type DefineToolOptions,
+  type StandardSchema,
   type ToolCatalog,
   type ToolDefinition,
   type ToolInput,
   type ToolPack,
   type ToolResult,
+  type ToolSchema,
   type ToolSummary,
 } from './tools/index.js';

@@ -144,6 +144,22 @@ export interface HarnessStats {
   compiler: CompilerStats;
   /** Present once the type checker was used. */
   checker?: CheckPoolStats;
+  typecheck: TypecheckStats;
+}
+
+/** Whether scripts are type-checked. */
+export interface TypecheckStats {
+  /** The option `typecheck` of the harness. */
+  mode: 'error' | 'warn' | 'off';
+  /**
+   * `untried`: no script has needed the checker yet. `unavailable`: no checker could be started for the last script
+   * that needed one, so scripts run unchecked.
+   */
+  state: 'off' | 'untried' | 'available' | 'unavailable';
+  /** Number of checks that were skipped because no checker could be started. */
+  unchecked: number;
+  /** Present while the checker is unavailable: why. */
+  reason?: string;
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   type TextRunOptions,
 } from '../answer/index.js';
 import { failedOutcome } from '../session/index.js';
+import type { CheckPoolStats } from '../script/type-checker/index.js';
 import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
@@ -51,6 +52,7 @@ import type {
   HarnessStats,
   HarnessTools,
   Harness,
+  TypecheckStats,
 } from './harness-types.js';
 import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
@@ -291,6 +293,7 @@ class ToolscriptHarness implements Harness {
       sandbox: runtime.stats(),
       compiler: compiler.stats(),
       ...(checked === undefined ? {} : { checker: checked }),
+      typecheck: typecheckStats(this.#options.typecheck, checked),
     };
   }
 
@@ -364,6 +367,13 @@ class ToolscriptHarness implements Harness {
       }),
     };
   }
+}
+
+function typecheckStats(mode: HarnessOptions['typecheck'] = 'error', pool: CheckPoolStats | undefined): TypecheckStats {
+  const { unavailable = 0, reason } = pool ?? {};
+  const hasWorked = pool !== undefined && pool.checked + pool.slow > 0;
+  const tried = reason !== undefined ? 'unavailable' : hasWorked ? 'available' : 'untried';
+  return { mode, state: mode === 'off' ? 'off' : tried, unchecked: unavailable, ...present({ reason }) };
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {

@@ -13,6 +13,7 @@ export type {
   ResumeOptions,
   RunOptions,
   RunScriptOptions,
+  TypecheckStats,
 } from './harness-types.js';
 export {
   listScripts,

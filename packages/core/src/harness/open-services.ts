@@ -24,6 +24,7 @@ import {
   resolveExposure,
   signatureOf,
 } from '../tools/index.js';
+import { operatorNotices, uncheckedNotice } from './operator-notices.js';
 import type { HarnessOptions } from './options.js';
 
 /** The parts of a harness that the services need. */
@@ -34,8 +35,9 @@ interface OfHarness {
 
 /** Creates the services that the runs of one harness share. Throws a `ToolscriptUsageError` for an invalid option. */
 export function openServices(options: HarnessOptions, { limits, closed }: OfHarness): HarnessServices {
+  const notice = operatorNotices(options);
   const shared = {
-    checkPool: options.typecheck === 'off' ? undefined : new LazyCheckPool(),
+    checkPool: options.typecheck === 'off' ? undefined : new LazyCheckPool(uncheckedNotice(notice)),
     observed: createObservedShapes(),
   };
   const tools = openTools(options, shared, options.tools);
@@ -46,7 +48,7 @@ export function openServices(options: HarnessOptions, { limits, closed }: OfHarn
     ...shared,
     ...tools,
     ...openDurability(options),
-    compiler: options.compiler ?? createCompiler(),
+    compiler: options.compiler ?? createCompiler({ onInternalError: notice }),
     tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
     makeGate,
     images: async (name) => options.store?.images.get(name),

@@ -16,6 +16,12 @@ export class LazyCheckPool {
   #pool: CheckPool | undefined;
   #loading: Promise<{ pool: CheckPool; module: CheckerModule }> | undefined;
   #isClosed = false;
+  readonly #onUnavailable: (detail: string) => void;
+
+  /** `onUnavailable` is called for each script that runs unchecked because there is no checker. */
+  constructor(onUnavailable: (detail: string) => void) {
+    this.#onUnavailable = onUnavailable;
+  }
 
   load(): Promise<{ pool: CheckPool; module: CheckerModule }> {
     this.#loading ??= this.#make();
@@ -33,7 +39,7 @@ export class LazyCheckPool {
 
   async #make(): Promise<{ pool: CheckPool; module: CheckerModule }> {
     const module = await import('../script/type-checker/index.js');
-    const pool = new module.CheckPool();
+    const pool = new module.CheckPool({ onUnavailable: this.#onUnavailable });
     this.#pool = pool;
     if (this.#isClosed) pool.close();
     return { pool, module };

@@ -8,6 +8,7 @@ import type {
   ScriptLanguage,
   StoredScript,
 } from '../protocol/index.js';
+import { coreFile } from '../files/core-files.js';
 import { deepFreeze } from '../text/deep-freeze.js';
 import { codeFrame } from '../text/code-frame.js';
 import { sha256 } from '../text/sha256.js';
@@ -26,6 +27,8 @@ export interface CompilerOptions {
   readonly cacheSize?: number;
   /** Maximum time to parse and strip one script, in ms. Default 2000. */
   readonly deadlineMs?: number;
+  /** Receives failures of the compiler itself, for the operator. */
+  readonly onInternalError?: (detail: string) => void;
 }
 
 export interface CompileOptions {
@@ -72,13 +75,15 @@ class ThreadedCompiler implements Compiler {
   readonly #cache: RecentMap<string, CompileResult>;
   readonly #pending = new Map<string, Promise<CompileResult>>();
   readonly #thread: CompileThread;
+  readonly #onInternalError: CompilerOptions['onInternalError'];
   #hits = 0;
   #misses = 0;
   #closed = false;
 
-  constructor({ cacheSize = 1000, deadlineMs = 2000 }: CompilerOptions) {
+  constructor({ cacheSize = 1000, deadlineMs = 2000, onInternalError }: CompilerOptions) {
+    this.#onInternalError = onInternalError;
     this.#cache = new RecentMap(cacheSize);
-    this.#thread = new CompileThread({ entry: new URL('./compile-worker.js', import.meta.url), deadlineMs });
+    this.#thread = new CompileThread({ entry: coreFile('script/compile-worker.js'), deadlineMs });
   }
 
   async compile(source: string, options: CompileOptions): Promise<CompileResult> {
@@ -128,6 +133,7 @@ class ThreadedCompiler implements Compiler {
     // Runs in parallel with the compiler's thread. The work is wasted if the script needs repairs, which most do not.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
+    if (result.type === 'broken') this.#onInternalError?.(`The compiler's thread failed: ${result.detail}`);
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
     if (answer.type === 'failed') return this.#kept(key, failed(answer.failure, answer.diagnostics));

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
@@ -7,26 +6,47 @@ import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { readOldNames, withNewNames, type OldNames } from './old-names.js';
 import { assertToolName } from './tool-names.js';
-import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';
+import { compileStandardSchema, standardKind, type StandardSchema } from './standard-schema.js';
+import { compileZodSchema, isZodSchema, type CompiledSchema } from './zod-schema.js';
 
-/** The argument of `execute`: the type of the zod schema, or an open record if the input is a JSON Schema. */
-// oxlint-disable-next-line typescript/no-explicit-any
-export type ToolInput<Input> = Input extends ZodSchema ? z.output<Input> : Record<string, any>;
+/** The common part of the schemas of all versions of zod 4: a host may use another version than core. */
+interface AnyZodSchema {
+  readonly _zod: { readonly input: unknown; readonly output: unknown };
+}
 
-/** The return value of `execute`: the type that the zod schema reads, or any value if there is none. */
-export type ToolResult<Output> = Output extends ZodSchema ? z.input<Output> : unknown;
+/** A schema of zod 4, or of another library that implements Standard Schema with a JSON Schema. */
+export type ToolSchema = AnyZodSchema | StandardSchema<unknown, unknown>;
 
-export interface ToolDefinition<Input extends ZodSchema | undefined, Output extends ZodSchema | undefined> {
+/** The argument of `execute`: the type of the schema, or an open record if the input is a JSON Schema. */
+export type ToolInput<Input> = Input extends AnyZodSchema
+  ? Input['_zod']['output']
+  : Input extends StandardSchema<infer _Sent, infer Read>
+    ? Read
+    : // oxlint-disable-next-line typescript/no-explicit-any
+      Record<string, any>;
+
+/** The return value of `execute`: the type that the schema reads, or any value if there is none. */
+export type ToolResult<Output> = Output extends AnyZodSchema
+  ? Output['_zod']['input']
+  : Output extends StandardSchema<infer Sent, infer _Read>
+    ? Sent
+    : unknown;
+
+export interface ToolDefinition<Input extends ToolSchema | undefined, Output extends ToolSchema | undefined> {
   /** Letters, digits, `_`, `$` and `-`; dots make namespaces. */
   name: string;
   /** For the model. Short listings show only its first sentence. */
   description: string;
-  /** zod 4 schema of an object. If both it and `inputSchema` are omitted, the tool takes no arguments. */
+  /**
+   * Schema of an object: zod 4, or Standard Schema with a JSON Schema. If both it and `inputSchema` are omitted, the tool
+   * takes no arguments.
+   */
   input?: Input;
   /** JSON Schema of an object (2020-12, or an older draft). */
   inputSchema?: object;
-  /** zod 4 schema of the result; it makes the script's types exact. */
+  /** Schema of the result, as for `input`; it makes the script's types exact. */
   output?: Output;
+  /** JSON Schema of the result. */
   outputSchema?: object;
   /**
    * Former argument names, each mapped to its current name: `{ filePath: 'path' }`. Calls may use them and models do
@@ -77,8 +97,8 @@ export interface DefineToolOptions {
  * unknown member, and a schema that JSON cannot represent.
  */
 export function defineTool<
-  Input extends ZodSchema | undefined = undefined,
-  Output extends ZodSchema | undefined = undefined,
+  Input extends ToolSchema | undefined = undefined,
+  Output extends ToolSchema | undefined = undefined,
 >(definition: ToolDefinition<Input, Output>, options: DefineToolOptions = {}): DefinedTool {
   assertDefinition(definition);
   assertToolName(definition.name, options.namespace);
@@ -133,12 +153,11 @@ const EFFECTS: readonly unknown[] = ['read', 'write', 'external'];
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false };
 const acceptAnything = compileJsonSchema({}, 'output', 'The schema of any result');
 
-function compileInput(definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>): CompiledSchema {
+function compileInput(definition: ToolDefinition<ToolSchema | undefined, ToolSchema | undefined>): CompiledSchema {
   const where = `The input of the tool "${definition.name}"`;
   refuseBoth(definition.name, 'input', definition.input, 'inputSchema', definition.inputSchema);
   if (definition.input === undefined) return compileJsonSchema(definition.inputSchema ?? NO_ARGUMENTS, 'input', where);
-  if (!isZodSchema(definition.input)) throw notZod(where, 'input', 'inputSchema');
-  const compiled = compileZodSchema(definition.input, 'input', where);
+  const compiled = compileSchema(definition.input, 'input', where);
   const type = compiled.jsonSchema['type'];
   if (type !== undefined && type !== 'object') {
     throw new ToolscriptUsageError(
@@ -149,7 +168,7 @@ function compileInput(definition: ToolDefinition<ZodSchema | undefined, ZodSchem
 }
 
 function compileOutput(
-  definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>,
+  definition: ToolDefinition<ToolSchema | undefined, ToolSchema | undefined>,
 ): CompiledSchema | undefined {
   const where = `The output of the tool "${definition.name}"`;
   refuseBoth(definition.name, 'output', definition.output, 'outputSchema', definition.outputSchema);
@@ -158,8 +177,18 @@ function compileOutput(
       ? undefined
       : compileJsonSchema(definition.outputSchema, 'output', where);
   }
-  if (!isZodSchema(definition.output)) throw notZod(where, 'output', 'outputSchema');
-  return compileZodSchema(definition.output, 'output', where);
+  return compileSchema(definition.output, 'output', where);
+}
+
+function compileSchema(schema: ToolSchema, member: 'input' | 'output', where: string): CompiledSchema {
+  if (isZodSchema(schema)) return compileZodSchema(schema, member, where);
+  const kind = standardKind(schema);
+  if (kind === 'complete') return compileStandardSchema(schema as StandardSchema, member, where);
+  throw new ToolscriptUsageError(
+    kind === 'partial'
+      ? `${where} has no JSON Schema, which models need: its library must implement Standard JSON Schema (zod 4, ArkType from 2.1.28, Valibot with toStandardJsonSchema of @valibot/to-json-schema).`
+      : `${where} is not a schema of zod 4 or of Standard Schema; "${member}" takes those, "${member}Schema" takes a JSON Schema.`,
+  );
 }
 
 function assertDefinition(definition: unknown): void {
@@ -197,12 +226,6 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
 function refuseBoth(tool: string, first: string, firstValue: unknown, second: string, secondValue: unknown): void {
   if (firstValue === undefined || secondValue === undefined) return;
   throw new ToolscriptUsageError(`The tool "${tool}" has both "${first}" and "${second}"; give one of them.`);
-}
-
-function notZod(where: string, zodMember: string, jsonMember: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(
-    `${where} is not a zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`,
-  );
 }
 
 function lower(text: string): string {

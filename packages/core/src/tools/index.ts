@@ -9,6 +9,7 @@ export {
   type ToolDefinition,
   type ToolInput,
   type ToolResult,
+  type ToolSchema,
 } from './define-tool.js';
 export { idempotencyKey } from './call-context.js';
 export { abortedCall, endOfAborted, unknownEnd, unknownEndOf } from './call-errors.js';
@@ -20,3 +21,4 @@ export { createObservedShapes, type ObservedShapes } from './observed-shapes.js'
 export * from './packs.js';
 export * from './registry.js';
 export { isObjectResult } from './result-shapes.js';
+export type { StandardSchema } from './standard-schema.js';

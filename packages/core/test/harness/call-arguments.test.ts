@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createHarness } from '#core/index.js';
 import { defineTool } from '#core/tools/index.js';
+import { tries } from '../support/some-cases.js';
 import { openHarness, valueOf } from './open-harness.js';
 
 /** A tool that takes anything, and what it was given. */
@@ -81,7 +82,7 @@ describe('the arguments of a call', () => {
         valueOf(await harness.runScript(source));
         expect(received.map((input) => JSON.stringify(input))).toEqual(texts);
       }),
-      { numRuns: 40 },
+      { numRuns: tries(40) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '#core/tools/index.js';
+import { tries } from '../support/some-cases.js';
 import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
 
@@ -198,16 +199,18 @@ describe('limits and context of a run', () => {
   });
 });
 
+const SCRIPTS = tries(1000);
+
 describe('a harness that is full', () => {
   it('runs many more scripts than it has sandboxes, each with its own value', async () => {
     const own = openHarness({ tools: sampleTools().tools, workers: { queueWaitMs: 30_000 } });
     const outcomes = await Promise.all(
-      Array.from({ length: 1000 }, (_, n) =>
+      Array.from({ length: SCRIPTS }, (_, n) =>
         own.runScript(`const { sum } = await tools.add({ a: ${n % 20} }); return sum`),
       ),
     );
-    expect(outcomes.map(valueOf)).toEqual(Array.from({ length: 1000 }, (_, n) => (n % 20) + 1));
-    expect(own.stats().sandbox).toMatchObject({ completed: 1000, running: 0, waiting: 0 });
+    expect(outcomes.map(valueOf)).toEqual(Array.from({ length: SCRIPTS }, (_, n) => (n % 20) + 1));
+    expect(own.stats().sandbox).toMatchObject({ completed: SCRIPTS, running: 0, waiting: 0 });
   });
 
   it('reports that no sandbox became free in time, and the script can be retried', async () => {

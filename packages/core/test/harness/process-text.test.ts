@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import { StreamEventSchema, type OutputItem, type StreamEvent } from '#core/protocol/index.js';
+import { tries } from '../support/some-cases.js';
 import { collect, openHarness } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
@@ -620,7 +621,7 @@ describe('bad input gives a clear error or the right result', () => {
         expect(types(events).at(-1)).toBe('response_done');
         expect(types(events)).not.toContain('response_error');
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 });

@@ -13,11 +13,11 @@ import { defineTool } from '#core/tools/define-tool.js';
 import { GUEST_DECLARATIONS } from '#core/tools/guest-declarations.js';
 import type { Tool } from '../../src/protocol/tools.js';
 import { openHarness, valueOf } from '../harness/open-harness.js';
-import { ALL_CASES } from '../support/some-cases.js';
+import { ALL_CASES, tries } from '../support/some-cases.js';
 import { mcpTools } from './mcp-tools.js';
 
 /** Random tools that the compiler reads. */
-const SAMPLES = ALL_CASES ? 150 : 50;
+const SAMPLES = ALL_CASES ? 150 : tries(50, 15);
 const DETAILS = ['full', 'types', 'signatures', 'names'] as const;
 
 const tool = (name: string, inputSchema: object = {}, outputSchema?: object, description = 'Does it.'): Tool =>
@@ -163,7 +163,7 @@ describe('declarations of any JSON Schema', () => {
           expect(declarations).not.toMatch(/[\p{Bidi_Control}\u2028\u2029]/u);
         }
       }),
-      { numRuns: 250 },
+      { numRuns: tries(250) },
     );
   });
 

@@ -6,6 +6,7 @@ import { createCatalog } from '#core/tools/catalog.js';
 import { declarationFor, declarationsFor, firstSentence } from '#core/tools/declarations.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { GUEST_DECLARATIONS } from '#core/tools/guest-declarations.js';
+import { tries } from '../support/some-cases.js';
 
 const tool = (name: string, inputSchema: object, outputSchema?: object, description = 'Does it. Also more.') =>
   defineTool({ name, description, inputSchema, ...(outputSchema && { outputSchema }), execute: () => null });
@@ -299,7 +300,7 @@ describe('declarations', () => {
           expect(declarationsFor(tools, { detail })).toBe(text);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -389,7 +390,7 @@ describe('a catalog', () => {
         fc.string({ maxLength: 50, unit: 'binary' }),
         (query) => void expect(catalog.search(query).length).toBeLessThanOrEqual(10),
       ),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { issueLines } from '#core/tools/validation-issues.js';
+import { tries } from '../support/some-cases.js';
 
 const base = { name: 'probe', description: 'Probes.', execute: () => null };
 const toolWith = (input: z.ZodType) => defineTool({ ...base, input });
@@ -41,7 +42,10 @@ describe('a definition', () => {
     [{ ...base, effect: 'none' }, /effect of the tool "probe" must be/],
     [{ ...base, preview: 'x' }, /"preview" of the tool "probe" must be a function/],
     [{ ...base, input: z.object({}), inputSchema: {} }, /both "input" and "inputSchema"/],
-    [{ ...base, input: { type: 'object' } }, /is not a zod 4 schema; .* "inputSchema" takes a JSON Schema/],
+    [
+      { ...base, input: { type: 'object' } },
+      /is not a schema of zod 4 or of Standard Schema; .* "inputSchema" takes a JSON Schema/,
+    ],
     [{ ...base, input: z.string() }, /must describe an object/],
     [{ ...base, inputSchema: { type: 'string' } }, /must describe an object/],
     [{ ...base, inputSchema: [] }, /must be a JSON Schema object/],
@@ -388,7 +392,7 @@ describe('zod validation', () => {
           } else expect(issueLines(result.issues)).toMatch(/^args/);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
     expect(accepted).toBeGreaterThan(0);
   });

@@ -13,6 +13,7 @@ import type { Limits } from '../../src/protocol/limits.js';
 import type { Operation } from '../../src/protocol/operations.js';
 import type { Tool, ToolCallContext } from '../../src/protocol/tools.js';
 import type { CallResult, FacadeEvent } from '../../src/tools/facade-types.js';
+import { tries } from '../support/some-cases.js';
 
 /** A tool call that a test ends when it likes. */
 interface Held {
@@ -441,7 +442,7 @@ describe('the queue', () => {
           );
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 });
@@ -938,7 +939,7 @@ describe('an approval', () => {
         expect(createHash('sha256').update(executed).digest('hex')).toBe(approvedHash);
         expect(JSON.stringify(facade.operations()[0]?.input)).toBe(executed);
       }),
-      { numRuns: 100 },
+      { numRuns: tries(100) },
     );
   });
 });

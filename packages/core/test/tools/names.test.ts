@@ -5,6 +5,7 @@ import { defineTool } from '#core/tools/define-tool.js';
 import { editDistance, nameTokens, nearestNames } from '#core/text/nearest-names.js';
 import { resolveExposure } from '#core/tools/packs.js';
 import { createRegistry } from '#core/tools/registry.js';
+import { tries } from '../support/some-cases.js';
 
 const tool = (name: string) =>
   defineTool(
@@ -55,7 +56,7 @@ describe('nearest names', () => {
           if (/[a-z]/i.test(wanted)) expect(nearestNames(wanted, [...given, wanted], 20)).toContain(wanted);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -67,7 +68,7 @@ describe('nearest names', () => {
         expect(editDistance(left, left)).toBe(0);
         expect(editDistance(left, left.slice(0, at) + '\u0000' + left.slice(at))).toBe(1);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { createCatalog } from '#core/tools/catalog.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { createObservedShapes, mergeShapes, shapeOf, typeOfShape } from '#core/tools/observed-shapes.js';
 import { openHarness, valueOf } from '../harness/open-harness.js';
+import { tries } from '../support/some-cases.js';
 
 const tool = (outputSchema?: object) =>
   defineTool({
@@ -95,7 +96,7 @@ describe('an observed shape', () => {
         const nested = shapes.reduceRight((all, shape) => mergeShapes(shape, all));
         expect(typeOfShape(nested)).toBe(typeAfter(...results));
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     );
   });
 
@@ -107,7 +108,7 @@ describe('an observed shape', () => {
         expect(type).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
         expect(type.length).toBeLessThanOrEqual(4_000);
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     );
   });
 

@@ -6,6 +6,7 @@ import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import type { Tool } from '../../src/protocol/tools.js';
 import { openHarness, valueOf } from '../harness/open-harness.js';
+import { tries } from '../support/some-cases.js';
 import { mcpTools, type Server } from './mcp-tools.js';
 
 const instructionsOf = (tools: readonly Tool[], tokenBudget: number, carrier: 'tool' | 'text' = 'tool') =>
@@ -85,7 +86,7 @@ describe('the tools in the instructions', () => {
           catalogIn(text);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     );
   });
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { coreFile } from '../../files/core-files.js';
 import type { ImageSource } from '../../protocol/index.js';
 import { limitMemory } from '../quickjs/engine-binary.js';
 import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
@@ -16,8 +17,6 @@ export interface ExecuteArtefacts {
 export interface Artefacts extends ExecuteArtefacts {
   compile: Image;
 }
-
-const folder = new URL('../artefacts/', import.meta.url);
 
 /** `maxMemoryMb` is the maximum linear memory of one instance. */
 export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
@@ -69,13 +68,17 @@ function compileEngine(engine: Uint8Array, { header }: Image, maxMemoryMb: numbe
 }
 
 function readEngine(): Promise<Uint8Array> {
-  return readFile(new URL('engine.wasm', folder));
+  return readFile(artefact('engine.wasm'));
+}
+
+function artefact(name: string): URL {
+  return coreFile(`sandbox/artefacts/${name}`);
 }
 
 async function loadImageFile(name: string): Promise<Image> {
   const [content, header] = await Promise.all([
-    readFile(new URL(`${name}.image`, folder)),
-    readFile(new URL(`${name}.json`, folder), 'utf8'),
+    readFile(artefact(`${name}.image`)),
+    readFile(artefact(`${name}.json`), 'utf8'),
   ]);
   const parsed = JSON.parse(header) as ImageHeader;
   if (parsed.protocol !== PROTOCOL_VERSION)

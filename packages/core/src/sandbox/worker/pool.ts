@@ -10,6 +10,7 @@ import type {
   SandboxStats,
   Settlement,
 } from '../../protocol/index.js';
+import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
 import { writeCapture } from './captures.js';
@@ -83,7 +84,7 @@ export class QuickJsPool implements SandboxRuntime {
   #moved = 0;
 
   /** `entry`: the module of a worker thread. Tests inject faults there. */
-  constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
+  constructor(options: QuickJsOptions = {}, entry = coreFile('sandbox/worker/entry.js')) {
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
       slotsPerWorker: options.slotsPerWorker ?? 1_024,

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { CheckDeadline } from './check-deadline.js';
 import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
-import { compilerExecutable } from './compiler-executable.js';
+import { compilerExecutable } from '../../files/compiler-executable.js';
 import { readTypeLibrary } from './read-type-library.js';
 
 export interface CheckPoolOptions {
@@ -11,6 +11,8 @@ export interface CheckPoolOptions {
   readonly deadlineMs?: number;
   /** Path of the compiler. Default: the one in the package `typescript`. */
   readonly executable?: string;
+  /** Called for each check that no process could do, other than after `close`. */
+  readonly onUnavailable?: (detail: string) => void;
 }
 
 /**
@@ -36,6 +38,10 @@ export interface CheckPoolStats {
   slow: number;
   /** Number of processes that were started after the first. */
   restarts: number;
+  /** Number of checks that no process could do. */
+  unavailable: number;
+  /** Present if no process could do the last check: why. */
+  reason?: string;
 }
 
 interface Job {
@@ -63,17 +69,20 @@ const MAX_TOOL_SETS = 16;
  * is killed, because it reads no message while it computes. A job whose process died otherwise is retried once.
  */
 export class CheckPool {
-  readonly #options: Required<Omit<CheckPoolOptions, 'executable'>> & Pick<CheckPoolOptions, 'executable'>;
+  readonly #options: Required<Pick<CheckPoolOptions, 'size' | 'deadlineMs'>> & CheckPoolOptions;
   readonly #queue: Job[] = [];
   readonly #seats: Seat[] = [];
   #failedStarts = 0;
   #started = 0;
   #checked = 0;
   #slow = 0;
+  #unavailable = 0;
+  /** Why no process could do the last check. */
+  #reason: string | undefined;
   #isClosed = false;
 
-  constructor({ size = Math.min(2, availableParallelism()), deadlineMs = 150, executable }: CheckPoolOptions = {}) {
-    this.#options = { size, deadlineMs, executable };
+  constructor(options: CheckPoolOptions = {}) {
+    this.#options = { size: Math.min(2, availableParallelism()), deadlineMs: 150, ...options };
   }
 
   /** Never rejects. */
@@ -92,7 +101,14 @@ export class CheckPool {
 
   stats(): CheckPoolStats {
     const processes = this.#seats.filter(({ process }) => process !== undefined).length;
-    return { processes, checked: this.#checked, slow: this.#slow, restarts: Math.max(0, this.#started - 1) };
+    return {
+      processes,
+      checked: this.#checked,
+      slow: this.#slow,
+      restarts: Math.max(0, this.#started - 1),
+      unavailable: this.#unavailable,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+    };
   }
 
   /** Ids of the live processes; for tests. */
@@ -142,15 +158,26 @@ export class CheckPool {
         process.check(job.toolSet.name, job.text),
       );
       this.#checked++;
+      this.#reason = undefined;
       return { type: 'checked', diagnostics };
     } catch (error) {
       if (error instanceof MissedDeadline && error.isOfCheck) {
         this.#slow++;
         return { type: 'slow' };
       }
-      if (this.#isClosed || ++job.losses > 1) return { type: 'unavailable', detail: String(error) };
-      return undefined;
+      if (this.#isClosed) return { type: 'unavailable', detail: String(error) };
+      if (++job.losses <= 1) return undefined;
+      return this.#refuse(error);
     }
+  }
+
+  #refuse(error: unknown): CheckAnswer {
+    // Once the pool starts no more processes, the reason is that of the last start.
+    if (!(error instanceof StartsEnded) || this.#reason === undefined)
+      this.#reason = error instanceof Error ? error.message : String(error);
+    this.#unavailable++;
+    this.#options.onUnavailable?.(this.#reason);
+    return { type: 'unavailable', detail: this.#reason };
   }
 
   /** The seat's process, after it has read the declarations. Their time does not count towards the check. */
@@ -166,7 +193,7 @@ export class CheckPool {
   }
 
   #start(seat: Seat): CheckerProcess {
-    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new Error('the checker did not start');
+    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new StartsEnded('the checker did not start');
     this.#failedStarts++;
     this.#started++;
     const executable = this.#options.executable ?? compilerExecutable();
@@ -204,6 +231,9 @@ interface Seat {
   /** Open sets of declarations, the most recently used one last. */
   toolSets: string[];
 }
+
+/** Too many starts have failed. */
+class StartsEnded extends Error {}
 
 class MissedDeadline extends Error {
   constructor(readonly isOfCheck: boolean) {

@@ -52,9 +52,10 @@ export class CheckerProcess {
   /** Whether it keeps this process alive: only while a caller waits for it. */
   hold(isHeld: boolean): void {
     const { stdin, stdout } = this.#child;
-    for (const handle of [this.#child, stdin, stdout] as { ref(): void; unref(): void }[]) {
-      if (isHeld) handle.ref();
-      else handle.unref();
+    // Bun's pipes have neither method.
+    for (const handle of [this.#child, stdin, stdout] as { ref?(): void; unref?(): void }[]) {
+      if (isHeld) handle.ref?.();
+      else handle.unref?.();
     }
   }
 

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ToolscriptUsageError } from '../protocol/errors.js';
+
+/**
+ * The files that core loads by path: the modules of its threads, the engine and its images, the type library. All of
+ * them are found in one folder, `dist` of the installed package, in this order: the package that `TOOLSCRIPT_CORE`
+ * names; the folder of this code; the package as the program's own files would import it, which serves programs whose
+ * bundler has copied this code elsewhere. The working folder is never searched, because it may be foreign.
+ *
+ * No path is written as `new URL('…', import.meta.url)`: bundlers replace such expressions, each in another way, and
+ * none of them copies all that the files need.
+ */
+
+/** The version of this code. Files of another version are refused. */
+export const CORE_VERSION = '0.1.0';
+
+/** `path` is relative to `dist`. Throws a `ToolscriptUsageError` where the package's files cannot be found. */
+export function coreFile(path: string): URL {
+  return new URL(path, folder());
+}
+
+/**
+ * The path of a file of another package, as core's own modules would import it, or, with `via`, as the modules of that
+ * package of core's would. Throws if the package is not installed.
+ */
+export function packageFile(name: string, via?: string): string {
+  const own = requireFrom(new URL('index.js', folder()));
+  return via === undefined ? own.resolve(name) : requireFrom(own.resolve(via)).resolve(name);
+}
+
+/** Not imported, because webpack evaluates calls of an imported `createRequire` while it builds, and replaces them. */
+function requireFrom(file: string | URL): NodeJS.Require {
+  return process.getBuiltinModule('node:module').createRequire(file);
+}
+
+declare const __filename: string | undefined;
+
+let found: URL | undefined;
+
+function folder(): URL {
+  return (found ??= findFolder(process.env['TOOLSCRIPT_CORE'], ownFile(), [process.argv[1], process.execPath]));
+}
+
+/**
+ * `named`: the folder of a package. `own`: the URL of this code. `programs`: files whose packages are searched when
+ * this code has been bundled.
+ */
+export function findFolder(
+  named: string | undefined,
+  own: string | undefined,
+  programs: readonly (string | undefined)[],
+): URL {
+  if (named !== undefined && named !== '') return installedAt(named, 'TOOLSCRIPT_CORE names');
+  const beside = own === undefined ? undefined : ['../', './'].map((path) => new URL(path, own)).find(hasFiles);
+  if (beside !== undefined) return beside;
+  for (const program of [own, ...programs]) {
+    const installed = program === undefined ? undefined : installedFor(program);
+    if (installed !== undefined) return installedAt(installed, 'the program would import');
+  }
+  throw new ToolscriptUsageError(NOT_FOUND);
+}
+
+/** Undefined in a bundle in a format that has neither name. */
+function ownFile(): string | undefined {
+  // Written like this, because bundlers replace this very expression.
+  const url = import.meta.url as string | undefined;
+  if (url?.startsWith('file:') === true) return url;
+  return typeof __filename === 'string' ? pathToFileURL(__filename).href : undefined;
+}
+
+function hasFiles(folder: URL): boolean {
+  return existsSync(new URL('sandbox/artefacts/execute.json', folder));
+}
+
+/** The folder of the package that a file would import. */
+function installedFor(file: string): string | undefined {
+  try {
+    const index = requireFrom(file).resolve('@toolscript/core');
+    return join(index, '../..');
+  } catch {
+    return undefined;
+  }
+}
+
+function installedAt(packageFolder: string, source: string): URL {
+  const folder = new URL('dist/', `${pathToFileURL(packageFolder).href.replace(/\/$/u, '')}/`);
+  if (!hasFiles(folder))
+    throw new ToolscriptUsageError(
+      `${source} ${packageFolder}, which is no complete package @toolscript/core: dist/sandbox/artefacts is missing.`,
+    );
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8')) as { version: string };
+  if (version === CORE_VERSION) return folder;
+  throw new ToolscriptUsageError(
+    `${source} version ${version} of @toolscript/core in ${packageFolder}, but this code is version ${CORE_VERSION}. Install one version, and build the program again.`,
+  );
+}
+
+const NOT_FOUND = [
+  'Toolscript does not find the files that it loads by path (its threads, its engine), because a bundler has copied its',
+  'code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
+  '"serverExternalPackages"), or install it in a node_modules beside the program, or set TOOLSCRIPT_CORE to the folder',
+  'of the installed package.',
+].join(' ');

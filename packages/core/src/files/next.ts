@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compilerExecutable } from './compiler-executable.js';
+import { coreFile, packageFile } from './core-files.js';
+
+/** The members of a configuration of Next.js (15 or newer) that `withToolscript` changes. */
+export interface NextSettings {
+  serverExternalPackages?: string[];
+  outputFileTracingIncludes?: Record<string, string[]>;
+}
+
+/**
+ * A configuration of Next.js whose server leaves `@toolscript/core` in `node_modules`, and whose `output: 'standalone'`
+ * contains the files that it loads by path: its threads, the native parser, TypeScript's native compiler.
+ *
+ * Next.js reads these paths relative to the folder that it builds, which must be the working folder. Throws if the
+ * native compiler is not installed.
+ */
+export function withToolscript<Config extends NextSettings>(config: Config): Config & Required<NextSettings> {
+  const included = config.outputFileTracingIncludes ?? {};
+  return {
+    ...config,
+    serverExternalPackages: [...(config.serverExternalPackages ?? []), '@toolscript/core'],
+    outputFileTracingIncludes: {
+      ...included,
+      [EVERY_ROUTE]: [...(included[EVERY_ROUTE] ?? []), ...tracedFiles(process.cwd())],
+    },
+  };
+}
+
+const EVERY_ROUTE = '/*';
+
+/** Packages that only the threads load, so that a tracer which starts at core's modules misses them. */
+const OF_THREADS = ['oxc-parser', 'oxc-transform', '@jridgewell/trace-mapping'];
+
+function tracedFiles(from: string): string[] {
+  const dist = fileURLToPath(coreFile('./'));
+  const packages = new Set<string>();
+  for (const name of OF_THREADS) addPackage(name, undefined, packages);
+  const patterns = [join(dist, '**/*.{js,json,wasm,image}'), join(dist, 'script/type-library/guest.lib.d.ts')];
+  for (const manifest of packages) patterns.push(join(dirname(manifest), '**/*'));
+  patterns.push(...compilerFiles());
+  return patterns.map((pattern) => relative(from, pattern).split(sep).join('/'));
+}
+
+/** The package and all that it needs and has. */
+function addPackage(name: string, via: string | undefined, found: Set<string>): void {
+  const manifest = manifestOf(name, via);
+  if (manifest === undefined || found.has(manifest)) return;
+  found.add(manifest);
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(manifest, 'utf8')) as {
+    dependencies?: object;
+    optionalDependencies?: object;
+  };
+  for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) addPackage(next, manifest, found);
+}
+
+/** Undefined if it is not installed: packages with native code exist for one platform only. */
+function manifestOf(name: string, via: string | undefined): string | undefined {
+  const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
+  for (let folder = dirname(own); ; folder = dirname(folder)) {
+    const manifest = join(folder, 'node_modules', name, 'package.json');
+    if (existsSync(manifest)) return manifest;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** Only the native compiler of TypeScript is used; its package contains it for one platform. */
+function compilerFiles(): string[] {
+  const folder = dirname(compilerExecutable());
+  return [packageFile('typescript/package.json'), join(folder, '../package.json'), join(folder, '**/*')];
+}

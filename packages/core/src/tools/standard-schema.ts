@@ -1,0 +1,113 @@
+import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { Validated, ValidationIssue } from '../protocol/tools.js';
+import type { ValuePath } from '../text/value-path.js';
+import { compileJsonSchema } from './json-schema.js';
+import { copyJson, NotJsonError } from './json-text.js';
+import { plainIssue } from './validation-issues.js';
+import type { CompiledSchema } from './zod-schema.js';
+
+/**
+ * A schema of any library that implements Standard Schema (version 1) and Standard JSON Schema: ArkType from 2.1.28,
+ * Valibot with `toStandardJsonSchema` of `@valibot/to-json-schema`, and others. See https://standardschema.dev.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    /** The name of the library. */
+    readonly vendor: string;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+      readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+    };
+  };
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Whether a value is a schema of this standard; `partial`: it lacks the JSON Schema, without which models cannot see it. */
+export function standardKind(value: unknown): 'complete' | 'partial' | undefined {
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  if (!isObject || !('~standard' in value)) return undefined;
+  const { jsonSchema, validate } = (value as Partial<StandardSchema>)['~standard'] ?? {};
+  return typeof jsonSchema?.input === 'function' && typeof validate === 'function' ? 'complete' : 'partial';
+}
+
+/**
+ * The JSON Schema validates first, within its bounds: it rejects unknown keys and fills in defaults. The library then
+ * judges what a JSON Schema cannot express. It may add defaults. A schema that transforms values is rejected, because a
+ * saved call is validated again when it is resumed.
+ */
+export function compileStandardSchema(
+  schema: StandardSchema,
+  direction: 'input' | 'output',
+  where: string,
+): CompiledSchema {
+  const compiled = compileJsonSchema(writeJsonSchema(schema, direction, where), direction, where);
+  return {
+    ...compiled,
+    validate: (value) => {
+      const first = compiled.validate(value);
+      return first.ok ? judge(schema, first) : first;
+    },
+  };
+}
+
+function writeJsonSchema(schema: StandardSchema, direction: 'input' | 'output', where: string): object {
+  try {
+    const { $schema: _dialect, ...rest } = schema['~standard'].jsonSchema[direction]({ target: 'draft-2020-12' });
+    return rest;
+  } catch (error) {
+    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema: ${textOf(error)}`);
+  }
+}
+
+function judge(schema: StandardSchema, sent: Extract<Validated, { ok: true }>): Validated {
+  try {
+    const judged = validate(schema, sent.value);
+    if (!judged.ok) return judged;
+    const text = JSON.stringify(judged.value);
+    if (text === JSON.stringify(sent.value)) return sent;
+    const again = validate(schema, judged.value);
+    if (again.ok && JSON.stringify(again.value) === text) return judged;
+    return refused('the schema of this tool transforms its values, which tools do not support');
+  } catch (error) {
+    if (error instanceof NotJsonError)
+      return refused('the schema of this tool makes values that JSON cannot represent');
+    return refused(`the schema of this tool failed: ${textOf(error)}`);
+  }
+}
+
+function validate(schema: StandardSchema, value: unknown): Validated {
+  // The library gets a copy, because it may change what it is given.
+  const result = schema['~standard'].validate(structuredClone(value));
+  if (result instanceof Promise) {
+    // Its rejection is nobody's.
+    result.catch(() => {});
+    return refused('the schema of this tool is asynchronous, which tools do not support');
+  }
+  if (result.issues !== undefined) return { ok: false, issues: result.issues.map(issueOf) };
+  return { ok: true, value: copyJson(result.value) };
+}
+
+function issueOf({ message, path = [] }: StandardIssue): ValidationIssue {
+  const keys = path.map((part) => (typeof part === 'object' ? part.key : part));
+  const shown: ValuePath = keys.map((key) => (typeof key === 'symbol' ? String(key) : key));
+  return plainIssue(shown, message);
+}
+
+function refused(message: string): Validated {
+  return { ok: false, issues: [plainIssue([], message)] };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
