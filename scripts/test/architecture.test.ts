@@ -11,12 +11,13 @@ const core = join(root, 'packages/core/src');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   text: [],
-  script: ['protocol', 'text'],
+  files: ['protocol'],
+  script: ['files', 'protocol', 'text'],
   tools: ['protocol', 'text'],
   approvals: ['protocol', 'text'],
   history: ['protocol', 'text'],
   providers: ['protocol', 'text'],
-  sandbox: ['protocol'],
+  sandbox: ['files', 'protocol'],
   session: ['script', 'sandbox', 'tools', 'approvals', 'protocol', 'text'],
   stores: ['history', 'protocol'],
   answer: ['script', 'history', 'protocol', 'text'],
@@ -108,7 +109,7 @@ function coreViolation({ file, specifier }: Import): string | undefined {
 function packageViolation({ file, specifier }: Import): string | undefined {
   const reachesIn =
     specifier.startsWith('@toolscript/core/') &&
-    !/^@toolscript\/core\/(protocol|history|stream|testing|providers|agent|tracing)$/u.test(specifier);
+    !/^@toolscript\/core\/(protocol|history|stream|testing|providers|agent|tracing|next)$/u.test(specifier);
   const climbsOut =
     specifier.startsWith('.') &&
     !resolve(dirname(file), specifier).startsWith(join(root, relative(root, file).split('/').slice(0, 3).join('/')));

@@ -20,7 +20,11 @@ if (process.env['TMPDIR'] === undefined && !IN_SANDBOX.test(path) && hasMemoryFo
   // Some tests work as another user.
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => {
+    // The next test file of this process has a folder of its own.
+    delete process.env['TMPDIR'];
+    rmSync(folder, { recursive: true, force: true });
+  });
 }
 
 /** False too where programs in it cannot be executed, as in most containers: tests write programs and start them. */

@@ -1,7 +1,7 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
-// the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
-// `./entry.js`, `./compile-worker.js` and `./database-worker.js`, the process of exec's sandbox is `./sandbox-host.js`, the engine is in
-// `../artefacts/`, what the type checker knows of it in `../type-library/`, the manifest is `../package.json`.
+// the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: the files of core have
+// the paths that they have in its `dist`, the database's thread is `./database-worker.js`, the process of exec's sandbox
+// is `./sandbox-host.js`, the manifest is `../package.json`.
 // The program itself is CommonJS: `start.cjs` keeps what V8 makes of such files (see there).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,8 +20,8 @@ const installed = Object.keys(manifest.dependencies);
 rmSync(folder, { recursive: true, force: true });
 const program = await write('cjs', { main: join(cli, 'dist/main.js') });
 const threads = await write('esm', {
-  entry: join(core, 'dist/sandbox/worker/entry.js'),
-  'compile-worker': join(core, 'dist/script/compile-worker.js'),
+  'sandbox/worker/entry': join(core, 'dist/sandbox/worker/entry.js'),
+  'script/compile-worker': join(core, 'dist/script/compile-worker.js'),
   'database-worker': join(cli, '../server/dist/stores/database-worker.js'),
   'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
 });
@@ -30,8 +30,8 @@ writeFileSync(join(folder, 'start.cjs'), start(program));
 // The engine is no module, and comes along all the same.
 const engine = join(cli, '../../node_modules/quickjs-wasi/quickjs.wasm');
 writeFileSync(join(folder, 'LICENSES.txt'), licenses([...output.flatMap((chunk) => chunk.moduleIds ?? []), engine]));
-cpSync(join(core, 'dist/sandbox/artefacts'), join(cli, 'artefacts'), { recursive: true });
-cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(cli, 'type-library/guest.lib.d.ts'));
+cpSync(join(core, 'dist/sandbox/artefacts'), join(folder, 'sandbox/artefacts'), { recursive: true });
+cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(folder, 'script/type-library/guest.lib.d.ts'));
 rmSync(join(cli, 'page'), { recursive: true, force: true });
 cpSync(join(cli, '../web/dist'), join(cli, 'page'), { recursive: true });
 // The first command need not be slower than the next. What this keeps is for this very Node, and is not published.

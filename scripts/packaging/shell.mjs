@@ -1,0 +1,47 @@
+// Programs for the packaging tests: each ends with its output, or with what it said before it failed.
+import { spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+
+const BUILD_MS = 300_000;
+
+/** Runs a program to its end. Throws with its output if it fails. */
+export function run(command, args, { cwd, env = {} }) {
+  const result = spawnSync(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    timeout: BUILD_MS,
+    maxBuffer: 64 << 20,
+  });
+  if (result.status === 0) return result.stdout.trim();
+  const said = `${result.stdout ?? ''}${result.stderr ?? ''}`.trim().split('\n').slice(-15).join('\n');
+  throw new Error(`${command} ${args.join(' ')} ended with ${result.signal ?? result.status}:\n${said}`);
+}
+
+/** The answer of a server that listens on the port in `PORT`, which is ended afterwards. */
+export async function answerOf(command, args, { cwd, path }) {
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
+  const server = spawn(command, args, { cwd, env, stdio: 'ignore' });
+  try {
+    for (let attempt = 0; attempt < 60; attempt++) {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+      if (answer !== undefined) return await answer.text();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    throw new Error('the server does not answer');
+  } finally {
+    server.kill('SIGKILL');
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,25 @@
+// What TypeScript makes of the packages, and what tools that judge packages say.
+import { join } from 'node:path';
+import { run } from './shell.mjs';
+
+const NODE = process.execPath;
+
+/** A CommonJS program in strict TypeScript compiles and runs. */
+export function commonJs(project, compiler, module) {
+  const out = `out/types-${compiler}-${module}`;
+  const options = ['--strict', '--module', module, '--target', 'es2022', '--types', 'node', '--outDir', out];
+  run(NODE, [join(project, 'node_modules', compiler, 'bin/tsc'), ...options, 'consumer.cts'], { cwd: project });
+  return run(NODE, [join(out, 'consumer.cjs')], { cwd: project });
+}
+
+/** The declarations resolve for every way to import; `cjs-resolves-to-esm` is how Node 20.19 loads modules. */
+export function typesWrong(project, file) {
+  const args = [file, '--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm', '--format', 'ascii'];
+  run(join(project, 'node_modules/.bin/attw'), args, { cwd: project });
+  return 'ok';
+}
+
+export function publint(project, file) {
+  run(join(project, 'node_modules/.bin/publint'), ['run', file, '--strict'], { cwd: project });
+  return 'ok';
+}

@@ -1,0 +1,84 @@
+// `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
+// folder, builds one program with each bundler, runs what was built, and prints one row for each case. It needs the npm
+// registry, and about ten minutes; `--short` builds with esbuild and Vite only.
+import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FULL, SHORT } from './packaging/bundle-cases.mjs';
+import { makeProject, packAll } from './packaging/packages.mjs';
+import { run } from './packaging/shell.mjs';
+import { commonJs, publint, typesWrong } from './packaging/type-cases.mjs';
+import { prepare } from './prepare.mjs';
+
+const isShort = process.argv.includes('--short');
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
+const folder = mkdtempSync(join(tmpdir(), 'toolscript-packaging-'));
+const failures = [];
+const projects = new Map();
+
+prepare();
+try {
+  const packed = packAll(join(folder, 'packed'));
+  for (const [name, { packed: size, unpacked, files }] of packed)
+    console.log(`${name.padEnd(22)} ${kib(size)} packed ${kib(unpacked)} unpacked ${files.length} files`);
+  const core = packed.get('@toolscript/core').file;
+  const cases = (isShort ? SHORT : FULL).filter(({ name }) => name.includes(only));
+  for (const one of cases) await tryBundler(one, projectFor(one.project ?? 'bundlers', cases, core));
+  if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+if (failures.length > 0) {
+  console.error(`\n${failures.join('\n\n')}`);
+  process.exit(1);
+}
+
+function projectFor(name, cases, core) {
+  const known = projects.get(name);
+  if (known !== undefined) return known;
+  const tools = cases.filter(({ project = 'bundlers' }) => project === name).flatMap((one) => one.tools);
+  const project = makeProject(join(folder, name.replace(' ', '-')), [core], tools);
+  projects.set(name, project);
+  return project;
+}
+
+async function tryBundler({ name, build, inPlace, elsewhere, expected }, project) {
+  const empty = join(folder, 'elsewhere', name.replaceAll(/[^a-z0-9]+/giu, '-'));
+  mkdirSync(empty, { recursive: true });
+  await row(name, 'builds', /^$/u, () => build(project) ?? '');
+  await row(name, 'runs in its project', expected.inPlace, () => inPlace(project));
+  await row(name, 'runs elsewhere', expected.elsewhere, () => elsewhere(project, empty));
+}
+
+async function tryPackages(packed) {
+  const files = [...packed.values()].map(({ file }) => file);
+  const tools = ['typescript 5', 'typescript 7', '@arethetypeswrong/cli', 'publint'];
+  const project = makeProject(join(folder, 'types'), [...files, '@types/node@20.19.43'], tools);
+  for (const compiler of ['typescript-5', 'typescript-7'])
+    for (const module of ['node16', 'nodenext'])
+      await row(`CommonJS, ${compiler}, ${module}`, 'runs', /^completed 42$/u, () =>
+        commonJs(project, compiler, module),
+      );
+  const doctor = join(project, 'node_modules/.bin/toolscript');
+  await row('toolscript', 'doctor', /Every required part works/u, () => run(doctor, ['doctor'], { cwd: project }));
+  for (const [name, { file }] of packed) {
+    await row(name, 'publint', /^ok$/u, () => publint(project, file));
+    if (name !== 'toolscript') await row(name, 'attw', /^ok$/u, () => typesWrong(project, file));
+  }
+}
+
+async function row(name, what, expected, act) {
+  const label = `${name.padEnd(34)} ${what.padEnd(20)}`;
+  try {
+    const said = await act();
+    if (!expected.test(said)) throw new Error(`printed: ${said}`);
+    console.log(`ok      ${label} ${said.split('\n').at(-1).slice(0, 60)}`);
+  } catch (error) {
+    failures.push(`${label} ${error.message}`);
+    console.log(`FAILED  ${label}`);
+  }
+}
+
+function kib(bytes) {
+  return `${Math.round(bytes / 1024)} KiB`.padStart(10);
+}
