@@ -24,6 +24,8 @@ import { withReadableResults } from './readable-results.mjs';
  *
  * @typedef {import('./count-tokens.mjs').Figures & { inputTextTokens: number }} Figures `inputTextTokens`: of the texts in
  * the requests alone, without the JSON around them.
+ *
+ * @typedef {Pick<import('@toolscript/core').HarnessOptions, 'runtime' | 'compiler'>} Threads
  */
 
 export const WAYS = ['one', 'parallel', 'scripts'];
@@ -33,16 +35,17 @@ export const WAYS = ['one', 'parallel', 'scripts'];
  *
  * @param {Task} task
  * @param {'one' | 'parallel' | 'scripts'} way
- * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number }} [options] `wholeResults`:
- * structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways, and has this one
- * chosen. `instructionTokens`: of the agent.
+ * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number, threads?: Threads }} [options]
+ * `wholeResults`: structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways,
+ * and has this one chosen. `instructionTokens`: of the agent. `threads`: of the harness; it starts its own by default.
  * @returns {Promise<{ figures: Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
  * @throws Where the task is not done, or is answered without having read what the answer needs.
  */
-export async function runTask(task, way, { wholeResults = false, bothOffered = false, ...settings } = {}) {
+export async function runTask(task, way, options = {}) {
+  const { wholeResults = false, bothOffered = false, threads = {}, ...settings } = options;
   const world = task.open();
   const before = world.state();
-  const harness = createHarness({ tools: world.tools, approvals: 'auto' });
+  const harness = createHarness({ tools: world.tools, approvals: 'auto', ...threads });
   try {
     await harness.warm();
     const answers = [...task.ways[way], [{ type: 'text', text: task.answer }]];

@@ -5,6 +5,7 @@ import { groupsOf, PLANS } from '../economy/bfcl/plans.mjs';
 import { measuredRun, runBfclTask, withCatalog } from '../economy/bfcl/run-bfcl-task.mjs';
 import { bfclSection, CATALOGS } from '../economy/bfcl/table.mjs';
 import { openWorld } from '../economy/bfcl/world.mjs';
+import { sharedThreads } from '../../packages/core/test/support/shared-threads.js';
 
 const PAGE = new URL('../../docs/explanation/economy.md', import.meta.url);
 const RESULT = new URL('../results/economy-bfcl.json', import.meta.url);
@@ -38,7 +39,7 @@ describe('scripts', () => {
   it.each(TRIED.map((task) => [task.id, task] as const))(
     'make exactly the calls of %s, in their order, and every call succeeds',
     async (_id, task) => {
-      const { requests } = await runBfclTask(task, 'scripts');
+      const { requests } = await runScripts(task);
       expect(requests.length).toBeGreaterThanOrEqual(task.turns.length);
     },
   );
@@ -47,7 +48,7 @@ describe('scripts', () => {
     const [first, ...others] = taskOf(92).turns;
     const [call] = first!;
     const wrong = [{ ...call!, flows: { cityA: "'94016'" } }];
-    await expect(runBfclTask({ ...taskOf(92), turns: [wrong, ...others] }, 'scripts')).rejects.toThrow('94016');
+    await expect(runScripts({ ...taskOf(92), turns: [wrong, ...others] })).rejects.toThrow('94016');
   });
 
   it('compute the inputs of later calls, and contain conditions', () => {
@@ -86,8 +87,8 @@ describe('parallel calls', () => {
 it('a run with another catalogue counts as if it had been run with it', async () => {
   const task = taskOf(50);
   const catalog = { docs: { results: false }, instructionTokens: 1_500 };
-  const really = measuredRun(await runBfclTask(task, 'scripts', catalog));
-  const reckoned = measuredRun(await withCatalog(task, await runBfclTask(task, 'scripts'), catalog));
+  const really = measuredRun(await runScripts(task, catalog));
+  const reckoned = measuredRun(await withCatalog(task, await runScripts(task), catalog));
   expect(reckoned).toEqual(really);
 });
 
@@ -123,3 +124,7 @@ describe('the page', () => {
     }
   });
 });
+
+function runScripts(task: (typeof BFCL_TASKS)[number], catalog = {}) {
+  return runBfclTask(task, 'scripts', catalog, sharedThreads());
+}

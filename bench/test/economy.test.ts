@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { runTask, WAYS } from '../economy/run-task.mjs';
+import { runTask as runWithThreads, WAYS } from '../economy/run-task.mjs';
 import { economyPage, lostTasks, taskTable, totalOf } from '../economy/table.mjs';
 import { calls, script } from '../economy/turns.mjs';
 import { TASKS } from '../economy/tasks/index.mjs';
+import { sharedThreads } from '../../packages/core/test/support/shared-threads.js';
 
 const PAGE = new URL('../../docs/explanation/economy.md', import.meta.url);
 const RESULT = new URL('../results/economy.json', import.meta.url);
@@ -102,8 +103,13 @@ describe('the page', () => {
 
 async function figuresOf(task: (typeof TASKS)[number]) {
   const figures = [];
-  for (const way of WAYS) figures.push((await runTask(task, way as 'one')).figures);
+  for (const way of WAYS) figures.push((await runTask(task, way as Way)).figures);
   return figures as [Figures, Figures, Figures];
 }
 
+type Way = Parameters<typeof runWithThreads>[1];
 type Figures = Awaited<ReturnType<typeof runTask>>['figures'];
+
+function runTask(task: (typeof TASKS)[number], way: Way) {
+  return runWithThreads(task, way, { threads: sharedThreads() });
+}

@@ -35,12 +35,13 @@ const ROOM_FOR_ALL = 20_000;
  * @param {import('./tasks.mjs').BfclTask} task
  * @param {'one' | 'parallel' | 'scripts'} way
  * @param {Catalog} [catalog]
+ * @param {import('../run-task.mjs').Threads} [threads] Of the harness; it starts its own by default.
  * @returns {Promise<Run>}
  * @throws Where a call failed, or the services got other calls than those of the data set.
  */
-export async function runBfclTask(task, way, catalog = {}) {
+export async function runBfclTask(task, way, catalog = {}, threads = {}) {
   const { tools, made } = openWorld(task, catalog.docs);
-  const harness = createHarness({ tools, approvals: 'auto' });
+  const harness = createHarness({ tools, approvals: 'auto', ...threads });
   try {
     const answers = task.turns.flatMap((turn) => [...PLANS[way](turn), [{ type: 'text', text: ANSWER }]]);
     const model = scriptedModel({ turns: answers.map((parts) => ({ parts })), delta_length: 10_000 });
