@@ -1,13 +1,10 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Their files share two processes: starting one, and loading what is tested, costs more than most of them. */
+const SHARED = ['packages/core/test/**/*.test.ts'];
 
 export default defineConfig({
   test: {
-    include: [
-      'packages/*/test/**/*.test.ts',
-      'examples/**/*.test.ts',
-      'scripts/**/*.test.ts',
-      'bench/test/**/*.test.ts',
-    ],
     setupFiles: ['scripts/test/memory-folder.ts'],
     // Node loads built code by itself; Vitest would transform all of it again for each file of tests.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
@@ -18,5 +15,21 @@ export default defineConfig({
     hookTimeout: 90_000,
     // Machines of CI are shared: what fails there once is tried once more, and marked in the report. Mend what is marked.
     retry: process.env.CI === undefined ? 0 : 1,
+    projects: [
+      { extends: true, test: { name: 'core', include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'isolated',
+          include: [
+            'packages/*/test/**/*.test.ts',
+            'examples/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'bench/test/**/*.test.ts',
+          ],
+          exclude: [...configDefaults.exclude, ...SHARED],
+        },
+      },
+    ],
   },
 });

@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
-const PARTS = ['artefacts', 'bin', 'bundle', 'package.json', 'type-library'];
+const PARTS = ['bin', 'bundle', 'package.json'];
 
 /** The program as it is installed, in a folder of its own. */
 let installed: string;

@@ -133,10 +133,11 @@ async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   const outcome = await harness.runScript('return tools.listDir({ path: 1 });', { mode: 'dry-run' });
   if (outcome.status === 'failed' && outcome.error.code === 'ScriptTypeError')
     return { name: 'types', status: 'ok', detail: `rejected a wrong call in ${elapsed(started)}` };
+  const { reason } = harness.stats().typecheck;
   return {
     name: 'types',
     status: 'warning',
-    detail: 'scripts run without being type-checked',
+    detail: `scripts run without being type-checked${reason === undefined ? '' : `: ${reason}`}`,
     fix: 'Install the package typescript again, with its optional parts.',
   };
 }

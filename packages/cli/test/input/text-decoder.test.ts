@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StrictTextDecoder } from '#cli/input/text-decoder.js';
 import { scanUtf8 } from '#cli/input/utf8.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 function decode(...chunks: Uint8Array[]): string {
   const decoder = new StrictTextDecoder('input');
@@ -29,7 +30,7 @@ describe('input bytes', () => {
           expect(decode(...chunks)).toBe(text);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 
@@ -63,7 +64,7 @@ describe('input bytes', () => {
         expect(() => decoder.decode(bytes.subarray(0, validBytes))).not.toThrow();
         if (validBytes < bytes.length) expect(() => decoder.decode(bytes)).toThrow();
       }),
-      { numRuns: 5_000 },
+      { numRuns: tries(5_000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MarkdownStream } from '#cli/terminal/markdown.js';
 import { styleFor } from '#cli/terminal/style.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 function shown(pieces: readonly string[], { columns = 60, colour = false } = {}): string {
   let out = '';
@@ -219,7 +220,7 @@ link (http://a.b)
         expect(words(out)).toEqual(words(pieces.join('')));
         expect(out).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]/u);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 
@@ -229,7 +230,7 @@ link (http://a.b)
         const text = pieces.join('');
         expect(shown(inPieces(text, size))).toBe(shown([text]));
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 });

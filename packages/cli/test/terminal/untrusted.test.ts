@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonText, visible, visibleLine, VisibleStream } from '#cli/terminal/untrusted.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 const DANGEROUS = /(?![\t\n\r])\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
@@ -52,7 +53,7 @@ describe('untrusted text', () => {
         expect(DANGEROUS.test(shown.replaceAll('\r\n', '\n'))).toBe(false);
         expect(shown).not.toMatch(/\r(?!\n)/u);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 
@@ -69,7 +70,7 @@ describe('untrusted text', () => {
         }
         expect(shown + stream.end()).toBe(visible(text));
       }),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 

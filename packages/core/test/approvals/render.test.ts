@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { renderForPerson } from '#core/approvals/render.js';
+import { tries } from '../support/some-cases.js';
 
 /** Code points that must never be shown as they are; the line feed is how a shown line ends. */
 function isDangerous(codePoint: number): boolean {
@@ -124,7 +125,7 @@ describe('text rendered for a user', () => {
         expect(dangerousIn(cut)).toEqual([]);
         expect(cut.length).toBeLessThanOrEqual(maxLength + 60);
       }),
-      { numRuns: 3_000 },
+      { numRuns: tries(3_000) },
     );
   });
 
@@ -134,7 +135,7 @@ describe('text rendered for a user', () => {
         fc.pre(left !== right && !/[⏎␍⇥]/.test(left + right));
         expect(renderForPerson(left)).not.toBe(renderForPerson(right));
       }),
-      { numRuns: 3_000 },
+      { numRuns: tries(3_000) },
     );
   });
 

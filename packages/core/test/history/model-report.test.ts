@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateTokens, renderOutcomeForModel } from '#core/history/index.js';
+import { tries } from '../support/some-cases.js';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';
 
 const tokenBudget = 8000;
@@ -19,7 +20,7 @@ describe('every report', () => {
           expect(report.length).toBeGreaterThan(0);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 

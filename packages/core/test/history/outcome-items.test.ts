@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { failureToItem, operationToItem, outcomeToOutputItem } from '#core/history/index.js';
 import { boundedJson } from '#core/history/bounded-json.js';
 import { ItemErrorSchema, OperationItemSchema, ScriptExecutionOutputItemSchema } from '#core/protocol/index.js';
+import { tries } from '../support/some-cases.js';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';
 
 const identity = { id: 'item_1', callId: 'call_9' };
@@ -19,7 +20,7 @@ describe('an outcome as an item', () => {
           item.operations.map((entry) => Object.keys(entry)),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -193,7 +194,7 @@ describe('bounded JSON', () => {
         // For a string longer than the limit, the end may be unescaped differently, but never the beginning.
         expect(json.startsWith(complete ? text : text.slice(0, -1))).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { foldResponse, foldResponseAsync, ResponseReducer } from '#core/history/index.js';
 import { ResponseSchema, StreamEventSchema } from '#core/protocol/index.js';
 import type { EventPayload, OutputItem, Response, StreamEvent } from '#core/protocol/index.js';
+import { tries } from '../support/some-cases.js';
 import {
   hostilePayload,
   itemPayloads,
@@ -41,7 +42,7 @@ describe('a run that follows the protocol', () => {
         expect(response.usage).toEqual({ input_tokens: 1, output_tokens: 2 });
         expect(ResponseSchema.parse(response)).toEqual(response);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -55,7 +56,7 @@ describe('a run that follows the protocol', () => {
         expect(reducer.response()).toEqual(foldResponse(events));
         expect(foldResponse(stream)).toEqual(foldResponse(events));
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 
@@ -77,7 +78,7 @@ describe('a run that follows the protocol', () => {
         }
         expect(reducer.live()).toEqual({ toolCalls: [], pendingApprovals: [] });
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -92,7 +93,7 @@ describe('a run that follows the protocol', () => {
         reducer.apply(events[gap]!);
         expect(reducer.response()).toEqual(foldResponse(events));
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -109,7 +110,7 @@ describe('a run that follows the protocol', () => {
           expect(reducer.live({ includePending: true })).toEqual(liveAfter(others.slice(0, index + 1)));
         }
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -154,7 +155,7 @@ describe('a hostile stream', () => {
         expect(events).toEqual(before);
         expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(prototypeMembers);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -177,7 +178,7 @@ describe('a hostile stream', () => {
         expect(reducer.response({ includePending: true })).toEqual(foldResponse(kept));
         expect(reducer.live({ includePending: true })).toEqual(liveAfter(kept));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -191,7 +192,7 @@ describe('a hostile stream', () => {
         });
         for (const { response, text } of responses) expect(JSON.stringify(response)).toBe(text);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 

@@ -12,6 +12,7 @@ import { readResponses } from '#core/providers/scripted/read-responses.js';
 import type { SeenRequest } from '#core/providers/scripted/seen-request.js';
 import type { ProviderApi } from '#core/providers/index.js';
 import type { ModelRequest, OutputItem } from '#core/protocol/index.js';
+import { tries } from '../support/some-cases.js';
 import { APIS, GET_WEATHER, output, PIXEL, RUN_SCRIPT, scriptOutput, user } from './asking.js';
 
 const TOOLS = [GET_WEATHER, RUN_SCRIPT];
@@ -210,7 +211,7 @@ describe.each(APIS)('%s', (api) => {
           judge.judge(READ[api](await bodyOf(api, { conversation })));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -225,7 +226,7 @@ describe.each(APIS)('%s', (api) => {
           before = now;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -238,7 +239,7 @@ describe.each(APIS)('%s', (api) => {
         expect(conversation).toEqual(kept);
         expect(await bodyOf(api, { conversation: kept })).toEqual(once);
       }),
-      { numRuns: 50 },
+      { numRuns: tries(50) },
     );
   });
 
@@ -260,7 +261,7 @@ describe.each(APIS)('%s', (api) => {
         const conversation = [user('Go'), ...items, { ...last, answer_id: 'ans' }, output({ call_id: 'call_c' }, '4')];
         expect(blobsOf(api, await messagesOf(api, conversation))).toEqual(wantedBlobs(api, items));
       }),
-      { numRuns: 100 },
+      { numRuns: tries(100) },
     );
   });
 });

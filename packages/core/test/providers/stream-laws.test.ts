@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { foldResponse } from '#core/history/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import type { ProviderApi } from '#core/providers/index.js';
+import { tries } from '../support/some-cases.js';
 import { brokenLaws, doneOf, eventsOf } from './decoded.js';
 import { OWN_STREAMS } from './own-streams.js';
 import { readingOf } from './reading.js';
@@ -118,10 +119,14 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
   });
 }
 
-/** Every event, and of more than 700 the first and the last 200 and every 16th of the others: the cost is quadratic. */
+/** Every event of a short answer; the first and the last of a longer one, and some between: the cost is quadratic. */
 function placesOf(events: number): number[] {
+  const ends = tries(200);
+  const step = Math.max(16, Math.ceil(events / tries(200)));
   const all = [...Array(events).keys()];
-  return events <= 700 ? all : all.filter((place) => place < 200 || place % 16 === 0 || place >= events - 200);
+  return events <= 3.5 * ends
+    ? all
+    : all.filter((place) => place < ends || place % step === 0 || place >= events - ends);
 }
 
 function withNoise(messages: readonly WireMessage[], noise: readonly (readonly [number, string])[]): string {
@@ -194,7 +199,7 @@ describe.each(APIS)('any other input instead of %s', (api) => {
         const changed = messages.with(index, changeMember(messages[index]!, place, value));
         expect(brokenLaws(await eventsOf(api, bodyOf(changed)))).toEqual([]);
       }),
-      { numRuns: 800 },
+      { numRuns: tries(800) },
     );
   });
 
@@ -205,7 +210,7 @@ describe.each(APIS)('any other input instead of %s', (api) => {
         const changed = picks.map((pick) => messages[pick % messages.length]!);
         expect(brokenLaws(await eventsOf(api, bodyOf(changed)))).toEqual([]);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 
@@ -232,7 +237,7 @@ describe.each(APIS)('any other input instead of %s', (api) => {
         expect(brokenLaws(events)).toEqual([]);
         expect(foldResponse(events)).toMatchObject({ status: 'failed', output_items: [] });
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 

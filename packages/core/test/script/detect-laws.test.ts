@@ -4,6 +4,7 @@ import type { AnswerSegment } from '#core/protocol/index.js';
 import { AnswerScanner } from '#core/script/detect-scanner.js';
 import { createDetector, detectScripts } from '#core/script/detector.js';
 import type { DetectorEvent } from '#core/script/detect-events.js';
+import { tries } from '../support/some-cases.js';
 import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
@@ -53,7 +54,7 @@ describe('laws for every answer', () => {
         expect(segments.map((segment) => segment.raw).join('')).toBe(answer);
         expect(segments.every((segment) => segment.raw !== '')).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 
@@ -64,7 +65,7 @@ describe('laws for every answer', () => {
         expect(segments).toEqual(detectScripts(answer, options));
         expectDeltasToMatch(events);
       }),
-      { numRuns: 6000, examples: KNOWN.map(([answer]) => [answer, [1, 5, 9]]) },
+      { numRuns: tries(6000), examples: KNOWN.map(([answer]) => [answer, [1, 5, 9]]) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('laws for every answer', () => {
         expect(segments).toEqual(detectScripts(answer, options));
         expectDeltasToMatch(events);
       }),
-      { numRuns: 3000, examples: KNOWN.map(([answer]) => [answer]) },
+      { numRuns: tries(3000), examples: KNOWN.map(([answer]) => [answer]) },
     );
   });
 
@@ -85,7 +86,7 @@ describe('laws for every answer', () => {
         const types = detectScripts(answer, options).map((segment) => segment.type);
         expect(types.some((type, index) => type === 'text' && types[index + 1] === 'text')).toBe(false);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('laws for every answer', () => {
         const found = detectScripts(`${before}<tool-calls>\nreturn 1;\n</tool-calls>${after}`);
         expect(found.filter((segment) => segment.type === 'script')).toMatchObject([{ source: 'return 1;\n' }]);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 });

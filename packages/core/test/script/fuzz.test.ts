@@ -2,6 +2,7 @@ import { parseSync } from 'oxc-parser';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createCompiler } from '#core/script/compiler.js';
+import { tries } from '../support/some-cases.js';
 import { ORDINARY } from './ordinary-scripts.js';
 
 const compiler = createCompiler({ deadlineMs: 10_000 });
@@ -94,7 +95,7 @@ describe('any source', () => {
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (source) => {
         await outcomeOf(source);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
     expect(compiler.stats().restarts).toBe(0);
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AnswerScanner } from '#core/script/detect-scanner.js';
 import { createDetector } from '#core/script/detector.js';
 import type { DetectorEvent } from '#core/script/detect-events.js';
+import { tries } from '../support/some-cases.js';
 import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
@@ -97,7 +98,7 @@ describe('the streamed source of a block', () => {
         expect(toldBy(events)).toEqual(toldBy(detect([answer])));
         for (const event of events) if (event.type === 'segment') kinds.add(event.segment.type);
       }),
-      { numRuns: 6000, examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
+      { numRuns: tries(6000), examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
     );
     expect([...kinds].toSorted()).toEqual(['malformed', 'reasoning', 'script', 'text']);
   });
@@ -110,7 +111,7 @@ describe('the streamed source of a block', () => {
         expect(withoutSources(plain)).toEqual(plain);
         expect(withoutSources(detect(deltas))).toEqual(plain);
       }),
-      { numRuns: 3000, examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
+      { numRuns: tries(3000), examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('the streamed source of a block', () => {
         const bySplit = splitAt(answer, cuts).flatMap((delta) => [...split.push(delta)]);
         expect(toldBy(bySplit)).toEqual(toldBy(whole.push(answer)));
       }),
-      { numRuns: 4000, examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
+      { numRuns: tries(4000), examples: HARD.map(([answer]) => [answer, [1, 5, 9]]) },
     );
   });
 

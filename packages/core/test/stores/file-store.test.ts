@@ -20,6 +20,7 @@ import { fileStore } from '#core/stores/index.js';
 import { markOf, ownIdentity } from '#core/stores/process-identity.js';
 import { files } from '#core/stores/store-folder.js';
 import type { HarnessStore } from '#core/protocol/index.js';
+import { tries } from '../support/some-cases.js';
 import { newFolder } from './support/new-folder.js';
 
 const IMAGE = new Uint8Array(100_000).fill(1, 5, 50);
@@ -199,7 +200,7 @@ describe('the journal’s file', () => {
         }
         expect((await linesOf(store, scriptId)) ?? []).toEqual(batches.flat());
       }),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readJournalText, writeBatch } from '#core/stores/journal-text.js';
+import { tries } from '../support/some-cases.js';
 
 const line = fc.oneof(
   fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', '')),
@@ -21,7 +22,7 @@ describe('the text of a journal', () => {
         expect({ found, gap }).toEqual({ found: all.flat(), gap: undefined });
         expect(counts.get(3) ?? 0).toBe(all.length);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 
@@ -43,7 +44,7 @@ describe('the text of a journal', () => {
           expect(readJournalText(twice)).toMatchObject({ lines: [...before, torn, ...after].flat(), gap: undefined });
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: tries(5_000) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('the text of a journal', () => {
         expect(gap !== undefined || isEnd, `byte ${place}`).toBe(true);
         expect(found.length).toBeLessThan(all.flat().length);
       }),
-      { numRuns: 5_000 },
+      { numRuns: tries(5_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fileStore, type FileStoreOptions } from '#core/stores/index.js';
+import { tries } from '../support/some-cases.js';
 import { newFolder } from './support/new-folder.js';
 
 const PROGRAM = fileURLToPath(new URL('support/store-process.mjs', import.meta.url));
@@ -33,22 +34,26 @@ async function killAfter(child: ChildProcess, afterMs: number): Promise<string[]
   return said.split('\n').slice(0, -1);
 }
 
+const EPOCHS = tries(50);
+const KILLS = tries(25, 8);
+const CHURNS = tries(12, 5);
+
 describe('claims between processes', () => {
-  it('exactly one of four processes wins each of 50 epochs', async () => {
+  it(`exactly one of four processes wins each of ${EPOCHS} epochs`, async () => {
     const folder = newFolder();
     const children = Array.from({ length: 4 }, () => startProcess('race', folder, 'scr_race'));
     await Promise.all(children.map((child) => once(child, 'message')));
-    for (let epoch = 0; epoch < 50; epoch++) {
+    for (let epoch = 0; epoch < EPOCHS; epoch++) {
       const answers = children.map((child) => once(child, 'message'));
       for (const child of children) child.send(epoch);
       const wins = (await Promise.all(answers)).map(([isTaken]) => isTaken as boolean);
       expect(wins.filter(Boolean)).toEqual([true]);
     }
     const store = fileStore(folder);
-    expect(await store.claim.current('scr_race')).toMatchObject({ epoch: 50, isHeld: true });
+    expect(await store.claim.current('scr_race')).toMatchObject({ epoch: EPOCHS, isHeld: true });
     const lines = (await store.journal.read('scr_race'))?.lines;
     expect(lines?.map((line) => Number.parseInt(line, 10))).toEqual(
-      Array.from({ length: 50 }, (_, index) => index + 1),
+      Array.from({ length: EPOCHS }, (_, index) => index + 1),
     );
     const winners = new Set(lines?.map((line) => line.split(' by ')[1]));
     expect(winners.size).toBeGreaterThan(1);
@@ -156,11 +161,11 @@ async function claimed(options: FileStoreOptions = {}) {
 }
 
 describe('processes that are killed', () => {
-  it('every acknowledged line is present after each of 25 kills, complete and in order', async () => {
+  it(`every acknowledged line is present after each of ${KILLS} kills, complete and in order`, async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     let before = 0;
-    for (let epoch = 1; epoch <= 25; epoch++) {
+    for (let epoch = 1; epoch <= KILLS; epoch++) {
       const said = await killAfter(startProcess('append', folder, 'scr_a'), Math.random() * 30);
       const acknowledged = Number(said.at(-1));
       const lines = (await journal.read('scr_a'))?.lines ?? [];
@@ -180,7 +185,7 @@ describe('processes that are killed', () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
     let seen = 0;
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < CHURNS; round++) {
       const said = await killAfter(startProcess('churn', folder), Math.random() * 60);
       for (const scriptId of said) {
         const found = await claim.current(scriptId);
@@ -200,6 +205,6 @@ describe('processes that are killed', () => {
       }
       expect((await journal.list()).scripts).toEqual([]);
     }
-    expect(seen).toBeGreaterThanOrEqual(12);
+    expect(seen).toBeGreaterThanOrEqual(CHURNS);
   }, 60_000);
 });

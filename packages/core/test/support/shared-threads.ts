@@ -10,8 +10,8 @@ let pool: QuickJsPool | undefined;
 let compiler: Compiler | undefined;
 
 /**
- * A sandbox and a compiler for one harness, in threads that all harnesses of a test file share: starting threads takes
- * thirty times as long as a script. Counts are of the whole file.
+ * A sandbox and a compiler for one harness, in threads that all harnesses of a test process share: starting threads
+ * takes thirty times as long as a script. Counts are of all of them.
  */
 export function sharedThreads(): Threads {
   pool ??= new QuickJsPool({ size: 2 });

@@ -10,3 +10,11 @@ export function someOf<Case>(cases: readonly Case[], step: number, from = 0): re
 export function cases(step: number, name: string): string {
   return ALL_CASES ? `every ${name}` : `one ${name} in ${step}`;
 }
+
+/** True where there is time for every try of a law: in continuous integration. */
+const TRIES_ALL = ALL_CASES || process.env['CI'] !== undefined;
+
+/** How often a law is tried: `count` times in continuous integration, elsewhere a fifth of that or `min`. */
+export function tries(count: number, min = 20): number {
+  return TRIES_ALL ? count : Math.min(count, Math.max(min, Math.ceil(count / 5)));
+}

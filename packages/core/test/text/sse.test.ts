@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SseParser, type SseEvent } from '#core/text/sse.js';
+import { tries } from '../support/some-cases.js';
 
 function parse(pieces: readonly string[], parser = new SseParser()): SseEvent[] {
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
@@ -86,7 +87,7 @@ describe('server-sent events', () => {
         const places = [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].toSorted((a, b) => a - b);
         expect(parse(places.slice(1).map((end, index) => text.slice(places[index], end)))).toEqual(expected);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 

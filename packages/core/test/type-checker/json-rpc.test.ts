@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonRpc } from '#core/script/type-checker/json-rpc.js';
+import { tries } from '../support/some-cases.js';
 
 const frame = (message: object) => {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
@@ -32,7 +33,7 @@ describe('frames', () => {
           expect(await Promise.all(asked)).toEqual(results.map((result) => JSON.parse(JSON.stringify(result))));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { quoteCommand } from '#tools/exec/command-line.js';
 import { fitJson, HeadAndTail } from '#tools/exec/output.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 it('a quoted command is one line that a shell splits into the same arguments', () => {
   const argument = fc.oneof(
@@ -16,7 +17,7 @@ it('a quoted command is one line that a shell splits into the same arguments', (
       const output = execFileSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' });
       expect(output).toBe(args.map((text) => `${text}\0`).join(''));
     }),
-    { numRuns: 100 },
+    { numRuns: tries(100) },
   );
 });
 
@@ -46,7 +47,7 @@ it('head and tail together never exceed the limit, and output within it is compl
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: tries(500) },
   );
 });
 

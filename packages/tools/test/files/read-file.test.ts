@@ -6,6 +6,7 @@ import { splitLines } from '#tools/files/text.js';
 import { TextLines } from '#tools/files/text-lines.js';
 import { WorkSlices } from '#tools/work-slices.js';
 import { createWorkspace } from '#tools/files/workspace.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 import { refusal, temporaryFolder } from '../support/temporary-folder.js';
 
 function workspaceWith(files: Record<string, string | Uint8Array>) {
@@ -237,7 +238,7 @@ describe('indentation mode', () => {
           expect(limited.last - limited.first + 1).toBe(Math.min(limit, range.last - range.first + 1));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 });

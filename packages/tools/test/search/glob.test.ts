@@ -3,6 +3,7 @@ import { rgPath } from '@vscode/ripgrep';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileGlob, isGlob } from '#tools/search/glob.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 describe('a glob', () => {
@@ -58,7 +59,7 @@ describe('a glob', () => {
         });
         expect(files.filter(compileGlob(glob).matches).sort()).toEqual(run.split('\n').filter(Boolean).sort());
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
