@@ -58,6 +58,7 @@ export const bufferLength = getterOf<number>(ArrayBuffer.prototype, 'byteLength'
 
 export const dateToIso = uncurry<(date: object) => string>(Date.prototype.toISOString);
 export const dateGetTime = uncurry<(date: object) => number>(Date.prototype.getTime);
+export const matches = uncurry<(pattern: RegExp, text: string) => boolean>(RegExp.prototype.test as never);
 export const regExpToString = uncurry<(pattern: object) => string>(RegExp.prototype.toString);
 
 type Then = <Value>(

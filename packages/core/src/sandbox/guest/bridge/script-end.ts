@@ -1,6 +1,6 @@
 // The end of the script, which is one more entry of the outbox.
 import { keys, stringify } from '../primordials.js';
-import { codeUnit, isError, promiseThen, slice, weakGet } from './captured.js';
+import { isError, matches, promiseThen, slice, weakGet } from './captured.js';
 import { errorRecords } from './errors.js';
 import { capText, describeText, thrownMessage } from './inspect.js';
 import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
@@ -70,13 +70,15 @@ function largestKeys(value: unknown): string[] {
   return best;
 }
 
-/** UTF-8 length of JSON text. */
+const NOT_ASCII = /[^\0-\x7f]/u;
+
+/** UTF-8 length of JSON text. Comparing characters takes half the time of a call for each. */
 function byteLength(text: string): number {
   let bytes = text.length;
-  if (bytes * 3 <= limits.result) return bytes;
+  if (bytes * 3 <= limits.result || !matches(NOT_ASCII, text)) return bytes;
   for (let index = 0; index < text.length; index++) {
-    const unit = codeUnit(text, index);
-    if (unit >= 0x80) bytes += unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+    const unit = text[index]!;
+    if (unit >= '\x80') bytes += unit >= '\u0800' && (unit < '\ud800' || unit > '\udfff') ? 2 : 1;
   }
   return bytes;
 }
