@@ -18,6 +18,8 @@ export const FULL = {
   economyRuns: 3,
   serverRounds: 3,
   serverDeltas: 40,
+  pageDeltas: 1_000,
+  pageEvents: 10_000,
 };
 
 export const QUICK = {
@@ -39,4 +41,6 @@ export const QUICK = {
   economyRuns: 1,
   serverRounds: 1,
   serverDeltas: 10,
+  pageDeltas: 300,
+  pageEvents: 2_000,
 };

@@ -26,6 +26,7 @@ import * as turnOverhead from './turn-overhead.mjs';
 import * as typeCheck from './type-check.mjs';
 import * as waitingScripts from './waiting-scripts.mjs';
 import * as warmScript from './warm-script.mjs';
+import * as webPage from './web-page.mjs';
 
 /**
  * Every module measures one subject and returns its rows.
@@ -61,4 +62,5 @@ export const ROWS = [
   memory,
   cli,
   sandboxAlone,
+  webPage,
 ];

@@ -3,6 +3,7 @@ import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
+import type { ReadEvents } from '../script/replay-bar.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
 import { RunIdContext } from '../state/selection.ts';
@@ -23,8 +24,7 @@ interface RunEntriesProps {
 
 /** The entries of one run, and the calls that wait in it. */
 export function RunEntries({ feed, onEdit }: RunEntriesProps) {
-  const { view, events, connection, error } = useStore(feed.store);
-  const turnId = events[0]?.turn_id;
+  const { view, turnId, connection, error } = useStore(feed.store);
   const onEditPrompt = useCallback<EntryViewProps['onEdit']>(
     (text, attachments) => onEdit({ text, attachments, branchBefore: turnId }),
     [onEdit, turnId],
@@ -33,7 +33,7 @@ export function RunEntries({ feed, onEdit }: RunEntriesProps) {
     <section className="run" aria-label="Turn">
       <RunIdContext value={feed.runId}>
         {view.entries.map((entry) => (
-          <EntryView key={entry.key} entry={entry} events={events} onEdit={onEditPrompt} />
+          <EntryView key={entry.key} entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
         ))}
       </RunIdContext>
       <PendingApprovals runId={feed.runId} view={view} />
@@ -50,12 +50,12 @@ export function RunEntries({ feed, onEdit }: RunEntriesProps) {
 
 interface EntryViewProps {
   readonly entry: Entry;
-  readonly events: Parameters<typeof ScriptCard>[0]['events'];
+  readonly readEvents: ReadEvents;
   readonly onEdit: (text: string, attachments: readonly Attachment[]) => void;
 }
 
 const EntryView = memo(
-  function EntryView({ entry, events, onEdit }: EntryViewProps) {
+  function EntryView({ entry, readEvents, onEdit }: EntryViewProps) {
     switch (entry.type) {
       case 'message':
         return entry.item.role === 'user' ? (
@@ -71,7 +71,7 @@ const EntryView = memo(
           </details>
         );
       case 'script':
-        return <ScriptCard script={entry.script} events={events} />;
+        return <ScriptCard script={entry.script} readEvents={readEvents} />;
       case 'call':
         return <CallEntry entry={entry} />;
       case 'plan':

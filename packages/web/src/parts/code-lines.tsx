@@ -1,5 +1,5 @@
-import { Fragment } from 'react';
-import type { Token } from '../view/highlight.ts';
+import { memo } from 'react';
+import type { Token } from '../view/lines.ts';
 import { useHighlighted } from './use-highlighted.ts';
 
 interface CodeLinesProps {
@@ -15,18 +15,25 @@ export function CodeLines({ text, isScript = false, label = 'Code' }: CodeLinesP
   return (
     <pre className="code" tabIndex={0} role="region" aria-label={label}>
       <code>
-        {!isScript
-          ? text
-          : lines.map((tokens, index) => (
-              <Fragment key={index}>
-                {index > 0 && '\n'}
-                <Tokens tokens={tokens} />
-              </Fragment>
-            ))}
+        {!isScript ? text : lines.map((tokens, index) => <Line key={index} tokens={tokens} isFirst={index === 0} />)}
       </code>
     </pre>
   );
 }
+
+interface LineProps {
+  readonly tokens: readonly Token[];
+  readonly isFirst: boolean;
+}
+
+const Line = memo(function Line({ tokens, isFirst }: LineProps) {
+  return (
+    <>
+      {!isFirst && '\n'}
+      <Tokens tokens={tokens} />
+    </>
+  );
+});
 
 export function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
   return tokens.map(({ text, style }, index) =>

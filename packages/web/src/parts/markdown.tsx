@@ -1,48 +1,68 @@
-import { memo, useDeferredValue, useState, type ReactNode } from 'react';
+import { memo, startTransition, useEffect, useState, type ReactNode } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import { markdownBlocks } from '../view/markdown-blocks.ts';
+import { codeOf, MarkdownBlocks, type MarkdownBlock } from '../view/markdown-blocks.ts';
 import { safeUrl } from '../view/safe-url.ts';
 import { CodeLines } from './code-lines.tsx';
 
 const plugins = [remarkGfm];
 
-/** Longer texts are shown as plain text, on demand as a whole. */
-const MAX_MARKDOWN = 60_000;
+/** The blocks of a long text appear so many at a time, so that the page answers meanwhile. */
+const BLOCKS_AT_ONCE = 10;
 
 /** Untrusted text as Markdown. HTML in it stays text, images are named and not loaded, and links show their target. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const latest = useDeferredValue(text);
-  if (latest.length > MAX_MARKDOWN) return <LongText text={latest} />;
+  const [reader] = useState(() => new MarkdownBlocks());
+  const { blocks, definitions } = reader.read(text);
+  const shown = useGrowingCount(blocks.length);
   return (
     <div className="markdown">
-      {markdownBlocks(latest).map((block, index) => (
-        <Block key={index} text={block} />
-      ))}
+      {blocks
+        .slice(0, shown)
+        .map((block, index) =>
+          block.fence === undefined ? (
+            <Block key={index} text={block.text} definitions={block.text.includes('[') ? definitions : ''} />
+          ) : (
+            <CodeBlock key={index} text={block.text} fence={block.fence} />
+          ),
+        )}
     </div>
   );
 });
 
-const Block = memo(function Block({ text }: { readonly text: string }) {
+/** A number of blocks that grows to `count`, and stays ahead of a text that grows. */
+function useGrowingCount(count: number): number {
+  const [shown, setShown] = useState(BLOCKS_AT_ONCE);
+  const isBehind = shown < count + BLOCKS_AT_ONCE / 2;
+  useEffect(() => {
+    if (!isBehind) return undefined;
+    const timer = setTimeout(() => startTransition(() => setShown((before) => before + BLOCKS_AT_ONCE)));
+    return () => clearTimeout(timer);
+  }, [isBehind, shown]);
+  return shown;
+}
+
+interface BlockProps {
+  readonly text: string;
+  /** Link definitions of other blocks. */
+  readonly definitions: string;
+}
+
+const Block = memo(function Block({ text, definitions }: BlockProps) {
   return (
     <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={safeUrl}>
-      {text}
+      {definitions === '' ? text : `${text}\n\n${definitions}`}
     </ReactMarkdown>
   );
 });
 
-function LongText({ text }: { readonly text: string }) {
-  const [isWhole, setWhole] = useState(false);
-  return (
-    <div className="long-text">
-      <p>{isWhole ? text : text.slice(0, MAX_MARKDOWN)}</p>
-      {!isWhole && (
-        <button type="button" className="link" onClick={() => setWhole(true)}>
-          Show the whole answer: {text.length.toLocaleString('en')} characters
-        </button>
-      )}
-    </div>
-  );
+const CodeBlock = memo(function CodeBlock(block: MarkdownBlock) {
+  const { language, code } = codeOf(block);
+  return <CodeLines text={code} isScript={isScriptLanguage(language)} />;
+});
+
+function isScriptLanguage(language = ''): boolean {
+  return /^(?:[jt]sx?|javascript|typescript)$/u.test(language);
 }
 
 const components: Components = {
@@ -55,12 +75,7 @@ const components: Components = {
     const text = textOf(children);
     const language = /language-(\S+)/u.exec(className ?? '')?.[1];
     if (language === undefined && !text.includes('\n')) return <code>{text}</code>;
-    return (
-      <CodeLines
-        text={text.replace(/\n$/u, '')}
-        isScript={/^(?:[jt]sx?|javascript|typescript)$/u.test(language ?? '')}
-      />
-    );
+    return <CodeLines text={text.replace(/\n$/u, '')} isScript={isScriptLanguage(language)} />;
   },
   table: ({ children }) => (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Table">

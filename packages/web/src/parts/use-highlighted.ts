@@ -1,24 +1,23 @@
-import { useEffect, useMemo, useState } from 'react';
-import type { Token } from '../view/highlight.ts';
-
-type Highlight = (source: string) => readonly (readonly Token[])[];
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { Highlighter } from '../view/highlight.ts';
+import { keptLines, plainLines, type Lines } from '../view/lines.ts';
 
 /** Longer texts are not highlighted. */
 const MAX_HIGHLIGHTED = 60_000;
 
-let loaded: Highlight | undefined;
+let Loaded: typeof Highlighter | undefined;
 
 /** The tokens of each line. Plain text until the highlighter, which is not part of the first load, is there. */
-export function useHighlighted(source: string, isScript: boolean): readonly (readonly Token[])[] {
-  const [highlight, setHighlight] = useState<Highlight | undefined>(() => loaded);
+export function useHighlighted(source: string, isScript: boolean): Lines {
+  const [highlighter, setHighlighter] = useState(() => (Loaded === undefined ? undefined : new Loaded()));
   const isWanted = isScript && source.length <= MAX_HIGHLIGHTED;
   useEffect(() => {
-    if (!isWanted || highlight !== undefined) return undefined;
+    if (!isWanted || highlighter !== undefined) return undefined;
     let isCurrent = true;
     import('../view/highlight.ts').then(
-      ({ highlightLines }) => {
-        loaded = highlightLines;
-        if (isCurrent) setHighlight(() => highlightLines);
+      (module) => {
+        Loaded = module.Highlighter;
+        if (isCurrent) setHighlighter(new Loaded());
       },
       // The text stays plain.
       () => undefined,
@@ -26,13 +25,11 @@ export function useHighlighted(source: string, isScript: boolean): readonly (rea
     return () => {
       isCurrent = false;
     };
-  }, [isWanted, highlight]);
-  return useMemo(
-    () => (isWanted && highlight !== undefined ? highlight(source) : plainLines(source)),
-    [source, isWanted, highlight],
-  );
-}
-
-function plainLines(source: string): readonly (readonly Token[])[] {
-  return source.split('\n').map((text) => (text === '' ? [] : [{ text, style: '' }]));
+  }, [isWanted, highlighter]);
+  const last = useRef<Lines>([]);
+  return useMemo(() => {
+    const lines = isWanted && highlighter !== undefined ? highlighter.lines(source) : plainLines(source);
+    last.current = keptLines(last.current, lines);
+    return last.current;
+  }, [source, isWanted, highlighter]);
 }

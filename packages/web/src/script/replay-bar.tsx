@@ -2,8 +2,9 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { StreamEvent } from '@toolscript/client';
 import { IconButton } from '../parts/icon-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
+import { errorText } from '../state/session.ts';
 import { duration } from '../view/format.ts';
-import { frameAt, replayFrames, scriptAfter } from '../view/replay.ts';
+import { frameAt, Replay, replayFrames } from '../view/replay.ts';
 import type { ScriptView } from '../view/types.ts';
 
 const SPEEDS = [
@@ -13,16 +14,52 @@ const SPEEDS = [
 ] as const;
 const TICK_MS = 40;
 
-interface ReplayBarProps {
+export type ReadEvents = (signal: AbortSignal) => Promise<readonly StreamEvent[]>;
+
+interface ReplayProps {
   readonly script: ScriptView;
-  readonly events: readonly StreamEvent[];
   /** Shows the script as it was at a time in ms since 1970. */
   readonly onShow: (script: ScriptView | undefined, at: number) => void;
 }
 
-/** A slider over the events of a script that has ended. */
-export function ReplayBar({ script, events, onShow }: ReplayBarProps) {
+interface ScriptReplayProps extends ReplayProps {
+  /** Reads the events of the script's run. */
+  readonly readEvents: ReadEvents;
+}
+
+/** A slider over the events of a script that has ended, which the server has kept. */
+export function ScriptReplay({ readEvents, ...props }: ScriptReplayProps) {
+  const [events, setEvents] = useState<readonly StreamEvent[]>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    const stop = new AbortController();
+    const unlessStopped =
+      <Value,>(set: (value: Value) => void) =>
+      (value: Value) => {
+        if (!stop.signal.aborted) set(value);
+      };
+    readEvents(stop.signal).then(unlessStopped(setEvents), unlessStopped(setError));
+    return () => stop.abort();
+  }, [readEvents]);
+  if (events !== undefined) return <ReplayBar events={events} {...props} />;
+  return error === undefined ? (
+    <p className="replay dim" role="status">
+      Reading the events …
+    </p>
+  ) : (
+    <p className="replay error-text" role="alert">
+      {errorText(error)}
+    </p>
+  );
+}
+
+interface ReplayBarProps extends ReplayProps {
+  readonly events: readonly StreamEvent[];
+}
+
+function ReplayBar({ script, events, onShow }: ReplayBarProps) {
   const frames = useMemo(() => replayFrames(events, script), [events, script]);
+  const replay = useMemo(() => new Replay(events, script.callId), [events, script.callId]);
   const totalMs = frames.at(-1)?.atMs ?? 0;
   const [atMs, setAt] = useState(0);
   const [isPlaying, setPlaying] = useState(true);
@@ -33,9 +70,9 @@ export function ReplayBar({ script, events, onShow }: ReplayBarProps) {
   useEffect(() => {
     const frame = frames[index];
     if (frame === undefined) return;
-    const { script: then, at } = scriptAfter(events, frame.events, script.callId);
+    const { script: then, at } = replay.after(frame.events);
     show.current(then, at);
-  }, [frames, index, events, script.callId]);
+  }, [frames, index, replay]);
   useEffect(() => {
     if (!isPlaying) return undefined;
     const timer = setInterval(() => setAt((before) => Math.min(before + TICK_MS * Number(speed), totalMs)), TICK_MS);

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import type { StreamEvent } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -9,7 +8,7 @@ import type { ScriptStatus, ScriptView } from '../view/types.ts';
 import { CallsTable } from './calls-table.tsx';
 import { ConsoleLines } from './console-lines.tsx';
 import { PlanList } from './plan-list.tsx';
-import { ReplayBar } from './replay-bar.tsx';
+import { ScriptReplay, type ReadEvents } from './replay-bar.tsx';
 import { ScriptResult } from './script-result.tsx';
 import { SourceView } from './source-view.tsx';
 import { WaterfallChart } from './waterfall-chart.tsx';
@@ -20,12 +19,12 @@ const TICK_MS = 100;
 
 interface ScriptCardProps {
   readonly script: ScriptView;
-  /** The events of its run. */
-  readonly events: readonly StreamEvent[];
+  /** Reads the events of its run. */
+  readonly readEvents: ReadEvents;
 }
 
 /** A script: while it is written, while it runs, and afterwards. */
-export function ScriptCard({ script: live, events }: ScriptCardProps) {
+export function ScriptCard({ script: live, readEvents }: ScriptCardProps) {
   const [pane, setPane] = useState<Pane>('source');
   const [replayed, setReplayed] = useState<{ script: ScriptView; at: number }>();
   const now = useNow(TICK_MS, live.status === 'executing' || live.status === 'suspended');
@@ -49,7 +48,7 @@ export function ScriptCard({ script: live, events }: ScriptCardProps) {
         </span>
         <CopyButton text={live.source} label="Copy the source" />
       </header>
-      {isReplay && <ReplayBar script={live} events={events} onShow={show} />}
+      {isReplay && <ScriptReplay script={live} readEvents={readEvents} onShow={show} />}
       {(pane === 'source' || isReplay) && <WaterfallChart script={script} now={time} />}
       {(pane === 'source' || isReplay) && <SourceView script={script} />}
       {pane === 'calls' && <CallsTable script={script} />}

@@ -3,7 +3,7 @@ import { useSelection } from '../state/selection.ts';
 import { Tokens } from '../parts/code-lines.tsx';
 import { useHighlighted } from '../parts/use-highlighted.ts';
 import { duration } from '../view/format.ts';
-import type { Token } from '../view/highlight.ts';
+import type { Token } from '../view/lines.ts';
 import { lineNotes, type LineNote } from '../view/line-notes.ts';
 import type { ScriptView } from '../view/types.ts';
 
@@ -101,8 +101,5 @@ const SourceLine = memo(
     before.isSelected === after.isSelected &&
     before.isFailed === after.isFailed &&
     before.hasCaret === after.hasCaret &&
-    before.tokens.length === after.tokens.length &&
-    before.tokens.every(
-      ({ text, style }, index) => text === after.tokens[index]?.text && style === after.tokens[index]?.style,
-    ),
+    before.tokens === after.tokens,
 );

@@ -1,18 +1,19 @@
 import type { Client, StreamEvent } from '@toolscript/client';
 import { RunFold } from '../view/run-fold.ts';
 import type { RunView } from '../view/types.ts';
+import { beforeNextFrame } from './before-next-frame.ts';
 import { Store } from './store.ts';
 
 export interface RunState {
   readonly view: RunView;
-  /** Grows in place. */
-  readonly events: readonly StreamEvent[];
+  readonly turnId?: string;
   readonly connection: 'connecting' | 'live' | 'retrying' | 'ended' | 'failed';
   readonly error?: unknown;
 }
 
-/** Changes that arrive within this time are shown together, in ms. */
-const GATHER_MS = 16;
+/** Where changes take longer to show than this, in ms, the page rests as long before it shows the next ones. */
+const QUICK_MS = 25;
+const MAX_REST_MS = 100;
 
 /** The events of one run, folded into what the page shows, until the run has ended or the feed is stopped. */
 export class RunFeed {
@@ -22,9 +23,11 @@ export class RunFeed {
   #stop = new AbortController();
   #isPaused = false;
   readonly #fold = new RunFold();
-  readonly #events: StreamEvent[] = [];
   readonly #onEvent: (event: StreamEvent) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #received = 0;
+  #turnId: string | undefined;
+  #cancelPublish: (() => void) | undefined;
+  #restsUntil = 0;
   #connection: RunState['connection'] = 'connecting';
   #error: unknown;
 
@@ -33,17 +36,18 @@ export class RunFeed {
     this.#client = client;
     this.runId = runId;
     this.#onEvent = onEvent;
-    this.store = new Store<RunState>({ view: this.#fold.view(), events: [], connection: 'connecting' });
+    this.store = new Store<RunState>({ view: this.#fold.view(), connection: 'connecting' });
   }
 
   /** Reads the events after those that have arrived. */
   async start(): Promise<void> {
     const { signal } = this.#stop;
     try {
-      const options = { signal, from: this.#events.length, onRetry: () => this.#connect('retrying') };
+      const options = { signal, from: this.#received, onRetry: () => this.#connect('retrying') };
       for await (const event of this.#client.stream(this.runId, options)) {
         this.#fold.apply(event);
-        this.#events.push(event);
+        this.#received += 1;
+        this.#turnId ??= event.turn_id;
         this.#onEvent(event);
         this.#connect('live');
       }
@@ -56,8 +60,18 @@ export class RunFeed {
 
   stop(): void {
     this.#stop.abort();
-    clearTimeout(this.#timer);
+    this.#cancelPublish?.();
   }
+
+  /** All events that have arrived, which the server has kept: the page keeps what it shows of them. */
+  readonly readEvents = async (signal: AbortSignal): Promise<readonly StreamEvent[]> => {
+    const events: StreamEvent[] = [];
+    for await (const event of this.#client.stream(this.runId, { signal })) {
+      events.push(event);
+      if (events.length === this.#received) break;
+    }
+    return events;
+  };
 
   /** Closes the connection. A browser has few of them for one server, and they are for tabs that are visible. */
   pause(): void {
@@ -76,16 +90,23 @@ export class RunFeed {
   #connect(connection: RunState['connection']): void {
     this.#connection = connection;
     if (this.#stop.signal.aborted) return;
-    this.#timer ??= setTimeout(() => this.#publish(), GATHER_MS);
+    this.#cancelPublish ??= beforeNextFrame(this.#restsUntil, () => this.#publish());
   }
 
   #publish(): void {
-    this.#timer = undefined;
+    this.#cancelPublish = undefined;
+    const startedAt = performance.now();
     this.store.set({
       view: this.#fold.view(),
-      events: this.#events,
       connection: this.#connection,
+      ...(this.#turnId === undefined ? {} : { turnId: this.#turnId }),
       ...(this.#error === undefined ? {} : { error: this.#error }),
+    });
+    // The page renders before the next task.
+    setTimeout(() => {
+      const now = performance.now();
+      const tookMs = now - startedAt;
+      if (tookMs > QUICK_MS) this.#restsUntil = now + Math.min(tookMs, MAX_REST_MS);
     });
   }
 }

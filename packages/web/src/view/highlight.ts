@@ -1,11 +1,7 @@
 import { parser } from '@lezer/javascript';
+import { TreeFragment, type Tree } from '@lezer/common';
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
-
-export interface Token {
-  readonly text: string;
-  /** A class of the stylesheet; empty for plain text. */
-  readonly style: string;
-}
+import type { Lines, Token } from './lines.ts';
 
 const typescript = parser.configure({ dialect: 'ts' });
 
@@ -18,8 +14,28 @@ const highlighter = tagHighlighter([
   { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], class: 'tok-function' },
 ]);
 
-/** The tokens of each line of a script. A script that is still written is highlighted as far as it goes. */
-export function highlightLines(source: string): readonly (readonly Token[])[] {
+/** Highlights a source that may grow: what was read before is not parsed again. */
+export class Highlighter {
+  #source = '';
+  #tree: Tree | undefined;
+
+  /** The tokens of each line. A script that is still written is highlighted as far as it goes. */
+  lines(source: string): Lines {
+    const continues = this.#tree !== undefined && source.startsWith(this.#source);
+    this.#tree = typescript.parse(source, continues ? this.#knownBefore(source) : []);
+    this.#source = source;
+    return tokensOf(source, this.#tree);
+  }
+
+  /** The parts of the last tree that hold for a source that continues the last one. */
+  #knownBefore(source: string): readonly TreeFragment[] {
+    const end = this.#source.length;
+    const change = { fromA: end, toA: end, fromB: end, toB: source.length };
+    return TreeFragment.applyChanges(TreeFragment.addTree(this.#tree!), [change]);
+  }
+}
+
+function tokensOf(source: string, tree: Tree): Lines {
   const lines: Token[][] = [[]];
   const add = (text: string, style: string) => {
     for (const [index, part] of text.split('\n').entries()) {
@@ -28,7 +44,7 @@ export function highlightLines(source: string): readonly (readonly Token[])[] {
     }
   };
   let at = 0;
-  highlightTree(typescript.parse(source), highlighter, (from, to, style) => {
+  highlightTree(tree, highlighter, (from, to, style) => {
     if (from > at) add(source.slice(at, from), '');
     add(source.slice(from, to), style);
     at = to;

@@ -1,27 +1,158 @@
-/** Shorter texts are one block, so that references between their parts work. */
-const MIN_SPLIT = 4000;
+import { copied } from './copied.ts';
 
-/**
- * Splits a long Markdown text at blank lines outside of fences. A block that is complete never changes while the text
- * grows, so that it need not be rendered again. The joined blocks are the text.
- */
-export function markdownBlocks(text: string): string[] {
-  if (text.length < MIN_SPLIT) return [text];
-  const blocks: string[] = [];
-  let block = '';
-  let fence: string | undefined;
-  for (const line of text.split(/(?<=\n)/u)) {
-    const mark = /^ {0,3}(`{3,}|~{3,})/u.exec(line)?.[1];
-    if (mark !== undefined) fence = fence === undefined ? mark : closes(fence, mark, line) ? undefined : fence;
-    block += line;
-    const endsBlock = fence === undefined && line.trim() === '' && block.trim() !== '';
-    if (!endsBlock) continue;
-    blocks.push(block);
-    block = '';
-  }
-  return block === '' ? blocks : [...blocks, block];
+/** A part of a Markdown text that is rendered by itself. */
+export interface MarkdownBlock {
+  readonly text: string;
+  /** The line that opened the code block that this block is, or continues. */
+  readonly fence?: string;
 }
 
-function closes(fence: string, mark: string, line: string): boolean {
-  return mark.startsWith(fence) && line.trim() === mark;
+/** A list whose items have blank lines between them is divided after this length. */
+const MIN_LIST = 1_000;
+/** A block without a blank line is divided before this length. */
+const MAX_BLOCK = 8_000;
+/** Code is cheap to render, and is divided later. */
+const MAX_CODE = 60_000;
+/** The length of a line from which it is known whether a list item begins there. */
+const MARKER_LENGTH = 12;
+
+const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/u;
+const FENCE = /^([ \t]*)(`{3,}(?!.*`)|~{3,})/u;
+const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
+
+/** The rest of an open block is another block from `at` on. */
+interface BlockEnd {
+  readonly at: number;
+  /** The line that opened the code which goes on behind it. */
+  readonly fence?: string;
+}
+
+/**
+ * Divides a Markdown text at blank lines and around code, so that only the last block is rendered again while the text
+ * grows. The joined texts of the blocks are the text. A text that continues the last one keeps all blocks but the last.
+ */
+export class MarkdownBlocks {
+  #text = '';
+  #blocks: MarkdownBlock[] = [];
+  #definitions: string[] = [];
+  /** Where the last block begins, which may still grow. */
+  #open: BlockEnd = { at: 0 };
+
+  /** `definitions`: the link definitions of all blocks, which the other blocks may refer to. */
+  read(text: string): { readonly blocks: readonly MarkdownBlock[]; readonly definitions: string } {
+    if (!text.startsWith(this.#text)) this.#reset();
+    this.#text = text;
+    for (let end = this.#endOfOpen(); end !== undefined; end = this.#endOfOpen()) {
+      const block = this.#blockUntil(end.at);
+      this.#blocks.push(block);
+      this.#definitions.push(...definitionsIn(block));
+      this.#open = end;
+    }
+    const last = this.#open.at === text.length ? [] : [this.#blockUntil(text.length)];
+    return {
+      blocks: [...this.#blocks, ...last],
+      definitions: [...this.#definitions, ...last.flatMap(definitionsIn)].join('\n'),
+    };
+  }
+
+  #reset(): void {
+    this.#blocks = [];
+    this.#definitions = [];
+    this.#open = { at: 0 };
+  }
+
+  #blockUntil(end: number): MarkdownBlock {
+    const text = copied(this.#text.slice(this.#open.at, end));
+    const fence = this.#open.fence ?? openedFence(lineAt(text, 0));
+    return fence === undefined ? { text } : { text, fence };
+  }
+
+  /** Undefined if more text may belong to the open block. */
+  #endOfOpen(): BlockEnd | undefined {
+    const { at, fence } = this.#open;
+    const opened = fence ?? openedFence(lineAt(this.#text, at));
+    return opened === undefined ? endOfProse(this.#text, at) : endOfCode(this.#text, at, opened, fence === undefined);
+  }
+}
+
+function endOfProse(text: string, start: number): BlockEnd | undefined {
+  let [hasText, isList, isAfterBlank] = [false, false, false];
+  /** The line that opened code inside of an item. */
+  let inner: string | undefined;
+  for (let at = start; at < text.length;) {
+    const line = lineAt(text, at);
+    if (at > start) {
+      if (at + line.length - start > MAX_BLOCK) return { at };
+      if (inner === undefined && isWhole(line)) {
+        const opensCode = openedFence(line) !== undefined && (!isList || !/^\s/u.test(line));
+        const continuesList = isList && LIST_ITEM.test(line) && at - start < MIN_LIST;
+        if (opensCode || (hasText && isAfterBlank && /^\S/u.test(line) && !continuesList)) return { at };
+      }
+    } else if (line.length > MAX_BLOCK) return { at: at + wholeCharacters(line, MAX_BLOCK) };
+    isAfterBlank = line.trim() === '';
+    if (!hasText && !isAfterBlank) [hasText, isList] = [true, LIST_ITEM.test(line)];
+    if (line.endsWith('\n')) inner = fenceAfter(line, inner);
+    at += line.length;
+  }
+  return undefined;
+}
+
+/** `fence`: the line that opened it, which is its first line if `isOpened`. */
+function endOfCode(text: string, start: number, fence: string, isOpened: boolean): BlockEnd | undefined {
+  for (let at = start; at < text.length;) {
+    const line = lineAt(text, at);
+    if (at > start && at + line.length - start > MAX_CODE) return { at, fence };
+    if (line.length > MAX_CODE) return { at: at + wholeCharacters(line, MAX_CODE), fence };
+    const isOpening = isOpened && at === start;
+    at += line.length;
+    if (!isOpening && line.endsWith('\n') && closesFence(line, fence)) return { at };
+  }
+  return undefined;
+}
+
+/** The code of a block that has a fence, without the lines that open and close it. */
+export function codeOf({ text, fence = '' }: MarkdownBlock): { readonly language: string; readonly code: string } {
+  const isOpened = text.startsWith(fence) || fence.startsWith(text);
+  const body = isOpened ? text.slice(fence.length) : text;
+  const lastAt = body.lastIndexOf('\n', body.length - 2) + 1;
+  const code = closesFence(body.slice(lastAt), fence) ? body.slice(0, lastAt) : body;
+  return { language: /[`~]\s*([^\s`~]+)/u.exec(fence)?.[1] ?? '', code: code.replace(/\n$/u, '') };
+}
+
+/** The line at an index, with its line break. */
+function lineAt(text: string, at: number): string {
+  const newline = text.indexOf('\n', at);
+  return newline === -1 ? text.slice(at) : text.slice(at, newline + 1);
+}
+
+/** Whether enough of a line is there to say what it begins. */
+function isWhole(line: string): boolean {
+  return line.endsWith('\n') || line.length >= MARKER_LENGTH;
+}
+
+/** At most `length`, and never inside a character. */
+function wholeCharacters(line: string, length: number): number {
+  const unit = line.charCodeAt(length - 1);
+  return unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length;
+}
+
+/** The line, if it opens a code block that is in no list. */
+function openedFence(line: string): string | undefined {
+  const [, indent = '    '] = FENCE.exec(line) ?? [];
+  return line.endsWith('\n') && indent.length <= 3 && !indent.includes('\t') ? line : undefined;
+}
+
+function fenceAfter(line: string, fence: string | undefined): string | undefined {
+  if (fence === undefined) return FENCE.test(line) ? line : undefined;
+  return closesFence(line, fence) ? undefined : fence;
+}
+
+function closesFence(line: string, fence: string): boolean {
+  const mark = line.trim();
+  const opening = FENCE.exec(fence)?.[2];
+  return opening !== undefined && mark.startsWith(opening) && mark === opening[0]!.repeat(mark.length);
+}
+
+function definitionsIn({ text, fence }: MarkdownBlock): readonly string[] {
+  return fence === undefined && text.includes(']:') ? (text.match(DEFINITION) ?? []) : [];
 }

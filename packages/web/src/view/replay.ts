@@ -1,6 +1,6 @@
 import type { StreamEvent } from '@toolscript/core/stream';
-import type { RunView, ScriptView } from './types.ts';
-import { viewOf } from './run-fold.ts';
+import { RunFold } from './run-fold.ts';
+import type { ScriptView } from './types.ts';
 
 /** A pause between two events is replayed at most this long, in ms. */
 const MAX_PAUSE_MS = 1500;
@@ -39,15 +39,29 @@ function concerns(payload: StreamEvent['payload'], scriptId: string | undefined,
   return 'script_id' in payload && payload.script_id === scriptId;
 }
 
-/** The script as it was after some events, and the time of the last of them, in ms since 1970. */
-export function scriptAfter(
-  events: readonly StreamEvent[],
-  count: number,
-  callId: string,
-): { readonly script: ScriptView | undefined; readonly at: number } {
-  const view: RunView = viewOf(events.slice(0, count));
-  const entry = view.entries.find((candidate) => candidate.type === 'script' && candidate.script.callId === callId);
-  return { script: entry?.type === 'script' ? entry.script : undefined, at: events[count - 1]?.timestamp ?? 0 };
+/** A script as it was after each of its run's events. */
+export class Replay {
+  readonly #events: readonly StreamEvent[];
+  readonly #callId: string;
+  #fold = new RunFold();
+  #applied = 0;
+
+  constructor(events: readonly StreamEvent[], callId: string) {
+    this.#events = events;
+    this.#callId = callId;
+  }
+
+  /** The script after `count` events, and the time of the last of them, in ms since 1970. Going forward is cheap. */
+  after(count: number): { readonly script: ScriptView | undefined; readonly at: number } {
+    if (count < this.#applied) {
+      this.#fold = new RunFold();
+      this.#applied = 0;
+    }
+    for (; this.#applied < count; this.#applied += 1) this.#fold.apply(this.#events[this.#applied]!);
+    const entries = this.#fold.view().entries;
+    const entry = entries.find((candidate) => candidate.type === 'script' && candidate.script.callId === this.#callId);
+    return { script: entry?.type === 'script' ? entry.script : undefined, at: this.#events[count - 1]?.timestamp ?? 0 };
+  }
 }
 
 /** The last frame that is shown at a time. */

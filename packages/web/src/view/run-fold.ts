@@ -28,6 +28,9 @@ export class RunFold {
   readonly #reducer = new ResponseReducer();
   readonly #activities = new Map<string, ScriptActivity>();
   readonly #scripts = new Map<string, CachedScript>();
+  readonly #typed = new Map<string, TypedScript>();
+  /** Scripts that the model has finished writing, by the ids of their items. */
+  readonly #written = new Set<string>();
   /** When each script began to run, by the id of its item. */
   readonly #startedAt = new Map<string, number>();
   readonly #endedAt = new Map<string, number>();
@@ -45,8 +48,13 @@ export class RunFold {
         return;
       }
       case 'item_done':
+        this.#written.add(payload.item_id);
         return this.#noteTimes(payload.final_item, timestamp);
+      case 'item_error':
+      case 'item_cancelled':
+        return void this.#written.add(payload.item_id);
       case 'item_update':
+        if (payload.changes['status'] !== undefined) this.#written.add(payload.item_id);
         if (payload.changes['status'] === 'executing' && !this.#startedAt.has(payload.item_id))
           this.#startedAt.set(payload.item_id, timestamp);
         return;
@@ -114,7 +122,7 @@ export class RunFold {
 
   #call(item: FunctionCallItem, output: FunctionCallOutputItem | undefined): Entry {
     if (item.name === SCRIPT_TOOL && output === undefined)
-      return { type: 'script', key: item.call_id, script: typedScript(item) };
+      return { type: 'script', key: item.call_id, script: this.#typedScript(item) };
     const call = this.#activities.get(item.call_id)?.call(item.call_id);
     return {
       type: 'call',
@@ -125,10 +133,17 @@ export class RunFold {
     };
   }
 
+  #typedScript(item: FunctionCallItem): ScriptView {
+    const typed = this.#typed.get(item.call_id) ?? new TypedScript(item.call_id);
+    this.#typed.set(item.call_id, typed);
+    return typed.read(item.arguments);
+  }
+
   #script(item: ScriptItem, output: ScriptOutputItem | undefined): ScriptView {
     const activity = item.script_id === undefined ? undefined : this.#activity(item.script_id);
     const startedAt = this.#startedAt.get(item.id);
-    const inputs = [item, output, activity?.version, startedAt];
+    const isTyped = !this.#written.has(item.id) && output === undefined;
+    const inputs = [item, output, activity?.version, startedAt, isTyped];
     const cached = this.#scripts.get(item.id);
     if (cached !== undefined && inputs.every((value, index) => value === cached.inputs[index])) return cached.view;
     const endedAt = this.#endedAt.get(item.call_id);
@@ -136,7 +151,7 @@ export class RunFold {
       callId: item.call_id,
       source: item.source_code ?? '',
       language: item.language ?? 'ts',
-      status: startedAt === undefined && item.status === undefined ? 'typing' : (item.status ?? 'typing'),
+      status: isTyped ? 'typing' : item.status,
       calls: withOperations(activity?.calls ?? [], output, startedAt ?? this.#firstAt ?? 0),
       logs: activity?.logs ?? [],
       plan: item.plan ?? [],
@@ -159,10 +174,28 @@ function messageEntry(item: MessageItem): Entry {
   return { type: 'message', key: item.id, item };
 }
 
-/** A script that the model still writes as the argument of a call. */
-function typedScript({ call_id: callId, arguments: text }: FunctionCallItem): ScriptView {
-  const source = text.trimStart().startsWith('{') ? new JsonTextMember('code', 'any').push(text) : text;
-  return { callId, source, language: 'ts', status: 'typing', calls: [], logs: [], plan: [] };
+/** A script that the model still writes as the argument of a call: as JSON with the member `code`, or as it is. */
+class TypedScript {
+  readonly #callId: string;
+  #view: ScriptView | undefined;
+  #text = '';
+  #code: JsonTextMember | undefined;
+
+  constructor(callId: string) {
+    this.#callId = callId;
+  }
+
+  /** `text`: the argument so far. */
+  read(text: string): ScriptView {
+    if (this.#view !== undefined && text === this.#text) return this.#view;
+    const continues = this.#text !== '' && text.startsWith(this.#text);
+    if (!continues) this.#code = text.trimStart().startsWith('{') ? new JsonTextMember('code', 'any') : undefined;
+    const [before, more] = continues ? [this.#view?.source ?? '', text.slice(this.#text.length)] : ['', text];
+    const source = this.#code === undefined ? text : before + this.#code.push(more);
+    this.#text = text;
+    this.#view = { callId: this.#callId, source, language: 'ts', status: 'typing', calls: [], logs: [], plan: [] };
+    return this.#view;
+  }
 }
 
 /** Some calls have no events of their own, such as those with invalid arguments. */
@@ -172,21 +205,16 @@ function withOperations(
   startedAt: number,
 ): readonly CallView[] {
   if (output === undefined) return calls;
+  const operations = new Map(output.operations.map((operation) => [operation.call_id, operation]));
   const known = new Set(calls.map(({ callId }) => callId));
   const others = output.operations
     .filter(({ call_id: callId }) => !known.has(callId))
     .map((operation) => callOf(operation, startedAt + operation.started_at_ms));
   const settled = calls.map((call) => {
-    const operation = output.operations.find(({ call_id: callId }) => callId === call.callId);
+    const operation = operations.get(call.callId);
     return operation === undefined || call.operation !== undefined
       ? call
       : { ...call, status: operation.status, operation };
   });
   return [...settled, ...others].toSorted((left, right) => left.requestedAt - right.requestedAt);
-}
-
-export function viewOf(events: readonly StreamEvent[]): RunView {
-  const fold = new RunFold();
-  for (const event of events) fold.apply(event);
-  return fold.view();
 }

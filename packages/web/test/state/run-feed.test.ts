@@ -1,7 +1,11 @@
 import type { Client, StreamEvent } from '@toolscript/client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RunFeed } from '#web/state/run-feed.ts';
 import { begin, callDone, callStart, eventsOf, output, script } from '../view/events.js';
+
+// Node has no frames.
+vi.stubGlobal('requestAnimationFrame', (run: () => void) => Number(setTimeout(run, 1)));
+vi.stubGlobal('cancelAnimationFrame', clearTimeout);
 
 const EVENTS = eventsOf(begin(), script(), callStart('c1'), callDone('c1'), output());
 
@@ -50,6 +54,22 @@ describe('the feed of a run', () => {
     feed.resume();
     expect(opened).toEqual([0, 3, 3]);
     expect(seen).toEqual(EVENTS);
+  });
+
+  it('reads the events again for a replay, as many as have arrived', async () => {
+    const { client } = clientOf([3, 3]);
+    const feed = new RunFeed(client, 'run_1', () => undefined);
+    void feed.start();
+    await until(() => feed.store.value.turnId === 'turn_1');
+    expect(await feed.readEvents(new AbortController().signal)).toEqual(EVENTS.slice(0, 3));
+    feed.stop();
+  });
+
+  it('shows its events in a tab that is not painted', async () => {
+    vi.stubGlobal('requestAnimationFrame', () => 0);
+    const feed = new RunFeed(clientOf([]).client, 'run_1', () => undefined);
+    await feed.start();
+    await until(() => feed.store.value.connection === 'ended');
   });
 
   it('says why it failed', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { frameAt, replayFrames, scriptAfter } from '#web/view/replay.ts';
-import { viewOf } from '#web/view/run-fold.ts';
+import { frameAt, Replay, replayFrames } from '#web/view/replay.ts';
+import { RunFold } from '#web/view/run-fold.ts';
 import { waterfallOf } from '#web/view/waterfall.ts';
 import { lineNotes } from '#web/view/line-notes.ts';
-import type { ScriptView } from '#web/view/types.ts';
+import type { RunView, ScriptView } from '#web/view/types.ts';
+import type { StreamEvent } from '@toolscript/core/stream';
 import { asked, begin, callDone, callStart, decided, eventsOf, operation, output, script } from './events.js';
 
 const RUN = eventsOf(
@@ -28,6 +29,12 @@ const RUN = eventsOf(
   3_600_190,
   output([operation('c1'), operation('c2', 'read', 'failed'), operation('c3', 'write', 'completed', 2)]),
 );
+
+function viewOf(events: readonly StreamEvent[]): RunView {
+  const fold = new RunFold();
+  for (const event of events) fold.apply(event);
+  return fold.view();
+}
 
 function scriptIn(events = RUN): ScriptView {
   const entry = viewOf(events).entries.find(({ type }) => type === 'script');
@@ -103,6 +110,41 @@ describe('the waterfall', () => {
   });
 });
 
+describe('a script that is typed as an argument', () => {
+  it('is the same whether it is shown after each piece or at the end', () => {
+    const text = JSON.stringify({ code: 'const a = "\\u00e9🎉";\nreturn a;\n', other: 'x' });
+    const pieces = [...text].map((delta) => ({ type: 'item_delta' as const, item_id: 'i', delta }));
+    const events = eventsOf(
+      begin(),
+      {
+        type: 'item_start',
+        item_id: 'i',
+        item_type: 'function_call',
+        initial: { call_id: 'call_1', name: 'run_script' },
+      },
+      ...pieces,
+    );
+    const shown = new RunFold();
+    for (const event of events) {
+      shown.apply(event);
+      shown.view();
+    }
+    expect(shown.view()).toEqual(viewOf(events));
+    expect(scriptIn(events).source).toBe(JSON.parse(text).code);
+  });
+});
+
+describe('a script that is typed in text', () => {
+  const start = { type: 'item_start', item_id: 'i', item_type: 'script_execution', initial: { call_id: 'c' } } as const;
+  const delta = { type: 'item_delta', item_id: 'i', delta: 'return 1' } as const;
+
+  it('waits for its turn only when it is complete', () => {
+    expect(scriptIn(eventsOf(begin(), start, delta))).toMatchObject({ status: 'typing', source: 'return 1' });
+    const update = { type: 'item_update', item_id: 'i', changes: { status: 'pending' } } as const;
+    expect(scriptIn(eventsOf(begin(), start, delta, update)).status).toBe('pending');
+  });
+});
+
 describe('the notes at the lines', () => {
   it('count the calls of each line, and show the worst state', () => {
     const notes = lineNotes(scriptIn().calls);
@@ -122,8 +164,9 @@ describe('the replay', () => {
 
   it('ends with the script as it is, and begins without calls', () => {
     const frames = replayFrames(RUN, scriptIn());
-    expect(scriptAfter(RUN, frames[0]!.events, 'call_1').script?.calls).toEqual([]);
-    expect(scriptAfter(RUN, frames.at(-1)!.events, 'call_1').script).toEqual(scriptIn());
+    const replay = new Replay(RUN, 'call_1');
+    expect(replay.after(frames.at(-1)!.events).script).toEqual(scriptIn());
+    expect(replay.after(frames[0]!.events).script?.calls).toEqual([]);
   });
 
   it('finds the frame of each time', () => {

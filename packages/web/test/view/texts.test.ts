@@ -6,8 +6,9 @@ import { pathOf, routeOf } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
 import { threadMarkdown } from '#web/view/export-thread.ts';
 import { age, argumentSummary, count, duration, plural } from '#web/view/format.ts';
-import { highlightLines } from '#web/view/highlight.ts';
-import { markdownBlocks } from '#web/view/markdown-blocks.ts';
+import { Highlighter } from '#web/view/highlight.ts';
+import { keptLines, plainLines } from '#web/view/lines.ts';
+import { codeOf, MarkdownBlocks } from '#web/view/markdown-blocks.ts';
 import { safeUrl } from '#web/view/safe-url.ts';
 import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
 import { groupThreads } from '#web/view/thread-groups.ts';
@@ -33,40 +34,117 @@ describe('highlighting', () => {
   it('changes no character of any source', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'a1 \n\t"\'`${}()/*=>;<'), maxLength: 80 }), (source) => {
-        const lines = highlightLines(source).map((tokens) => tokens.map(({ text }) => text).join(''));
+        const lines = new Highlighter().lines(source).map((tokens) => tokens.map(({ text }) => text).join(''));
         expect(lines.join('\n')).toBe(source);
       }),
     );
   });
 
+  it('of a source that grew is that of the whole source', () => {
+    const line = fc.constantFrom(
+      'const a = await tools.read({ path: `a${b}` });\n',
+      'for (const part of parts) {\n',
+      '}\n',
+      '/* a comment\n',
+      'of two lines */ f(1);\n',
+      'type Row = { name: string };\n',
+      "return 'done';\n",
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 40 }), fc.integer({ min: 1, max: 50 }), (lines, step) => {
+        const source = lines.join('');
+        const growing = new Highlighter();
+        for (let length = 0; length < source.length; length += step) growing.lines(source.slice(0, length));
+        expect(growing.lines(source)).toEqual(new Highlighter().lines(source));
+      }),
+      { numRuns: tries(100) },
+    );
+  });
+
   it('marks keywords, strings and comments', () => {
-    const styles = highlightLines("const a = 'b'; // c")[0]!.map(({ text, style }) => [text, style]);
+    const styles = new Highlighter().lines("const a = 'b'; // c")[0]!.map(({ text, style }) => [text, style]);
     expect(styles).toContainEqual(['const', 'tok-keyword']);
     expect(styles).toContainEqual(["'b'", 'tok-string']);
     expect(styles).toContainEqual(['// c', 'tok-comment']);
   });
 });
 
-describe('blocks of Markdown', () => {
-  const parts = fc.array(
-    fc.constantFrom('text ', '\n', '\n\n', '```\n', '```ts\n', '~~~\n', '- item\n', 'x'.repeat(2000)),
-  );
+describe('the lines of a text', () => {
+  it('are those from before where they are the same', () => {
+    const before = keptLines([], plainLines('one\ntwo\n\nfour'));
+    const after = keptLines(before, plainLines('one\n2\n\nfour\nfive'));
+    expect(after).toEqual(plainLines('one\n2\n\nfour\nfive'));
+    expect([0, 1, 2, 3].map((index) => after[index] === before[index])).toEqual([true, false, true, true]);
+  });
+});
 
-  it('are the text again when they are joined, and complete blocks do not change while it grows', () => {
+describe('blocks of Markdown', () => {
+  const PARTS = ['text ', '\n', '\n\n', '```\n', '```ts\n', '~~~\n', '- item\n', '1. one\n', '  more\n', '[a]: /b\n'];
+  const parts = fc.array(fc.constantFrom(...PARTS, 'x'.repeat(2_000), '🎉'.repeat(6_000)), { maxLength: 30 });
+  const blocksOf = (text: string) => new MarkdownBlocks().read(text).blocks;
+
+  it('are the text again when they are joined, and none is long', () => {
     fc.assert(
       fc.property(parts, (texts) => {
         const text = texts.join('');
-        const blocks = markdownBlocks(text);
-        expect(blocks.join('')).toBe(text);
-        if (blocks.length > 1)
-          expect(markdownBlocks(`${text}more`).slice(0, blocks.length - 1)).toEqual(blocks.slice(0, -1));
+        const blocks = blocksOf(text);
+        expect(blocks.map((block) => block.text).join('')).toBe(text);
+        for (const block of blocks) {
+          expect(block.text.length).toBeLessThanOrEqual(block.fence === undefined ? 8_000 : 60_000);
+          expect(block.text.isWellFormed()).toBe(true);
+        }
       }),
+      { numRuns: tries(300) },
     );
   });
 
-  it('never end inside a fence', () => {
-    const text = `${'x'.repeat(4000)}\n\n\`\`\`\na\n\nb\n\`\`\`\n\nend`;
-    expect(markdownBlocks(text)).toHaveLength(3);
+  it('are the same however the text grew, and only the last one changes', () => {
+    fc.assert(
+      fc.property(parts, fc.integer({ min: 1, max: 3_000 }), (texts, step) => {
+        const text = texts.join('');
+        const growing = new MarkdownBlocks();
+        let before: readonly unknown[] = [];
+        for (let length = step; length < text.length; length += step) {
+          const { blocks } = growing.read(text.slice(0, length));
+          expect(blocks.slice(0, before.length)).toEqual(before);
+          before = blocks.slice(0, -1);
+        }
+        expect(growing.read(text)).toEqual(new MarkdownBlocks().read(text));
+      }),
+      { numRuns: tries(300) },
+    );
+  });
+
+  it('are those of a text that replaces another one', () => {
+    const reader = new MarkdownBlocks();
+    reader.read('one\n\ntwo\n\nthree');
+    expect(reader.read('four\n\nfive and six')).toEqual(new MarkdownBlocks().read('four\n\nfive and six'));
+  });
+
+  it('never end inside code or inside an item of a list', () => {
+    const code = '```\na\n\nb\n```\n';
+    const item = '\n1. one\n\n    more of it\n\n   ```ts\n   code\n\n   ```\n\n2. two\n\n';
+    expect(blocksOf(`before it\n\n${code}${item}the end of it`).map(({ text }) => text)).toEqual([
+      'before it\n\n',
+      code,
+      item,
+      'the end of it',
+    ]);
+  });
+
+  it('are code without the lines around it, also where the code is divided', () => {
+    const lines = 'const a = 1;\n'.repeat(6_000);
+    const blocks = blocksOf(`some words:\n\`\`\`ts\n${lines}\`\`\`\nmore words`);
+    expect(blocks.map(({ fence }) => fence)).toEqual([undefined, '```ts\n', '```ts\n', undefined]);
+    const [first, second] = blocks.slice(1).map(codeOf);
+    expect([first?.language, second?.language]).toEqual(['ts', 'ts']);
+    expect(`${first!.code}\n${second!.code}\n`).toBe(lines);
+    expect(codeOf({ text: '~~~\n```\n~~~', fence: '~~~\n' })).toEqual({ language: '', code: '```' });
+  });
+
+  it('know the links that other blocks define, and no footnotes or code', () => {
+    const text = 'see [the page][p].\n\n```\n[x]: /code\n```\n\n[p]: https://example.com/\n\n[^1]: a note\n';
+    expect(new MarkdownBlocks().read(text).definitions).toBe('[p]: https://example.com/');
   });
 });
 
