@@ -12,8 +12,9 @@ export function watchPage(page) {
     globalThis.watched = watched;
 
     const decoder = new TextDecoder();
-    const { read } = ReadableStreamDefaultReader.prototype;
-    ReadableStreamDefaultReader.prototype.read = async function (...rest) {
+    const { prototype } = ReadableStreamDefaultReader;
+    const { value: read } = Object.getOwnPropertyDescriptor(prototype, 'read');
+    prototype.read = async function (...rest) {
       const answer = await read.apply(this, rest);
       if (!(answer.value instanceof Uint8Array)) return answer;
       const now = performance.now();
@@ -31,7 +32,8 @@ export function watchPage(page) {
       requestAnimationFrame(onFrame);
     };
     requestAnimationFrame(onFrame);
-    const afterPaint = (run) => (inFrame ? setTimeout(run) : requestAnimationFrame(() => setTimeout(run)));
+    const nextTask = (run) => setTimeout(() => run());
+    const afterPaint = (run) => (inFrame ? nextTask(run) : requestAnimationFrame(() => nextTask(run)));
     let shown = -1;
     let isWaiting = false;
     const noteShown = (number) => {

@@ -20,11 +20,13 @@ const app = await createServer({
   page: pageFolder,
 });
 process.send({ url: await app.listen({ host: '127.0.0.1', port: 0 }) });
-process.once('message', async () => {
+process.once('message', () => void close());
+
+async function close() {
   await app.close();
   await harness.close();
   process.disconnect();
-});
+}
 
 /**
  * The prompt says what is written, in how many deltas, and how many ms between them. Each delta holds its number
