@@ -87,7 +87,7 @@ function markdownPiece(number) {
   if (at === 24) return `${mark}\n\n\`\`\`ts\n`;
   if (at < 36) return `const value = read('${mark}');\n`;
   if (at === 36) return `// ${mark}\n\`\`\`\n\n`;
-  return `and words behind it ${mark}`;
+  return `and words after it ${mark}`;
 }
 
 async function* paced(deltas, everyMs, pieceOf) {

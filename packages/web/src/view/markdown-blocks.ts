@@ -23,7 +23,7 @@ const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
 /** The rest of an open block is another block from `at` on. */
 interface BlockEnd {
   readonly at: number;
-  /** The line that opened the code which goes on behind it. */
+  /** The line that opened the code that continues there. */
   readonly fence?: string;
 }
 
