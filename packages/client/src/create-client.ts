@@ -78,6 +78,8 @@ export interface Client {
     get(approvalId: string, options?: RequestOptions): Promise<Approval>;
     /** The first decision wins: a later one rejects with status 409, and its problem has the `approval`. */
     decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
+    /** The calls that `remember: 'workspace'` would allow; undefined if the caller or the server cannot store a rule. */
+    rule(approvalId: string, options?: RequestOptions): Promise<string | undefined>;
   };
   readonly agents: { list(options?: RequestOptions): Promise<AgentPage> };
   readonly audit: {
@@ -182,6 +184,11 @@ function approvalsOf(api: Api): Client['approvals'] {
       answered(api.GET(one, { params: { path: { approvalId } }, ...withSignal(signal) })),
     decide: (approvalId, decision, { signal } = {}) =>
       answered(api.POST(one, { params: { path: { approvalId } }, body: decision, ...withSignal(signal) })),
+    rule: async (approvalId, { signal } = {}) => {
+      const path = `${one}/rule` as const;
+      const { covers } = await answered(api.GET(path, { params: { path: { approvalId } }, ...withSignal(signal) }));
+      return covers;
+    },
   };
 }
 

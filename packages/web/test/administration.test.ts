@@ -25,7 +25,12 @@ describe.skipIf(skipsBrowser)('the page for branches and settings (skipped where
     browser = await openBrowser();
     server = await openPageServer(structuredClone(SCENES) as never, {
       auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
-      rules: { list: async () => rules, delete: async () => rules.splice(0, 1).length > 0 },
+      rules: {
+        list: async () => rules,
+        suggest: ({ name }) => `every ${name}`,
+        add: async ({ name }) => void rules.push({ ruleId: 'r2', covers: `every ${name}`, rememberedAt: 6 }),
+        delete: async () => rules.splice(0, 1).length > 0,
+      },
     });
   });
 
@@ -125,6 +130,18 @@ describe.skipIf(skipsBrowser)('the page for branches and settings (skipped where
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('There are no keys.').waitFor();
     expect((await server.call('GET', '/api/v2/threads', undefined, asKey)).status).toBe(401);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('approves for the workspace, with the rule in view', async () => {
+    const { threadId, runId } = await server.play('waits');
+    const { page, problems } = await openPage(browser, server);
+    await page.goto(`${server.url}/threads/${threadId}`);
+    await page.getByLabel('Applies to').selectOption('always in this workspace: every publish');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await server.follow(runId);
+    expect(rules.splice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -3,6 +3,9 @@ import type { ApprovalRequest, ApprovalRule, JsonValue, Tool } from '@toolscript
 import type { RuleSuggestion } from '@toolscript/tools';
 import type { NewRule, RuleFolder } from './rule-folder.js';
 
+/** The call that an approval is about. */
+type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
+
 export type SuggestRule = (tool: Tool, input: JsonValue) => RuleSuggestion | undefined;
 
 /** The rules of one run: the user's own, then those that are stored for the workspace, including new ones. */
@@ -32,13 +35,13 @@ export class WorkspaceRules {
   }
 
   /** Whether a rule that was stored after the call was made allows it. */
-  allows(request: ApprovalRequest): boolean {
+  allows(request: ApprovedCall): boolean {
     const tool = this.#toolOf(request);
     return tool !== undefined && findApprovalRule(this.rules, tool, inputOf(request))?.action === 'approve';
   }
 
   /** The rules of "always allow"; undefined if there can be none, or if the user's own rules ask. */
-  suggest(request: ApprovalRequest): NewRule | undefined {
+  suggest(request: ApprovedCall): NewRule | undefined {
     const tool = this.#toolOf(request);
     if (tool === undefined || this.#folder === undefined) return undefined;
     const input = inputOf(request);
@@ -53,11 +56,11 @@ export class WorkspaceRules {
     this.#remembered.push(...rule.rules);
   }
 
-  #toolOf(request: ApprovalRequest): Tool | undefined {
+  #toolOf(request: ApprovedCall): Tool | undefined {
     return this.#tools().find(({ name }) => name === request.tool);
   }
 }
 
-function inputOf({ inputJson }: ApprovalRequest): JsonValue {
+function inputOf({ inputJson }: ApprovedCall): JsonValue {
   return JSON.parse(inputJson) as JsonValue;
 }

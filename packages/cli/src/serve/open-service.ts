@@ -52,6 +52,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const rules = new RuleFolder(userFolder(process.env), settings.cwd);
   const agents = await openAgents(settings, { ...parts, servers: mcp.servers, rules }, workspace !== '', warn);
   const page = pageFolder();
+  const { suggestRule } = await import('@toolscript/tools');
   const app = await createServer({
     stores: database.stores,
     events: database.log,
@@ -62,7 +63,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     auth,
     audit,
     workspace,
-    ...(workspace === '' ? {} : { rules: rememberedRules(rules, warn) }),
+    ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRule, warn) }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
     ...(flags.workers === undefined ? {} : { workers: flags.workers }),

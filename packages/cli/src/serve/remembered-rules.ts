@@ -1,14 +1,33 @@
 import type { RememberedRules } from '@toolscript/server/access';
+import type { Tool } from '@toolscript/core/protocol';
 import type { RuleFolder } from '../approvals/rule-folder.js';
+import { WorkspaceRules, type SuggestRule } from '../approvals/workspace-rules.js';
+import type { Settings } from '../configuration/settings.js';
 
 /** The remembered approvals of the workspace, for the server's API. */
-export function rememberedRules(folder: RuleFolder, warn: (message: string) => void): RememberedRules {
+export function rememberedRules(
+  folder: RuleFolder,
+  { rules: own }: Pick<Settings, 'rules'>,
+  suggestRule: SuggestRule,
+  warn: (message: string) => void,
+): RememberedRules {
+  const workspace = (tool: Tool) => {
+    const rules = new WorkspaceRules(own, [], folder);
+    rules.know(() => [tool], suggestRule);
+    return rules;
+  };
   const list = async () => {
     const rules = await folder.list(warn);
     return rules.map(({ id, covers, rememberedAt }) => ({ ruleId: id, covers, rememberedAt }));
   };
   return {
     list,
+    suggest: (tool, request) => workspace(tool).suggest(request)?.covers,
+    async add(tool, request) {
+      const rules = workspace(tool);
+      const rule = rules.suggest(request);
+      if (rule !== undefined) await rules.remember(rule);
+    },
     async delete(ruleId) {
       const isThere = (await list()).some((rule) => rule.ruleId === ruleId);
       if (isThere) await folder.remove(ruleId);

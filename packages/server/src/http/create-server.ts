@@ -18,6 +18,7 @@ import { imageRoute } from './routes/images.js';
 import { keyRoutes } from './routes/keys.js';
 import { registryRoutes } from './routes/registry.js';
 import { ruleRoutes } from './routes/rules.js';
+import { workspaceRuleRoute } from './routes/workspace-rule.js';
 import { runRoutes } from './routes/runs.js';
 import { streamRoute } from './routes/stream.js';
 import { submitRoute } from './routes/submit.js';
@@ -42,6 +43,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     streamRoute(scope, service);
     threadRoutes(scope, service);
     approvalRoutes(scope, service);
+    workspaceRuleRoute(scope, service);
     registryRoutes(scope, service);
     if (options.mcp !== undefined) mcpRoute(scope, options.mcp);
     metricsRoute(scope, service.metrics);

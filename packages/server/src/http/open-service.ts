@@ -40,7 +40,7 @@ export function openService(
     metrics,
     limits,
     audit,
-    onRemember: options.onRemember,
+    rules: options.rules,
     isDraining: false,
   };
   const cleaner = new RunCleaner({ stores, log, scripts, onFault: (error) => onFault(error, undefined) });

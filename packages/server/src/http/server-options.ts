@@ -1,9 +1,4 @@
-import {
-  ToolscriptUsageError,
-  type Approval,
-  type SandboxRuntime,
-  type StoredDecision,
-} from '@toolscript/core/protocol';
+import { ToolscriptUsageError, type SandboxRuntime } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
 import type { AccessLimits, RememberedRules } from '../access/index.js';
 import type { AuthOptions } from './auth.js';
@@ -20,9 +15,7 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly workspace?: string;
   /** How long runs may continue while the server closes, before they return to the queue, in ms. Default 6 000. */
   readonly drainMs?: number;
-  /** Called with a decision that applies beyond its script. */
-  readonly onRemember?: (approval: Approval, decision: StoredDecision) => void | Promise<void>;
-  /** Remembered approvals, which administrators can list and delete at `/api/v2/rules`. Default: none. */
+  /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules;
   /**
    * The runtime that the harnesses share, for the metrics. Default: that of `harness`; without one, the metrics

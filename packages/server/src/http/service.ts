@@ -1,5 +1,5 @@
-import type { EventLog, HarnessStore, ServiceStores, StoredDecision, Approval } from '@toolscript/core/protocol';
-import type { AccessLimits, AuditStore } from '../access/index.js';
+import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
+import type { AccessLimits, AuditStore, RememberedRules } from '../access/index.js';
 import type { AgentDirectory } from '../agents/index.js';
 import type { ServiceMetrics } from '../observability/index.js';
 import type { RunWorker } from '../runs/index.js';
@@ -20,7 +20,7 @@ export interface Service {
   readonly limits: AccessLimits;
   readonly metrics: ServiceMetrics;
   readonly audit: AuditStore;
-  /** Called with a decision that applies beyond its script. */
-  readonly onRemember: ((approval: Approval, decision: StoredDecision) => void | Promise<void>) | undefined;
+  /** Undefined: no decision can be stored for the workspace. */
+  readonly rules: RememberedRules | undefined;
   isDraining: boolean;
 }

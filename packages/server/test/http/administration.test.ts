@@ -24,6 +24,10 @@ beforeAll(async () => {
     },
     rules: {
       list: async () => remembered,
+      suggest: ({ name }) => (name === 'signGuestBook' ? 'every signature' : undefined),
+      add: async (tool, { inputJson }) => {
+        remembered.push({ ruleId: 'added', covers: `${tool.name} ${inputJson}`, rememberedAt: 7 });
+      },
       delete: async (ruleId) => {
         const index = remembered.findIndex((rule) => rule.ruleId === ruleId);
         if (index !== -1) remembered.splice(index, 1);
@@ -79,6 +83,40 @@ describe('remembered rules over HTTP', () => {
     expect((await server.call('DELETE', '/api/v2/rules/r1')).status).toBe(404);
     const { body } = await server.call('GET', '/api/v2/rules');
     expect(body).toEqual({ data: [{ ruleId: 'r2', covers: 'writeFile in src', rememberedAt: 6 }] });
+  });
+});
+
+describe('a decision for the workspace', () => {
+  async function waiting(token: string): Promise<{ approvalId: string; runId: string }> {
+    const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'please approve' }, as(token));
+    const { runId } = body as { runId: string };
+    const approval = await eventually(
+      async () => (await server.call('GET', `/api/v2/approvals?runId=${runId}`, undefined, as(token))).body.data[0],
+    );
+    return { ...approval, runId };
+  }
+
+  it('shows its rule first, and stores it when the call is approved', async () => {
+    const { approvalId, runId } = await waiting(TOKEN);
+    const path = `/api/v2/approvals/${approvalId}`;
+    expect((await server.call('GET', `${path}/rule`)).body).toEqual({ covers: 'every signature' });
+    for (const wrong of [{ decision: 'deny' }, { decision: 'approve', input: { name: 'other' } }])
+      expect((await server.call('POST', path, { ...wrong, remember: 'workspace' })).status).toBe(400);
+    expect(remembered.map(({ ruleId }) => ruleId)).not.toContain('added');
+    expect((await server.call('POST', path, { decision: 'approve', remember: 'workspace' })).status).toBe(200);
+    expect(remembered.at(-1)).toMatchObject({ ruleId: 'added', covers: 'signGuestBook {"name":"demo"}' });
+    await server.follow(runId);
+    expect((await server.call('POST', path, { decision: 'approve', remember: 'workspace' })).status).toBe(409);
+    expect(remembered.filter(({ ruleId }) => ruleId === 'added')).toHaveLength(1);
+  });
+
+  it('is refused to a caller without the scope admin, and then decides nothing', async () => {
+    const { approvalId } = await waiting('user');
+    const path = `/api/v2/approvals/${approvalId}`;
+    expect((await server.call('GET', `${path}/rule`, undefined, as('user'))).body).toEqual({});
+    const answer = await server.call('POST', path, { decision: 'approve', remember: 'workspace' }, as('user'));
+    expect(answer.status).toBe(403);
+    expect((await server.call('GET', path, undefined, as('user'))).body.state).toBe('pending');
   });
 });
 

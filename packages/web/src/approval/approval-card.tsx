@@ -7,7 +7,7 @@ import { CallPreview, pretty } from './call-preview.tsx';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
-type Remember = 'script' | 'plan' | undefined;
+type Remember = 'script' | 'plan' | 'workspace' | undefined;
 
 interface ApprovalCardProps {
   readonly approval: Approval;
@@ -232,6 +232,7 @@ function DenyNote({ form }: { readonly form: DecisionState }) {
 }
 
 function RememberChoice({ approval, form }: { readonly approval: Approval; readonly form: DecisionState }) {
+  const covers = useWorkspaceRule(approval);
   return (
     <label className="remember">
       <span className="dim">Applies to</span>
@@ -242,9 +243,22 @@ function RememberChoice({ approval, form }: { readonly approval: Approval; reado
         <option value="">this call only</option>
         <option value="script">every {approval.tool} of this script</option>
         {approval.planned === true && <option value="plan">the planned calls with these arguments</option>}
+        {covers !== undefined && <option value="workspace">always in this workspace: {covers}</option>}
       </select>
     </label>
   );
+}
+
+/** The calls that a rule for the workspace would allow; undefined if there can be none. */
+function useWorkspaceRule({ approvalId }: Approval): string | undefined {
+  const { client } = useSession();
+  const [covers, setCovers] = useState<string>();
+  useEffect(() => {
+    const stop = new AbortController();
+    client.approvals.rule(approvalId, { signal: stop.signal }).then(setCovers, () => undefined);
+    return () => stop.abort();
+  }, [client, approvalId]);
+  return covers;
 }
 
 /** Calls an action when its key is pressed outside of text fields. */

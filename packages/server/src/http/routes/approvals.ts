@@ -9,8 +9,8 @@ import { notFound, ProblemError } from '../problems.js';
 import { ApprovalSchema, DecideBodySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
 import type { Service } from '../service.js';
 import { approvalView } from '../views.js';
-
-const ApprovalParameters = z.object({ approvalId: IdSchema });
+import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
+import { ruleOf } from './workspace-rule.js';
 
 /** Routes that list, show and decide approvals. */
 export function approvalRoutes(instance: FastifyInstance, service: Service): void {
@@ -65,13 +65,11 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     handler: async (request) => {
       const approval = await ownApproval(service, request);
       const decision = request.body as StoredDecision;
-      if (typeof decision !== 'string' && decision.remember === 'workspace' && service.onRemember === undefined)
-        throw new ProblemError(
-          400,
-          'This server cannot store a decision for its workspace. Send "remember": "script" or "plan", or omit it.',
-        );
       if (approval.state === 'pending') await checkInput(service, approval, decision);
-      return approvalView(await decide(service, approval, decision, request));
+      const rule = await ruleOf(service, approval, decision, request.caller);
+      const decided = await decide(service, approval, decision, request);
+      await rule?.add();
+      return approvalView(decided);
     },
   });
 }
@@ -82,8 +80,7 @@ async function decide(
   decision: StoredDecision,
   request: FastifyRequest,
 ): Promise<Approval> {
-  const { stores, onRemember } = service;
-  const decided = await stores.threads.decide(approvalId, decision, request.caller.principal);
+  const decided = await service.stores.threads.decide(approvalId, decision, request.caller.principal);
   if (decided === undefined) throw notFound('approval', approvalId);
   const { approval, isWinner } = decided;
   if (!isWinner)
@@ -91,7 +88,6 @@ async function decide(
       approval: approvalView(approval),
     });
   noteDecision(service, request, approval);
-  if (typeof decision !== 'string' && decision.remember === 'workspace') await onRemember?.(approval, decision);
   return approval;
 }
 
@@ -127,33 +123,17 @@ function decisionEntry(
 }
 
 /** Replaced arguments must fit the tool before the decision is effective. */
-async function checkInput(
-  { stores, agents }: Service,
-  { runId, request }: Approval,
-  decision: StoredDecision,
-): Promise<void> {
+async function checkInput(service: Service, approval: Approval, decision: StoredDecision): Promise<void> {
   if (typeof decision === 'string' || decision.input === undefined) return;
   if (decision.decision === 'deny') throw new ProblemError(400, 'A call that is denied has no input. Omit "input".');
-  const run = await stores.runs.get(runId);
-  const { agentId } = (run?.options ?? {}) as { agentId?: string };
-  const served = await agents.find(agentId);
-  const tools = (await served?.open({}))?.harness.tools() ?? [];
-  const checked = tools.find(({ name }) => name === request.tool)?.validateInput(decision.input);
+  const checked = (await toolOf(service, approval))?.validateInput(decision.input);
   if (checked === undefined || checked.ok) return;
   const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));
-  throw new ProblemError(400, `The input does not fit ${request.tool}: ${errors[0]?.detail}.`, { errors });
+  throw new ProblemError(400, `The input does not fit ${approval.request.tool}: ${errors[0]?.detail}.`, { errors });
 }
 
 /** Converts `args.list[0].name`, as validation writes it, to a place in the body of the request. */
 function pointerTo(path: string): string {
   const members = path.replace(/^args\b/u, '').match(/[^.[\]]+/gu) ?? [];
   return ['/input', ...members].join('/');
-}
-
-async function ownApproval({ stores }: Service, request: FastifyRequest): Promise<Approval> {
-  const { approvalId } = request.params as { approvalId: string };
-  const approval = await stores.threads.approval(approvalId);
-  // defence: approval-of-the-caller
-  if (approval === undefined || approval.principal !== request.caller.principal) throw notFound('approval', approvalId);
-  return approval;
 }

@@ -1,0 +1,26 @@
+import type { Approval, Tool } from '@toolscript/core/protocol';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { notFound } from '../problems.js';
+import { IdSchema } from '../schemas.js';
+import type { Service } from '../service.js';
+
+export const ApprovalParameters = z.object({ approvalId: IdSchema });
+
+/** The approval that the path names. Throws 404 unless it is the caller's. */
+export async function ownApproval({ stores }: Service, request: FastifyRequest): Promise<Approval> {
+  const { approvalId } = request.params as { approvalId: string };
+  const approval = await stores.threads.approval(approvalId);
+  // defence: approval-of-the-caller
+  if (approval === undefined || approval.principal !== request.caller.principal) throw notFound('approval', approvalId);
+  return approval;
+}
+
+/** The tool whose call waits; undefined if its agent has it no more. */
+export async function toolOf({ stores, agents }: Service, { runId, request }: Approval): Promise<Tool | undefined> {
+  const run = await stores.runs.get(runId);
+  const { agentId } = (run?.options ?? {}) as { agentId?: string };
+  const served = await agents.find(agentId);
+  const tools = (await served?.open({}))?.harness.tools() ?? [];
+  return tools.find(({ name }) => name === request.tool);
+}

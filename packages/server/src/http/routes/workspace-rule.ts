@@ -1,0 +1,65 @@
+import { present, type Approval, type StoredDecision } from '@toolscript/core/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { hasScope, type Caller } from '../../access/index.js';
+import { ProblemError } from '../problems.js';
+import type { Service } from '../service.js';
+import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
+
+/** Shows the rule that a decision for the workspace would store. */
+export function workspaceRuleRoute(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/approvals/:approvalId/rule',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'suggestRule',
+      summary: 'Shows the rule that "remember": "workspace" would store; without "covers" there can be none.',
+      params: ApprovalParameters,
+      response: { 200: z.object({ covers: z.string().optional() }) },
+    },
+    handler: async (request) => {
+      const approval = await ownApproval(service, request);
+      const rule = hasScope(request.caller, 'admin') ? await ruleFor(service, approval) : undefined;
+      return present({ covers: rule?.covers });
+    },
+  });
+}
+
+/** The rule of a decision for the workspace; undefined for any other decision. */
+export async function ruleOf(
+  service: Service,
+  approval: Approval,
+  decision: StoredDecision,
+  caller: Caller,
+): Promise<Rule | undefined> {
+  if (typeof decision === 'string' || decision.remember !== 'workspace') return undefined;
+  // defence: workspace-rules-of-administrators
+  if (!hasScope(caller, 'admin'))
+    throw new ProblemError(403, 'A rule for the workspace applies to all its users. It needs the scope "admin".');
+  if (decision.decision !== 'approve' || decision.input !== undefined)
+    throw new ProblemError(400, 'Only a call that is approved as it is can be remembered for the workspace.');
+  const rule = await ruleFor(service, approval);
+  if (rule !== undefined) return rule;
+  throw new ProblemError(
+    400,
+    'There can be no rule for this call in the workspace. Send "remember": "script" or "plan", or omit it.',
+  );
+}
+
+interface Rule {
+  /** The calls that it allows. */
+  readonly covers: string;
+  add(): Promise<void>;
+}
+
+async function ruleFor(service: Service, approval: Approval): Promise<Rule | undefined> {
+  const { rules } = service;
+  const tool = rules === undefined ? undefined : await toolOf(service, approval);
+  const covers = tool === undefined ? undefined : rules?.suggest(tool, approval.request);
+  if (rules === undefined || tool === undefined || covers === undefined) return undefined;
+  return { covers, add: () => rules.add(tool, approval.request) };
+}
