@@ -87,6 +87,31 @@ async function photograph() {
   await page.goto(`${url}/settings/tools`);
   await page.getByText('signGuestBook').first().waitFor();
   await take(page, 'page-tools');
+  await page.goto(`${url}/settings/keys`);
+  await page.getByLabel('Name', { exact: true }).fill('ci');
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByText('may read, run').waitFor();
+  await page.reload();
+  await page.getByText('may read, run').waitFor();
+  await take(page, 'page-keys');
+  await photographBranch(page, thread);
+}
+
+async function photographBranch(page, thread) {
+  await page.goto(thread);
+  await page.locator('.result').waitFor();
+  await page.getByRole('radio', { name: 'Replay' }).click();
+  await page.getByLabel('Position in the replay').waitFor();
+  await page.getByLabel('Position in the replay').fill('700');
+  await toTop(page);
+  await take(page, 'page-replay');
+  await page.locator('.user-message').first().hover();
+  await page.getByRole('button', { name: 'Edit and send again' }).first().click();
+  await page.getByLabel('Prompt').fill('Look at the routes again');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'branch' }).waitFor();
+  await page.locator('.result').waitFor();
+  await take(page, 'page-branch');
 }
 
 async function submit(url, token, prompt) {
