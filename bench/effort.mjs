@@ -20,6 +20,7 @@ export const FULL = {
   serverDeltas: 40,
   pageDeltas: 1_000,
   pageEvents: 10_000,
+  pageOpens: 10,
 };
 
 export const QUICK = {
@@ -43,4 +44,5 @@ export const QUICK = {
   serverDeltas: 10,
   pageDeltas: 300,
   pageEvents: 2_000,
+  pageOpens: 3,
 };
