@@ -181,7 +181,7 @@ export interface HarnessTools {
 /** Runs the scripts that a model writes, with the given tools. */
 export interface Harness {
   /** Runs one script. Rejects only for the host programmer's own mistakes. */
-  runScript(source: string, options?: RunScriptOptions): Promise<Outcome>;
+  runScript<T = unknown>(source: string, options?: RunScriptOptions): Promise<Outcome<T>>;
   /** Runs the scripts in a model's answer as they arrive. Leaving the loop early cancels running scripts. */
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /**

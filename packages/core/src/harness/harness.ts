@@ -122,7 +122,11 @@ class ToolscriptHarness implements Harness {
     return createDetector({ ...this.#options.detect, sourceDeltas });
   }
 
-  async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
+  runScript<T>(source: string, run: RunScriptOptions = {}): Promise<Outcome<T>> {
+    return this.#runScript(source, run) as Promise<Outcome<T>>;
+  }
+
+  async #runScript(source: string, run: RunScriptOptions): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
