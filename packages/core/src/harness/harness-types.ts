@@ -45,7 +45,8 @@ export interface RunOptions {
 export interface AsToolOptions extends RunOptions {
   /**
    * Receives the outcome of each script. Without it and without a store, a suspension would be lost, so calls without a
-   * decision are denied.
+   * decision are denied. The first such call of each tool is reported to `onInternalError`, or as a warning of the
+   * process.
    */
   onOutcome?: (outcome: Outcome) => void;
 }
