@@ -76,7 +76,9 @@ function scripted(parts) {
 
 /** @param {import('ai').ModelMessage[]} found */
 function toolResult(found) {
-  const parts = found.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
-  const result = parts.find((part) => part.type === 'tool-result');
-  return result?.type === 'tool-result' && result.output.type === 'text' ? result.output.value : '';
+  for (const { role, content } of found) {
+    if (role !== 'tool') continue;
+    for (const part of content)
+      if (part.type === 'tool-result' && part.output.type === 'text') return part.output.value;
+  }
 }
