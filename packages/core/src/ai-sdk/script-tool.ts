@@ -10,7 +10,7 @@ import {
 import { decideByMessages, needsUser } from './script-approval.js';
 import { readTools, type OuterCall } from './sdk-tools.js';
 
-/** What the AI SDK passes to `execute` and `needsApproval` of a tool. */
+/** The options that the AI SDK passes to `execute` and `needsApproval` of a tool. */
 export interface ScriptToolCallOptions {
   toolCallId: string;
   messages: unknown[];
@@ -41,7 +41,7 @@ export interface AiSdkScriptTool {
  * script may make the calls that it names. Other calls that need approval are denied.
  *
  * Each tool's `execute` receives the options of the script's own tool call: `toolCallId`, `messages` and the context;
- * `abortSignal` also aborts when the script ends. Of a tool that yields several results, the last one counts.
+ * `abortSignal` also aborts when the script ends. The last result of a tool that yields several counts.
  *
  * Throws a `ToolscriptUsageError` for a tool without `execute`, which only the client or the provider can run.
  */

@@ -55,7 +55,7 @@ async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
 function asker({ needsApproval }: SdkTool): AsksUser | undefined {
   if (needsApproval === undefined || needsApproval === false) return undefined;
   if (needsApproval === true) return () => Promise.resolve(true);
-  return async (input, call) => (await needsApproval(input as never, call as never)) !== false;
+  return async (input, call) => needsApproval(input as never, call as never);
 }
 
 /** All that the AI SDK passed to the script tool, with the signal of this one call. */
