@@ -4,8 +4,9 @@ import { writtenNames } from '../tools/index.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**
- * Whether the script names a call that needs a user. A script that does not compile needs none: it does not run. The
- * AI SDK asks again when the user has answered, so the same script always gets the same answer.
+ * Whether the script names a call that needs a user. A script that does not run, because it does not compile or
+ * scripts are disabled, needs none. The AI SDK asks again when the user has answered, so the same script always gets
+ * the same answer.
  */
 export async function needsUser(
   harness: Harness,
@@ -13,7 +14,7 @@ export async function needsUser(
   code: unknown,
   call: OuterCall,
 ): Promise<boolean> {
-  if (typeof code !== 'string') return false;
+  if (typeof code !== 'string' || harness.mode !== 'enabled') return false;
   const { status, plan } = await harness.runScript(code, { mode: 'dry-run' });
   if (status !== 'completed') return false;
   for (const planned of plan) if (await callNeedsUser(tools, planned, call)) return true;

@@ -1,7 +1,6 @@
 import type { ToolSet } from 'ai';
 import {
   createHarness,
-  type Harness,
   type HarnessOptions,
   type RunScriptInput,
   type RunScriptInputSchema,
@@ -48,18 +47,20 @@ export interface AiSdkScriptTool {
 export async function createScriptTool(
   tools: ToolSet,
   options: ScriptToolOptions = {},
-): Promise<{ tool: AiSdkScriptTool; harness: Harness; close: () => Promise<void> }> {
+): Promise<{ tool: AiSdkScriptTool; close: () => Promise<void> }> {
   const given = await readTools(tools);
-  const harness = createHarness({ ...options, tools: given.map(({ tool }) => tool) });
-  const common = harness.asTool();
+  // Not for the harness: the host would also receive the events of the dry runs that find a script's calls.
+  const { onEvent, ...others } = options;
+  const harness = createHarness({ ...others, tools: given.map(({ tool }) => tool) });
   const close = (): Promise<void> => harness.close();
+  const run = onEvent === undefined ? {} : { onEvent };
   if (options.approvals !== undefined)
-    return { tool: scriptTool(common, (call) => harness.asTool({ app: call })), harness, close };
+    return { tool: scriptTool(harness.asTool(), (app) => harness.asTool({ ...run, app })), close };
   const tool: AiSdkScriptTool = {
-    ...scriptTool(common, (call) => harness.asTool({ app: call, approvals: decideByMessages(call) })),
+    ...scriptTool(harness.asTool(), (app) => harness.asTool({ ...run, app, approvals: decideByMessages(app) })),
     needsApproval: ({ code }, call) => needsUser(harness, given, code, call),
   };
-  return { tool, harness, close };
+  return { tool, close };
 }
 
 function scriptTool(

@@ -224,6 +224,21 @@ describe('needsApproval', () => {
     expect(paid).toEqual([5]);
   });
 
+  it('shows the host the events of the run alone, and none of the check before it', async () => {
+    const events: string[] = [];
+    const onEvent: ScriptToolOptions['onEvent'] = ({ payload }) => void events.push(payload.type);
+    const { answer } = await converse(payTool(true), 'return tools.pay_out({ euros: 5 })', { onEvent });
+    expect(events).toEqual([]);
+    await answer(true);
+    expect(events.filter((type) => type === 'tool_call_start')).toHaveLength(1);
+  });
+
+  it('is not asked for where scripts do not run', async () => {
+    const { requests } = await converse(payTool(true), 'return tools.pay_out({ euros: 5 })', { mode: 'disabled' });
+    expect(requests).toEqual([]);
+    expect(paid).toEqual([]);
+  });
+
   it('of a tool that a script names is asked for, and a denial lets nothing run', async () => {
     const { answer } = await converse(payTool(true), 'return tools.pay_out({ euros: 5 })');
     expect((await answer(false)).text).toBe('done');
