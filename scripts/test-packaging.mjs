@@ -1,6 +1,7 @@
 // `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
 // folder, builds one program with each bundler, runs what was built, and prints one row for each case. It needs the npm
-// registry, and about ten minutes; `--short` builds with esbuild and Vite only.
+// registry, and some minutes. `--short` builds with esbuild and Vite only; NAME is a part of a case's name, or
+// `packages`.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

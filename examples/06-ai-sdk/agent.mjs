@@ -1,65 +1,84 @@
 // @ts-check
-import { createHarness, defineTool } from '@toolscript/core';
-import { generateText, stepCountIs } from 'ai';
+import { createScriptTool } from '@toolscript/core/ai-sdk';
+import { generateText, stepCountIs, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';
 
-const getWeather = defineTool({
-  name: 'getWeather',
-  description: 'Current weather for a city',
-  input: z.object({ city: z.string() }),
-  output: z.object({ celsius: z.number() }),
-  effect: 'read',
-  async execute({ city }) {
-    return { celsius: city.length * 3 };
-  },
-});
+// The tools that the program has already.
+const tools = {
+  getWeather: tool({
+    description: 'Current weather for a city',
+    inputSchema: z.object({ city: z.string() }),
+    execute: ({ city }) => ({ celsius: city.length * 3 }),
+  }),
+  bookFlight: tool({
+    description: 'Books a flight',
+    inputSchema: z.object({ to: z.string() }),
+    needsApproval: true,
+    execute: ({ to }) => `booked to ${to}`,
+  }),
+};
 
-const harness = createHarness({ tools: [getWeather] });
+// One tool for the model, which gives it all of them.
+const { tool: run_script, close } = await createScriptTool(tools);
 
 const code = `
   const cities = ['Oslo', 'Lisbon', 'Reykjavik'];
   const weather = await Promise.all(cities.map((city) => tools.getWeather({ city })));
-  return Object.fromEntries(cities.map((city, index) => [city, weather[index].celsius]));
+  const [warmest] = cities.map((city, index) => ({ city, ...(weather[index] as { celsius: number }) }))
+    .sort((left, right) => right.celsius - left.celsius);
+  return [warmest, await tools.bookFlight({ to: warmest.city })];
 `;
+const model = scripted([
+  { type: 'tool-call', toolCallId: 'call_1', toolName: 'run_script', input: JSON.stringify({ code }) },
+  { type: 'text', text: 'Reykjavik is the warmest of the three: your flight is booked.' },
+]);
 
-const usage = {
-  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 0, text: 0, reasoning: 0 },
-};
-const model = new MockLanguageModelV3({
-  doGenerate: [
-    {
-      content: [{ type: 'tool-call', toolCallId: 'call_1', toolName: 'run_script', input: JSON.stringify({ code }) }],
-      finishReason: { unified: 'tool-calls', raw: undefined },
-      usage,
-      warnings: [],
-    },
-    {
-      content: [{ type: 'text', text: 'Reykjavik is the warmest of the three.' }],
-      finishReason: { unified: 'stop', raw: undefined },
-      usage,
-      warnings: [],
-    },
-  ],
-});
+/** @type {import('ai').ModelMessage[]} */
+const messages = [{ role: 'user', content: 'Fly me to the warmest of Oslo, Lisbon and Reykjavik.' }];
+const ask = () => generateText({ model, messages, tools: { run_script }, stopWhen: stepCountIs(5) });
 
-// One tool for the model, which gives it every tool of the harness.
-const { name, ...runScript } = harness.asTool();
-const result = await generateText({
-  model,
-  prompt: 'Which of Oslo, Lisbon and Reykjavik is the warmest?',
-  tools: { [name]: runScript },
-  stopWhen: stepCountIs(5),
-});
-
-console.log(
-  'tools the model was shown:',
-  model.doGenerateCalls[0]?.tools?.map((tool) => tool.name),
-);
-for (const step of result.steps) {
-  for (const { toolName, output } of step.toolResults) console.log(`${toolName}:\n${output}`);
+const asked = await ask();
+messages.push(...asked.response.messages);
+for (const part of asked.content) {
+  if (part.type !== 'tool-approval-request') continue;
+  console.log('the AI SDK asks for an approval of', part.toolCall.toolName);
+  const response = {
+    type: /** @type {const} */ ('tool-approval-response'),
+    approvalId: part.approvalId,
+    approved: true,
+  };
+  messages.push({ role: 'tool', content: [response] });
 }
-console.log('answer:', result.text);
+const answered = await ask();
+console.log(toolResult(answered.response.messages));
+console.log('answer:', answered.text);
+await close();
 
-await harness.close();
+/**
+ * The mock model of the AI SDK.
+ * @param {any[]} parts
+ */
+function scripted(parts) {
+  const usage = {
+    inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 0, text: 0, reasoning: 0 },
+  };
+  return new MockLanguageModelV3({
+    doGenerate: parts.map((part) => ({
+      content: [part],
+      finishReason: { unified: part.type === 'text' ? 'stop' : 'tool-calls', raw: undefined },
+      usage,
+      warnings: [],
+    })),
+  });
+}
+
+/** @param {import('ai').ModelMessage[]} found */
+function toolResult(found) {
+  for (const { role, content } of found) {
+    if (role !== 'tool') continue;
+    for (const part of content)
+      if (part.type === 'tool-result' && part.output.type === 'text') return part.output.value;
+  }
+}

@@ -4,12 +4,17 @@ import { run } from './shell.mjs';
 
 const NODE = process.execPath;
 
-/** A CommonJS program in strict TypeScript compiles and runs. */
+/**
+ * A CommonJS program in strict TypeScript compiles and runs. With `nodenext` it imports the package as if it were
+ * CommonJS, with `node16`, which has no `require` of an ES module, by `await import`.
+ */
 export function commonJs(project, compiler, module) {
   const out = `out/types-${compiler}-${module}`;
   const options = ['--strict', '--module', module, '--target', 'es2022', '--types', 'node', '--outDir', out];
-  run(NODE, [join(project, 'node_modules', compiler, 'bin/tsc'), ...options, 'consumer.cts'], { cwd: project });
-  return run(NODE, [join(out, 'consumer.cjs')], { cwd: project });
+  run(NODE, [join(project, 'node_modules', compiler, 'bin/tsc'), ...options, `consumer-${module}.cts`], {
+    cwd: project,
+  });
+  return run(NODE, [join(out, `consumer-${module}.cjs`)], { cwd: project });
 }
 
 /** The declarations resolve for every way to import; `cjs-resolves-to-esm` is how Node 20.19 loads modules. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { VERSIONS } from '../packaging/versions.mjs';
 import { npmCall, root } from '../prepare.mjs';
 
 interface Manifest {
@@ -51,5 +52,14 @@ describe.each(folders.map((folder) => [manifestOf(folder).name, folder]))('the p
         /^\/\/# sourceMappingURL=/mu.test(readFileSync(join(folder, path), 'utf8')),
     );
     expect(mapped).toEqual([]);
+  });
+});
+
+describe('the page about bundlers', () => {
+  const page = readFileSync(join(root, 'docs/how-to/bundlers.md'), 'utf8');
+  const bundlers = ['bun', 'esbuild', 'next', 'next 15', 'rolldown', 'vite', 'webpack'];
+
+  it.each(bundlers)('names the tried version of %s', (name) => {
+    expect(page).toContain(` ${VERSIONS[name]}`);
   });
 });

@@ -5,6 +5,7 @@ import { RuleFolder, type NewRule } from '#cli/approvals/rule-folder.js';
 import { userFolder } from '#cli/configuration/locations.js';
 import { temporaryFolder, toolscript } from '../support/program.js';
 import { atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
+import { hasExecSandbox } from '../../../../scripts/test/exec-sandbox.js';
 
 const GIT = "return (await tools.exec({ command: ['git', 'status', '--short'] })).timedOut;";
 const COVERS = 'every command that begins with `git status`, whatever follows';
@@ -24,26 +25,29 @@ function filesBelow(folder: string): string[] {
 }
 
 describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `script` gives no terminal)', () => {
-  it('is shown and stored; this workspace does not ask again, and another one does', async () => {
-    const { env, config, workspace, other } = place();
-    const first = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
-    expect(first.status).toBe(0);
-    expect(first.shown).toContain(`[w] would always allow in this workspace: ${COVERS}`);
-    expect(first.shown.indexOf(COVERS)).toBeLessThan(first.shown.indexOf(PROMPT));
-    expect(first.shown).toContain('always in this workspace (toolscript rules --remove ends it)');
+  it.skipIf(!hasExecSandbox)(
+    'is shown and stored; this workspace does not ask again, and another one does',
+    async () => {
+      const { env, config, workspace, other } = place();
+      const first = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
+      expect(first.status).toBe(0);
+      expect(first.shown).toContain(`[w] would always allow in this workspace: ${COVERS}`);
+      expect(first.shown.indexOf(COVERS)).toBeLessThan(first.shown.indexOf(PROMPT));
+      expect(first.shown).toContain('always in this workspace (toolscript rules --remove ends it)');
 
-    const [file, ...more] = filesBelow(config);
-    expect(more).toEqual([]);
-    expect(statSync(file!).mode & 0o777).toBe(0o600);
-    expect(filesBelow(workspace).map((path) => path.slice(workspace.length))).toEqual(['/answer.md']);
+      const [file, ...more] = filesBelow(config);
+      expect(more).toEqual([]);
+      expect(statSync(file!).mode & 0o777).toBe(0o600);
+      expect(filesBelow(workspace).map((path) => path.slice(workspace.length))).toEqual(['/answer.md']);
 
-    const again = await atTerminal(command(workspace, GIT.replace('--short', '--branch')), [], env);
-    expect({ status: again.status, asked: again.shown.includes(PROMPT) }).toEqual({ status: 0, asked: false });
-    const elsewhere = await atTerminal(command(other, GIT), [[PROMPT, 'n']], env);
-    expect(elsewhere.status).toBe(1);
-  });
+      const again = await atTerminal(command(workspace, GIT.replace('--short', '--branch')), [], env);
+      expect({ status: again.status, asked: again.shown.includes(PROMPT) }).toEqual({ status: 0, asked: false });
+      const elsewhere = await atTerminal(command(other, GIT), [[PROMPT, 'n']], env);
+      expect(elsewhere.status).toBe(1);
+    },
+  );
 
-  it('answers pending calls and later scripts of the same run, and no others', async () => {
+  it.skipIf(!hasExecSandbox)('answers pending calls and later scripts of the same run, and no others', async () => {
     const { env, workspace } = place();
     const exec = (...argv: string[]) => `tools.exec({ command: ${JSON.stringify(argv)} })`;
     const source = `await Promise.all([${exec('git', 'status')}, ${exec('git', 'status', '-s')}]);
@@ -96,7 +100,7 @@ await ${exec('git', 'log')};`;
     expect(asked.shown).not.toContain('would always allow');
   });
 
-  it('runs the call and warns if the rule cannot be stored', async () => {
+  it.skipIf(!hasExecSandbox)('runs the call and warns if the rule cannot be stored', async () => {
     const { env, config, workspace } = place();
     symlinkSync(join(config, 'nowhere/at/all'), join(config, 'toolscript'));
     const { status, shown } = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);

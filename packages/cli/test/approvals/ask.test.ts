@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readAnswer } from '#cli/approvals/question.js';
 import { PROGRAM, temporaryFolder } from '../support/program.js';
 import { answerFile, atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
+import { hasExecSandbox } from '../../../../scripts/test/exec-sandbox.js';
 
 const WRITE = "await tools.writeFile({ path: 'a.txt', content: 'one' });";
 describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linux `script` gives none)', () => {
@@ -55,7 +56,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(shown.split(PROMPT)).toHaveLength(5);
   });
 
-  it('is asked once for all calls to a tool if the answer is "always"', async () => {
+  it.skipIf(!hasExecSandbox)('is asked once for all calls to a tool if the answer is "always"', async () => {
     const folder = temporaryFolder();
     const source = `await Promise.all(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })));
 await tools.writeFile({ path: 'c.txt', content: 'c' });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PROGRAM, said, start } from '../support/program.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
 import { Scene, script, text, type Turn } from './scene.js';
+import { hasExecSandbox } from '../../../../scripts/test/exec-sandbox.js';
 
 const SIGN = '› ';
 const CTRL_C = '\x03';
@@ -60,7 +61,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('after 2 prompts');
   });
 
-  it('asks in the conversation, and applies the answer', async () => {
+  it.skipIf(!hasExecSandbox)('asks in the conversation, and applies the answer', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, shown } = await talk(
       [exec, text('Made.')],
@@ -75,7 +76,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
 
-  it('suspends a script, reports it, and asks again on /resume', async () => {
+  it.skipIf(!hasExecSandbox)('suspends a script, reports it, and asks again on /resume', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, status } = await talk(
       [exec, text('Made.')],
@@ -109,7 +110,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('ScriptCancelledError');
   });
 
-  it('suspends a script at Ctrl-C while it asks, also when /resume asks', async () => {
+  it.skipIf(!hasExecSandbox)('suspends a script at Ctrl-C while it asks, also when /resume asks', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
     const { scene, status, shown } = await talk(
       [exec, text('Here I am.'), text('Made now.')],

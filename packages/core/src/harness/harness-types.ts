@@ -45,7 +45,8 @@ export interface RunOptions {
 export interface AsToolOptions extends RunOptions {
   /**
    * Receives the outcome of each script. Without it and without a store, a suspension would be lost, so calls without a
-   * decision are denied.
+   * decision are denied. The first such call of each tool is reported to `onInternalError`, or as a warning of the
+   * process.
    */
   onOutcome?: (outcome: Outcome) => void;
 }
@@ -181,7 +182,7 @@ export interface HarnessTools {
 /** Runs the scripts that a model writes, with the given tools. */
 export interface Harness {
   /** Runs one script. Rejects only for the host programmer's own mistakes. */
-  runScript(source: string, options?: RunScriptOptions): Promise<Outcome>;
+  runScript<T = unknown>(source: string, options?: RunScriptOptions): Promise<Outcome<T>>;
   /** Runs the scripts in a model's answer as they arrive. Leaving the loop early cancels running scripts. */
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /**

@@ -29,6 +29,7 @@ import { liveTools } from './live-tools.js';
 import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';
 import { openServices, scriptDeclarations, withTools } from './open-services.js';
+import { denyUnattended, operatorNotices } from './operator-notices.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstored } from '../durability/claims.js';
 import type { Decisions } from '../run/resumption.js';
@@ -122,7 +123,11 @@ class ToolscriptHarness implements Harness {
     return createDetector({ ...this.#options.detect, sourceDeltas });
   }
 
-  async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
+  runScript<T>(source: string, run: RunScriptOptions = {}): Promise<Outcome<T>> {
+    return this.#runScript(source, run) as Promise<Outcome<T>>;
+  }
+
+  async #runScript(source: string, run: RunScriptOptions): Promise<Outcome> {
     this.assertOpen();
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
@@ -254,7 +259,8 @@ class ToolscriptHarness implements Harness {
     const { modelOutputTokens } = this.#shared(run).limits;
     // If nobody receives the suspension, the script could never be resumed.
     const isLost = onOutcome === undefined && this.#options.store === undefined;
-    const approvals = run.approvals ?? this.#options.approvals ?? (isLost ? 'deny' : undefined);
+    const unattended = isLost ? denyUnattended(operatorNotices(this.#options)) : undefined;
+    const approvals = run.approvals ?? this.#options.approvals ?? unattended;
     const runCode = async (code: string, signal: AbortSignal | undefined) => {
       const more = { ...(signal === undefined ? {} : { signal }), ...(approvals === undefined ? {} : { approvals }) };
       const outcome = await this.runScript(code, { ...run, ...more });

@@ -1,4 +1,5 @@
 import { reportInternalError } from '../durability/services.js';
+import { ToolCallError, type ApprovalCallback } from '../protocol/index.js';
 import type { HarnessOptions } from './options.js';
 
 /** Receives the details of a fault of the installation, which concerns every script of a harness. */
@@ -30,5 +31,15 @@ export function uncheckedNotice(notice: OperatorNotice): (reason: string) => voi
     notice(
       `Scripts run WITHOUT type checks, because no type checker could be started: ${reason} Install typescript 7 with its optional packages where the program runs (docs/how-to/bundlers.md), or accept it with \`typecheck: 'off'\`.`,
     );
+  };
+}
+
+/** For scripts whose suspension nobody would receive: denies calls that need approval, and names the options. */
+export function denyUnattended(notice: OperatorNotice): ApprovalCallback {
+  return ({ tool }) => {
+    notice(
+      `A call of the tool "${tool}" was denied: it needs approval, and nobody can decide about it. Give createHarness or asTool the option \`approvals\` ('auto', 'deny', rules, or a function), give asTool \`onOutcome\` or createHarness a \`store\` and resume suspended scripts, or define the tool with \`effect: 'read'\` or \`approval: 'never'\`.`,
+    );
+    throw new ToolCallError('ApprovalDeniedError', 'no user can be asked here');
   };
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { OperationItemSchema, OutputItemSchema, ResponseStatusSchema, UsageSchema } from './items.js';
+import {
+  OperationItemSchema,
+  OutputItemSchema,
+  ResponseStatusSchema,
+  UsageSchema,
+  type OutputItem,
+  type Usage,
+} from './items.js';
+import type { KnownMembers } from './known-members.js';
 
 /** A call that waits for a user, as an event contains it. */
 export const ApprovalRequestEventSchema = z.looseObject({
@@ -33,7 +41,15 @@ const itemType = z.enum([
 
 /** The payload of an event. `item_id` names the item that the event concerns; `script_id` the script. */
 export const EventPayloadSchema = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('response_start') }),
+  z.looseObject({
+    type: z.literal('response_start'),
+    /** The input items of an agent's run. */
+    input: z.array(OutputItemSchema).readonly().optional(),
+    /** The wire format of a provider's answer, and the provider's names for the answer and the model. */
+    api: z.string().optional(),
+    response_id: z.string().optional(),
+    model: z.string().optional(),
+  }),
   z.looseObject({
     type: z.literal('item_start'),
     item_id: z.string(),
@@ -99,11 +115,16 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     script_id: z.string().optional(),
     /** The approvals that the suspended script waits for. */
     approval_ids: z.array(z.string()).optional(),
+    /** Present if the status is `incomplete`. */
+    incomplete_reason: z.string().optional(),
+    /** The provider's own word for why the answer ended. */
+    stop_reason: z.unknown().optional(),
   }),
   z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
 ]);
 
-export type EventPayload = z.infer<typeof EventPayloadSchema>;
+/** Items and usage keep the members of a provider that this format does not name. All other members are named. */
+export type EventPayload = KnownMembers<z.infer<typeof EventPayloadSchema>, OutputItem | Usage | undefined>;
 export type EventType = EventPayload['type'];
 
 /** The envelope. `seq` starts at 0 and has no gaps within a run. */
@@ -119,4 +140,4 @@ export const StreamEventSchema = z.object({
   payload: EventPayloadSchema,
 });
 
-export type StreamEvent = z.infer<typeof StreamEventSchema>;
+export type StreamEvent = Omit<z.infer<typeof StreamEventSchema>, 'payload'> & { payload: EventPayload };

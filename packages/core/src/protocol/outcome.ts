@@ -36,12 +36,15 @@ interface OutcomeCommon {
   metadata: OutcomeMetadata;
 }
 
-/** The result of a script. A script's failure is data and never thrown. */
-export type Outcome = OutcomeCommon &
+/**
+ * The result of a script. A script's failure is data and never thrown. `T` is the type that the host expects of
+ * `value`; nothing checks it. `value` may be read in every state: it is undefined unless the script has completed.
+ */
+export type Outcome<T = unknown> = OutcomeCommon &
   (
-    | { status: 'completed'; value: unknown }
-    | { status: 'failed'; error: ScriptFailure }
-    | { status: 'suspended'; suspension: string; pendingApprovals: ApprovalRequest[] }
+    | { status: 'completed'; value: T }
+    | { status: 'failed'; value?: undefined; error: ScriptFailure }
+    | { status: 'suspended'; value?: undefined; suspension: string; pendingApprovals: ApprovalRequest[] }
   );
 
 /** Ordered from the most restrictive to the least restrictive. */

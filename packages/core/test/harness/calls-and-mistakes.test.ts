@@ -181,8 +181,13 @@ describe('asTool', () => {
 
   it('suspends a script only if a listener receives the suspension, and otherwise denies calls without a decision', async () => {
     const code = 'return await tools.write({ path: "x" })';
-    const lone = openHarness({ tools: sample.tools });
+    const reports: string[] = [];
+    const lone = openHarness({ tools: sample.tools, onInternalError: (detail) => reports.push(detail) });
     expect(await lone.asTool().execute({ code })).toContain('ApprovalDeniedError');
+    expect(reports).toEqual([expect.stringMatching(/tool "write" was denied.*`approvals`.*`onOutcome`.*`store`/u)]);
+    const denying = lone.asTool({ approvals: 'deny' });
+    expect(await denying.execute({ code })).toContain('ApprovalDeniedError');
+    expect(reports).toHaveLength(1);
     const outcomes: Outcome[] = [];
     const said = await lone.asTool({ onOutcome: (outcome) => outcomes.push(outcome) }).execute({ code });
     expect(said).toContain('Script suspended');

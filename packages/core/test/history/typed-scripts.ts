@@ -52,5 +52,5 @@ export function withoutTyping(events: readonly StreamEvent[]): Payload[] {
   const typing = ['item_start', 'item_delta', 'item_cancelled'];
   return events
     .map(({ payload }) => payload)
-    .filter(({ type, item_id: id }) => !(typing.includes(type) && scripts.has(String(id))));
+    .filter((payload) => !(typing.includes(payload.type) && 'item_id' in payload && scripts.has(payload.item_id)));
 }

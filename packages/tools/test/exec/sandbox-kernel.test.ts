@@ -3,9 +3,9 @@ import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { readOnlyKernelFiles } from '#tools/exec/sandbox/kernel-files.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
 /*
  * The possible effects of a sandboxed command on the kernel and on the permissions of files, as root and as an
@@ -16,7 +16,6 @@ const ORDINARY = 65_534;
 /** Settings of the command's own namespace for processes, which it may have. */
 const NOT_ITS_OWN = '! -name ns_last_pid ! -name pid_max';
 const isRoot = process.geteuid?.() === 0;
-const blocked = await checkExecSandbox();
 const users: [string, string[], string | undefined][] = [
   ['root', [], isRoot ? undefined : 'these tests do not run as root'],
   ['an ordinary user', isRoot ? asOrdinary() : [], undefined],

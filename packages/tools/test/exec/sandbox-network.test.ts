@@ -3,11 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { createExec } from '#tools/exec/exec.js';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-
-const blocked = await checkExecSandbox();
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
 /** Asks the proxy that the environment names, as programs do that respect it. */
 const ask = (url: string): string => `

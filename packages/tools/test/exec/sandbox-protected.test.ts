@@ -5,13 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createExec } from '#tools/exec/exec.js';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
-const blocked = await checkExecSandbox();
 const hasGit = spawnSync('git', ['--version']).status === 0;
-if (blocked !== undefined) console.log(`Skipped: ${blocked.reason}`);
 if (!hasGit) console.log('Skipped: git is not installed.');
 const inSandbox = describe.runIf(blocked === undefined);
 const withGit = describe.runIf(blocked === undefined && hasGit);

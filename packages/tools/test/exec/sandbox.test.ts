@@ -18,24 +18,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExec, type ExecInput } from '#tools/exec/exec.js';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { sandboxedDisk } from '#tools/exec/sandbox/policy.js';
 import { findSandbox, obstacles } from '#tools/exec/sandbox/requirements.js';
 import { SYSTEM_SECRETS } from '#tools/exec/sandbox/secrets.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
-
-/*
- * The real sandbox. Where it cannot run these tests are left out, but not in continuous integration: there its
- * absence is a failure.
- */
-
-const blocked = await checkExecSandbox();
-const inContinuousIntegration = Boolean(process.env['CI']);
-
-it.runIf(inContinuousIntegration)('the sandbox is available in continuous integration', () => {
-  expect(blocked).toBeUndefined();
-});
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
 /** Not below /tmp, which the sandbox replaces: what fails here must fail because it is forbidden. */
 const home = folderOutsideTemporary({

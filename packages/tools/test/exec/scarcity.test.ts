@@ -3,15 +3,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
 /*
  * A host whose descriptors run out, and users and folders that the system does not know. Each test is a process of
  * its own, which would end with an error where an event had no listener.
  */
 
-const blocked = await checkExecSandbox();
 const module = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
 
 function run(code: string, prefix: readonly string[], cwd: string, env: NodeJS.ProcessEnv): string {

@@ -4,13 +4,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createExec } from '#tools/exec/exec.js';
-import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { productFilesIn } from '#tools/files/product-folders.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
 import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
-const blocked = await checkExecSandbox();
 const manifest = (...dependencies: string[]): string =>
   JSON.stringify({ dependencies: Object.fromEntries(dependencies.map((name) => [name, '1'])) });
 

@@ -12,8 +12,9 @@ const add = defineTool({
 
 async function main(): Promise<void> {
   const harness = createHarness({ tools: [add] });
-  const outcome = await harness.runScript('return (await tools.add({ left: 40, right: 2 })).sum;');
-  console.log(outcome.status, outcome.value);
+  const outcome = await harness.runScript<number>('return (await tools.add({ left: 40, right: 2 })).sum;');
+  const answer: number = outcome.value ?? 0;
+  console.log(outcome.status, answer);
   await harness.close();
 }
 

@@ -1,0 +1,6 @@
+export {
+  createScriptTool,
+  type AiSdkScriptTool,
+  type ScriptToolOptions,
+  type ScriptToolCallOptions,
+} from './script-tool.js';

@@ -1,0 +1,69 @@
+import type { Harness } from '../harness/index.js';
+import { ToolCallError, type ApprovalCallback, type PlannedCall } from '../protocol/index.js';
+import { writtenNames } from '../tools/index.js';
+import type { OuterCall, ReadTool } from './sdk-tools.js';
+
+/**
+ * Whether the script names a call that needs a user. A script that does not run, because it does not compile or
+ * scripts are disabled, needs none. The AI SDK asks again when the user has answered, so the same script always gets
+ * the same answer.
+ */
+export async function needsUser(
+  harness: Harness,
+  tools: readonly ReadTool[],
+  code: unknown,
+  call: OuterCall,
+): Promise<boolean> {
+  if (typeof code !== 'string' || harness.mode !== 'enabled') return false;
+  const { status, plan } = await harness.runScript(code, { mode: 'dry-run' });
+  if (status !== 'completed') return false;
+  for (const planned of plan) if (await callNeedsUser(tools, planned, call)) return true;
+  return false;
+}
+
+async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, call: OuterCall): Promise<boolean> {
+  const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
+  if (asksUser === undefined) return false;
+  if (planned.input === undefined) return true;
+  // A predicate that throws counts as yes, as for a call.
+  return asksUser(planned.input, call).catch(() => true);
+}
+
+/**
+ * Decides about the calls of a script by the answer of the user to the whole script, which the messages contain. It
+ * covers the tools that the script names: those are what the user has seen.
+ */
+export function decideByMessages(call: OuterCall): ApprovalCallback {
+  return ({ tool, plan }) => {
+    if (plan.some((planned) => names(planned, tool)) && isApproved(call)) return 'approve';
+    throw new ToolCallError(
+      'ApprovalDeniedError',
+      `no user has approved it; write tools.${writtenNames(tool)[0]}(…) in the script, so that the user is asked before it runs`,
+    );
+  };
+}
+
+function names(planned: PlannedCall, tool: string): boolean {
+  return writtenNames(tool).includes(planned.tool);
+}
+
+interface Part {
+  readonly type?: unknown;
+  readonly approvalId?: unknown;
+  readonly toolCallId?: unknown;
+  readonly approved?: unknown;
+}
+
+function isApproved({ toolCallId, messages }: OuterCall): boolean {
+  const parts = messages.flatMap(partsOf);
+  const requests = parts.filter((part) => part.type === 'tool-approval-request' && part.toolCallId === toolCallId);
+  const ids = new Set(requests.map(({ approvalId }) => approvalId));
+  return parts.some(
+    ({ type, approvalId, approved }) => type === 'tool-approval-response' && ids.has(approvalId) && approved === true,
+  );
+}
+
+function partsOf(message: unknown): readonly Part[] {
+  const { content } = message as { content?: unknown };
+  return Array.isArray(content) ? (content as Part[]) : [];
+}

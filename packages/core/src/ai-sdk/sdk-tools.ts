@@ -1,0 +1,71 @@
+import { asSchema, type FlexibleSchema, type ToolSet } from 'ai';
+import { ToolCallError, ToolscriptUsageError, type Tool, type ToolCallContext } from '../protocol/index.js';
+import { defineTool } from '../tools/index.js';
+
+/** The call of the script tool, which the script's own calls pass on. */
+export interface OuterCall {
+  readonly toolCallId: string;
+  readonly messages: readonly unknown[];
+}
+
+type SdkTool = ToolSet[string];
+type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
+
+/** Whether a call with this input needs a user, as the tool's `needsApproval` says. */
+type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
+
+export interface ReadTool {
+  readonly tool: Tool;
+  /** Undefined if no call needs a user. */
+  readonly asksUser: AsksUser | undefined;
+}
+
+export function readTools(tools: ToolSet): Promise<ReadTool[]> {
+  return Promise.all(Object.entries(tools).map(([name, tool]) => readTool(name, tool)));
+}
+
+async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
+  const { execute, description } = sdkTool;
+  if (typeof execute !== 'function')
+    throw new ToolscriptUsageError(
+      `The tool "${name}" has no execute, so a script cannot call it. Pass it to the AI SDK beside the script tool.`,
+    );
+  const input = asSchema(sdkTool.inputSchema as FlexibleSchema);
+  const output = (sdkTool as { outputSchema?: FlexibleSchema }).outputSchema;
+  const outputSchema = output === undefined ? undefined : await asSchema(output).jsonSchema;
+  const asksUser = asker(sdkTool);
+  const read = async (value: unknown): Promise<unknown> => {
+    const validated = await input.validate?.(value);
+    if (validated === undefined) return value;
+    if (validated.success) return validated.value;
+    throw new ToolCallError('ToolValidationError', `${name}: ${validated.error.message}`);
+  };
+  const tool = defineTool({
+    name,
+    description: typeof description === 'string' ? description : name,
+    inputSchema: await input.jsonSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    approval: asksUser === undefined ? 'never' : async (value, { app }) => asksUser(value, app as OuterCall),
+    execute: async (value, context) =>
+      lastOf(await (execute as (input: unknown, options: Options) => unknown)(await read(value), optionsOf(context))),
+  });
+  return { tool, asksUser };
+}
+
+function asker({ needsApproval }: SdkTool): AsksUser | undefined {
+  if (needsApproval === undefined || needsApproval === false) return undefined;
+  if (needsApproval === true) return () => Promise.resolve(true);
+  return async (input, call) => needsApproval(input as never, call as never);
+}
+
+/** All that the AI SDK passed to the script tool, with the signal of this one call. */
+function optionsOf({ app, signal }: ToolCallContext): Options {
+  return { ...(app as object), abortSignal: signal } as unknown as Options;
+}
+
+async function lastOf(result: unknown): Promise<unknown> {
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+  let last: unknown;
+  for await (const part of result as AsyncIterable<unknown>) last = part;
+  return last;
+}

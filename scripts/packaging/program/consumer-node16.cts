@@ -1,0 +1,21 @@
+// With `module: node16`, TypeScript has no `require` of an ES module, so CommonJS imports the package like this.
+import { z } from 'zod';
+
+async function main(): Promise<void> {
+  const { createHarness, defineTool } = await import('@toolscript/core');
+  const add = defineTool({
+    name: 'add',
+    description: 'Adds two numbers',
+    input: z.object({ left: z.number(), right: z.number() }),
+    output: z.object({ sum: z.number() }),
+    approval: 'never',
+    execute: ({ left, right }) => ({ sum: left + right }),
+  });
+  const harness = createHarness({ tools: [add] });
+  const outcome = await harness.runScript<number>('return (await tools.add({ left: 40, right: 2 })).sum;');
+  const answer: number = outcome.value ?? 0;
+  console.log(outcome.status, answer);
+  await harness.close();
+}
+
+void main();

@@ -1,0 +1,1 @@
+export const VERSIONS: Readonly<Record<string, string>>;
