@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'protocol',
     'text',
   ],
-  'ai-sdk': ['harness', 'tools', 'protocol'],
+  'ai-sdk': ['harness', 'tools', 'protocol', 'text'],
   agent: ['harness', 'answer', 'history', 'protocol', 'text'],
   stream: ['history', 'protocol', 'text'],
   tracing: ['protocol', 'text'],

@@ -1,6 +1,6 @@
 import type { Harness } from '../harness/index.js';
 import { ToolCallError, type ApprovalCallback, type PlannedCall } from '../protocol/index.js';
-import { writtenNames } from '../tools/index.js';
+import { writtenNames } from '../text/identifier-name.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**

@@ -10,6 +10,7 @@ import type {
 import type { ApprovalPolicy, ApprovalRequest, Decision, Remember } from '../protocol/approvals.js';
 import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
+import { writtenNames } from '../text/identifier-name.js';
 import { sha256 } from '../text/sha256.js';
 import { renderCall } from './call-rendering.js';
 import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPolicy } from './policy.js';
@@ -360,8 +361,9 @@ export function isRemember(value: unknown): value is Remember {
 
 /** The user who decided about the plan saw these arguments. A plan contains no computed arguments. */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
+  const names = writtenNames(tool.name);
   return plan.some((planned) => {
-    if (planned.tool !== tool.name || planned.line !== line) return false;
+    if (!names.includes(planned.tool) || planned.line !== line) return false;
     // defence: plan-covers-literal-arguments
     if (!Object.hasOwn(planned, 'input')) return false;
     const effective = tool.validateInput(planned.input);

@@ -6,7 +6,7 @@ import { isRecord } from '../protocol/is-record.js';
 import { expand } from './schema-reference.js';
 import type { ObservedShapes } from './observed-shapes.js';
 import { identifierName } from '../text/identifier-name.js';
-import { writtenNames } from './tool-names.js';
+import { writtenNames } from '../text/identifier-name.js';
 
 export interface ToolSummary {
   /** The name as a script writes it after `tools.`. */

@@ -22,4 +22,3 @@ export * from './packs.js';
 export * from './registry.js';
 export { isObjectResult } from './result-shapes.js';
 export type { StandardSchema } from './standard-schema.js';
-export { writtenNames } from './tool-names.js';

@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { identifierName } from '../text/identifier-name.js';
-import { writtenNames } from './tool-names.js';
+import { writtenNames } from '../text/identifier-name.js';
 
 /** The tools of one harness, by name and by the form a script writes. Immutable. */
 export interface ToolRegistry {

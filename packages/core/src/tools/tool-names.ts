@@ -1,5 +1,4 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { identifierSegment } from '../text/identifier-name.js';
 
 /** Namespaces that belong to Toolscript. `http` alone is a tool's name; `http.x` is not. */
 const RESERVED_NAMESPACES: readonly string[] = ['mcp', 'spawn', 'http'];
@@ -48,18 +47,4 @@ function assertSegment(segment: string, shown: string): void {
   if (FORBIDDEN_SEGMENTS.includes(segment)) {
     throw new ToolscriptUsageError(`The tool name ${shown} uses "${segment}", which is reserved; choose another name.`);
   }
-}
-
-/**
- * All forms in which a script may write the name after `tools`: each part as an identifier or unchanged
- * (`tools.my_server.get_user`, `tools["my-server"].get_user`, …). The identifier form comes first, the name itself
- * last.
- */
-export function writtenNames(name: string): string[] {
-  let written = [''];
-  for (const segment of name.split('.')) {
-    const forms = [...new Set([identifierSegment(segment), segment])];
-    written = forms.flatMap((form) => written.map((start) => (start === '' ? form : `${start}.${form}`)));
-  }
-  return written;
 }

@@ -113,6 +113,28 @@ describe('a decision for the plan', () => {
     expect((await asked(source)).at(-1)).toBe('not planned {"text":"prod","by":"script"}');
   });
 
+  it.each(['tools.pay_out({ to: "ann" })', 'tools["pay-out"]({ to: "ann" })'])(
+    'covers a tool in every form of its name: %s',
+    async (call) => {
+      let asked = 0;
+      const payOut = defineTool({
+        name: 'pay-out',
+        description: 'Has a name that is no identifier',
+        effect: 'external',
+        approval: 'always',
+        input: z.object({ to: z.string() }),
+        execute: ({ to }) => to,
+      });
+      const approvals = (): Decision => {
+        asked += 1;
+        return { decision: 'approve', remember: 'plan' };
+      };
+      const harness = open({ tools: [payOut], approvals });
+      expect(valueOf(await harness.runScript(`await ${call};\nreturn await ${call};`))).toBe('ann');
+      expect(asked).toBe(1);
+    },
+  );
+
   it('does not cover arguments that no text can show, even if they are the defaults', async () => {
     const planned: boolean[] = [];
     const stamp = defineTool({
