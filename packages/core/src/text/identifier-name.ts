@@ -4,7 +4,7 @@ export function identifierName(name: string): string {
 }
 
 /** One part of a name as an identifier. */
-export function identifierSegment(segment: string): string {
+function identifierSegment(segment: string): string {
   const identifier = segment.replace(/[^A-Za-z0-9_$]/g, '_');
   return /^[0-9]/.test(identifier) ? `_${identifier}` : identifier;
 }
