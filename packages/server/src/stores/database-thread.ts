@@ -32,7 +32,7 @@ interface OpenCall {
 
 type Call<Name extends TableName, Key extends keyof MethodsOf<Name>> = MethodsOf<Name>[Key] extends (
   ...parameters: infer Parameters
-) => infer Value
+) => Promise<infer Value>
   ? { parameters: Parameters; value: Value }
   : never;
 

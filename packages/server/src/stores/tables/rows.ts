@@ -91,22 +91,33 @@ export function conditions(columns: Readonly<Record<string, Value | undefined>>)
   return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
 }
 
-export function findRun(database: Database, runId: string): Row | undefined {
+export function findRun(database: Database, runId: string): Promise<Row | undefined> {
   return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
 }
 
-/** Throws a `StaleEpochError` for a writer that does not hold the run. */
-export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
-  const row = findRun(database, runId);
+/** Finds the run, and locks it until the transaction ends. The order of locks is: run, thread, position. */
+export function lockRun(database: Database, runId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM runs WHERE run_id = :runId ${database.dialect.forUpdate}`, { runId });
+}
+
+export function lockThread(database: Database, threadId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM threads WHERE thread_id = :threadId ${database.dialect.forUpdate}`, {
+    threadId,
+  });
+}
+
+/** Locks the run. Throws a `StaleEpochError` for a writer that does not hold it. */
+export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
+  const row = await lockRun(database, runId);
   // defence: only-the-holder-writes, without it: if (row !== undefined) return row;
   if (row?.epoch === epoch && row.state === 'running') return row;
   throw storeErrors.runNotHeld(runId, epoch);
 }
 
 /** Records a change of the thread. */
-export function touchThread(database: Database, threadId: string, now: number): void {
-  const changed = database.nextPosition();
-  database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {
+export async function touchThread(database: Database, threadId: string, now: number): Promise<void> {
+  const changed = await database.nextNumber();
+  await database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {
     threadId,
     now,
     changed,
