@@ -31,7 +31,7 @@ export class ApprovalTables {
   }
 
   async list(query: { filters: Readonly<Record<string, string | undefined>>; after: number; limit: number }) {
-    const { sql, parameters } = conditions(query.filters);
+    const { sql, parameters } = conditions(this.database.dialect, query.filters);
     const positions = await this.database.all(
       `SELECT position FROM approvals WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
       { ...parameters, after: query.after, limit: query.limit + 1 },

@@ -36,6 +36,8 @@ export interface Dialect {
   readonly skipLocked: string;
   /** After a table name: names the index to use, if the database does not find it. */
   readonly indexedBy: (index: string) => string;
+  /** Equality of texts of any length. An index may have only the first 200 characters. */
+  readonly isLongText: (column: string, parameter: string) => string;
   readonly contains: (column: string, parameter: string) => string;
   /** The parameter is a JSON array of texts. */
   readonly isOneOf: (column: string, parameter: string) => string;

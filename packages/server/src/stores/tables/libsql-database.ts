@@ -25,6 +25,7 @@ const DIALECT: Dialect = {
   forUpdate: '',
   skipLocked: '',
   indexedBy: (index) => `INDEXED BY ${index}`,
+  isLongText: (column, parameter) => `${column} = ${parameter}`,
   contains: (column, parameter) => `instr(${column}, ${parameter}) > 0`,
   isOneOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
 };

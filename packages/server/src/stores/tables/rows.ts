@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
 import { storeErrors } from '@toolscript/core/protocol';
-import type { Database, Parameters, Row, Value } from './database.js';
+import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 
 /** Text in the form of a column: JSON represents every string without loss. */
 export function encode(value: unknown): string {
@@ -82,12 +82,17 @@ export function approvalOf(row: Row): Approval {
 }
 
 /** The conditions of a query that are set. */
-export function conditions(columns: Readonly<Record<string, Value | undefined>>): {
+export function conditions(
+  { isLongText }: Dialect,
+  columns: Readonly<Record<string, Value | undefined>>,
+): {
   sql: string;
   parameters: Parameters;
 } {
   const asked = Object.entries(columns).filter((entry): entry is [string, Value] => entry[1] !== undefined);
-  const sql = asked.map(([column]) => `${column} = :${column}`).join(' AND ');
+  const sql = asked
+    .map(([column]) => (column === 'principal' ? isLongText(column, ':principal') : `${column} = :${column}`))
+    .join(' AND ');
   return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
 }
 

@@ -180,7 +180,7 @@ export class RunTables {
     after: number;
     limit: number;
   }) {
-    const { sql, parameters } = conditions(filters);
+    const { sql, parameters } = conditions(this.database.dialect, filters);
     const rows = await this.database.all(
       `SELECT * FROM runs WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
       { ...parameters, after, limit: limit + 1 },
@@ -208,10 +208,11 @@ export class RunTables {
 
   async #knownRequest(draft: ParsedDraft, sha256: string): Promise<Row | undefined> {
     if (draft.idempotencyKey === undefined) return undefined;
-    const found = await this.database.first(
-      'SELECT * FROM requests WHERE principal = :principal AND key = :key',
-      requestKey(draft),
-    );
+    const named = requestKey(draft);
+    await this.database.lock(`request ${named.principal} ${named.key}`);
+    const { isLongText } = this.database.dialect;
+    const sql = `SELECT * FROM requests WHERE ${isLongText('principal', ':principal')} AND ${isLongText('key', ':key')}`;
+    const found = await this.database.first(sql, named);
     if (found === undefined) return undefined;
     if (found.sha256 === sha256) return findRun(this.database, found.run_id as string);
     throw storeErrors.otherRequest();

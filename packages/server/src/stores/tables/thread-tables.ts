@@ -80,7 +80,7 @@ export class ThreadTables {
     after,
     limit,
   }: ThreadFilters): Promise<{ threads: Thread[]; next: number | undefined }> {
-    const { sql, parameters } = conditions(filters);
+    const { sql, parameters } = conditions(this.database.dialect, filters);
     const contains = (column: string) => this.database.dialect.contains(column, ':searched');
     const rows = await this.database.all(
       `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, describe } from 'vitest';
+
+const VARIABLE = 'TOOLSCRIPT_TEST_POSTGRES';
+
+/** The database of the tests; each test has a schema of its own there. */
+const URL_OF_TESTS =
+  process.env[VARIABLE] ?? `postgres://${process.env.PGUSER ?? process.env.USER ?? 'root'}@127.0.0.1:5432/test`;
+
+const client = new pg.Client(URL_OF_TESTS);
+const missing = await client.connect().then(
+  () => undefined,
+  (error: Error) => error.message || String(error),
+);
+
+// A test that was asked for fails without its server.
+const isDemanded = Boolean(process.env.CI) && process.env[VARIABLE] !== undefined;
+if (missing !== undefined && !isDemanded)
+  console.warn(
+    `Skipped: no PostgreSQL answers (${missing}). Name one: ${VARIABLE}=postgres://USER:PASSWORD@HOST/DATABASE`,
+  );
+
+export const describeWithPostgres = describe.skipIf(missing !== undefined && !isDemanded);
+
+const schemas: string[] = [];
+
+afterAll(async () => {
+  if (missing !== undefined) return;
+  for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  await client.end();
+});
+
+/** The URL of a new, empty schema. */
+export async function newSchemaUrl(): Promise<string> {
+  const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
+  await client.query(`CREATE SCHEMA "${schema}"`);
+  schemas.push(schema);
+  return withSchema(URL_OF_TESTS, schema);
+}
+
+/** The administrator's connection, in no schema of a test. */
+export const administrator = client;
+
+export function schemaOf(url: string): string {
+  return /search_path=(\w+)/u.exec(new URL(url).searchParams.get('options') ?? '')![1]!;
+}
+
+function withSchema(url: string, schema: string): string {
+  const made = new URL(url);
+  made.searchParams.set('options', `-c search_path=${schema}`);
+  return made.href;
+}
