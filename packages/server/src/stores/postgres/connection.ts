@@ -96,9 +96,17 @@ export class PostgresConnection implements Database {
     await this.#client.query(sql);
   }
 
-  /** One statement that is a transaction of its own. The parameters are `$1`, `$2`, … */
-  async commit(text: string, values: unknown[]): Promise<QueryResult> {
-    return this.#doubtful(() => this.#client.query(text, values));
+  /** One statement that is a transaction of its own. Returns the number of its rows. */
+  async commit(sql: string, parameters: Parameters<Value | Uint8Array>): Promise<number> {
+    const { rowCount } = await this.#doubtful(() => this.#query(statementOf(sql, parameters)));
+    return rowCount ?? 0;
+  }
+
+  /** The only column of the first row. */
+  async bytes(sql: string, parameters: Parameters): Promise<Uint8Array | undefined> {
+    const { rows } = await this.#query(statementOf(sql, parameters));
+    const row = rows[0] as Readonly<Record<string, Uint8Array>> | undefined;
+    return row && Object.values(row)[0];
   }
 
   #query(statement: Statement): Promise<QueryResult> {

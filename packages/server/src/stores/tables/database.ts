@@ -1,6 +1,6 @@
 export type Value = string | number | null;
 export type Row = Readonly<Record<string, Value>>;
-export type Parameters = Readonly<Record<string, Value>>;
+export type Parameters<Kind = Value> = Readonly<Record<string, Kind>>;
 
 /** One connection, with one transaction at a time. SQL names its parameters as `:name`. */
 export interface Database {
