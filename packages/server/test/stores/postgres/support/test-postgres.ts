@@ -24,10 +24,12 @@ if (missing !== undefined && !isDemanded)
 export const describeWithPostgres = describe.skipIf(missing !== undefined && !isDemanded);
 
 const schemas: string[] = [];
+const users: string[] = [];
 
 afterAll(async () => {
   if (missing !== undefined) return;
   for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  for (const user of users) await client.query(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
   await client.end();
 });
 
@@ -36,7 +38,7 @@ export async function newSchemaUrl(): Promise<string> {
   const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   await client.query(`CREATE SCHEMA "${schema}"`);
   schemas.push(schema);
-  return withSchema(URL_OF_TESTS, schema);
+  return changedUrl(URL_OF_TESTS, (made) => made.searchParams.set('options', `-c search_path=${schema}`));
 }
 
 /** The administrator's connection, in no schema of a test. */
@@ -46,8 +48,17 @@ export function schemaOf(url: string): string {
   return /search_path=(\w+)/u.exec(new URL(url).searchParams.get('options') ?? '')![1]!;
 }
 
-function withSchema(url: string, schema: string): string {
+/** A user without rights, and its URL of the same schema. */
+export async function newUser(url: string): Promise<{ name: string; url: string }> {
+  const name = `u_${randomUUID().slice(0, 8)}`;
+  await client.query(`CREATE ROLE ${name} LOGIN PASSWORD 'guest'`);
+  users.push(name);
+  const made = changedUrl(url, (guest) => Object.assign(guest, { username: name, password: 'guest' }));
+  return { name, url: made };
+}
+
+export function changedUrl(url: string, change: (made: URL) => unknown): string {
   const made = new URL(url);
-  made.searchParams.set('options', `-c search_path=${schema}`);
+  change(made);
   return made.href;
 }
