@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
-import { ToolscriptUsageError, type EventLog, type ServiceStores } from '@toolscript/core/protocol';
+import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
 import { PostgresDatabase } from './postgres/postgres-database.js';
+import { postgresScripts } from './postgres/scripts.js';
 import { TableEventLog } from './table-event-log.js';
 import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
@@ -27,7 +28,9 @@ export async function openStores(url: string, { now = Date.now }: OpenStoresOpti
 export interface OpenDatabase {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** Closes both. Idempotent. */
+  /** The scripts, in PostgreSQL. Undefined for other databases: then they are in a folder of their own. */
+  readonly scripts?: HarnessStore;
+  /** Closes everything. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -38,17 +41,18 @@ export async function openDatabase(url: string, { now = Date.now }: OpenStoresOp
     const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  return databaseOver(tables, now);
+  return {
+    stores: storesOver(tables, now),
+    log: new TableEventLog(tables, now),
+    ...(tables instanceof PostgresDatabase ? { scripts: postgresScripts(tables) } : {}),
+    close: () => tables.close(),
+  };
 }
 
 /** Opens the log of live events, like `openStores`; both may be in one database. */
 export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
   const tables = await openTables(url);
   return tables === undefined ? memoryEventLog({ now }) : new TableEventLog(tables, now);
-}
-
-function databaseOver(tables: TableCalls, now: () => number): OpenDatabase {
-  return { stores: storesOver(tables, now), log: new TableEventLog(tables, now), close: () => tables.close() };
 }
 
 function storesOver(tables: TableCalls, now: () => number): ServiceStores {
