@@ -33,12 +33,15 @@ afterAll(async () => {
   await client.end();
 });
 
-/** The URL of a new, empty schema. */
+/** The URL of a new, empty schema. Its name is also the name of the connections. */
 export async function newSchemaUrl(): Promise<string> {
   const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   await client.query(`CREATE SCHEMA "${schema}"`);
   schemas.push(schema);
-  return changedUrl(URL_OF_TESTS, (made) => made.searchParams.set('options', `-c search_path=${schema}`));
+  return changedUrl(URL_OF_TESTS, (made) => {
+    made.searchParams.set('options', `-c search_path=${schema}`);
+    made.searchParams.set('application_name', schema);
+  });
 }
 
 /** The administrator's connection, in no schema of a test. */
