@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient, QueryResult } from 'pg';
 import type { Database, Dialect, Parameters, Row, Value } from '../tables/database.js';
-import { isConflict, isLostConnection, WAIT_MS } from './faults.js';
+import { isConflict, isLostConnection, isUnsent, WAIT_MS } from './faults.js';
 import { insertStatement, statementOf, type Statement } from './statement.js';
 
 /** How often a transaction is repeated that another one has outrun. */
@@ -66,7 +66,9 @@ export class PostgresConnection implements Database {
   ): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#transaction(flush ? BEGIN : BEGIN + UNFLUSHED, action);
+        return await this.#transaction(flush ? BEGIN : BEGIN + UNFLUSHED, action, () =>
+          this.#doubtful(() => this.#commit()),
+        );
       } catch (error) {
         if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
         await delay(Math.random() * 5 * attempt);
@@ -75,7 +77,7 @@ export class PostgresConnection implements Database {
   }
 
   read<Result>(action: () => Promise<Result>): Promise<Result> {
-    return this.#transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', action);
+    return this.#transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', action, () => this.#commit());
   }
 
   async lock(name: string): Promise<void> {
@@ -113,11 +115,15 @@ export class PostgresConnection implements Database {
     return this.#client.query(statement);
   }
 
-  async #transaction<Result>(begin: string, action: () => Promise<Result>): Promise<Result> {
+  async #transaction<Result>(
+    begin: string,
+    action: () => Promise<Result>,
+    commit: () => Promise<unknown>,
+  ): Promise<Result> {
     await this.#client.query(begin);
     try {
       const result = await action();
-      await this.#doubtful(() => this.#client.query('COMMIT'));
+      await commit();
       return result;
     } catch (error) {
       if (!isLostConnection(error)) await this.#client.query('ROLLBACK');
@@ -125,11 +131,15 @@ export class PostgresConnection implements Database {
     }
   }
 
+  #commit(): Promise<unknown> {
+    return this.#client.query('COMMIT');
+  }
+
   async #doubtful<Result>(commit: () => Promise<Result>): Promise<Result> {
     try {
       return await commit();
     } catch (error) {
-      this.isInDoubt = isLostConnection(error);
+      this.isInDoubt = isLostConnection(error) && !isUnsent(error);
       throw error;
     }
   }

@@ -74,7 +74,7 @@ const UNREACHABLE = new Set([
 const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
 
 /** Messages of the client `pg` for ended connections, which have no code. */
-const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client has encountered a connection error)/u;
+const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client .* is not queryable$)/u;
 
 /** The error in one sentence if the database or the network caused it; otherwise the error itself. */
 export function describePostgresFault(error: unknown, place: Place): unknown {
@@ -92,6 +92,11 @@ export function isConflict(error: unknown): boolean {
 export function isLostConnection(error: unknown): boolean {
   const code = codeOf(error);
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
+}
+
+/** The statement did not reach the server. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('is not queryable');
 }
 
 function isBroken(error: unknown): boolean {

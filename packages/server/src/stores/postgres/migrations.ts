@@ -138,6 +138,7 @@ export const MIGRATIONS: readonly string[] = [
     slot_bytes BIGINT NOT NULL,
     bytes BIGINT NOT NULL,
     appends BIGINT NOT NULL,
+    last_write TEXT,
     updated_at BIGINT NOT NULL
   );
   CREATE INDEX scripts_by_time ON scripts (updated_at, script_id);

@@ -32,6 +32,7 @@ const REPEATABLE = new Set([
   'runs.requestCancel',
   'runs.suspend',
   'threads.append',
+  'threads.readItems',
   'threads.rename',
   'threads.saveInstructions',
 ]);
@@ -81,6 +82,8 @@ export class PostgresDatabase implements TableCalls {
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
     // An idle connection that ends is replaced by the next call.
     pool.on('error', () => {});
+    // The error of one in use is that of its query.
+    pool.on('connect', (client) => client.on('error', () => {}));
     try {
       const client = await pool.connect();
       try {
@@ -178,8 +181,6 @@ export class PostgresDatabase implements TableCalls {
   #sessionOf(client: pg.PoolClient): Session {
     const known = this.#sessions.get(client);
     if (known !== undefined) return known;
-    // Its errors are those of the query that waits for it, or of the next one.
-    client.on('error', () => {});
     const connection = new PostgresConnection(client);
     const session = { connection, tables: tablesOver(connection) };
     this.#sessions.set(client, session);

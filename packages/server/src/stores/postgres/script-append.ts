@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { checkJournalLines } from '@toolscript/core';
 import { JournalFullError, StaleEpochError, type AppendOptions, type ScriptStatus } from '@toolscript/core/protocol';
 import type { Parameters } from '../tables/database.js';
@@ -8,11 +9,11 @@ export const DEFAULT_MAX_BYTES = 64 * 1_048_576;
 
 /**
  * One statement changes the script's row, if the epoch holds it and there is room, and with it adds the lines. So an
- * append is one round trip, and a transaction of its own.
+ * append is one round trip, and a transaction of its own. `write` names it, so that its repetition adds nothing.
  */
 const append = (changes: string) => `WITH held AS (
-    UPDATE scripts SET appends = appends + 1, updated_at = NOW_MS, bytes = bytes + :addedBytes ${changes}
-    WHERE script_id = :scriptId AND epoch = :epoch AND bytes + :addedBytes + :slotBytes
+    UPDATE scripts SET appends = appends + 1, last_write = :write, updated_at = NOW_MS, bytes = bytes + :addedBytes ${changes}
+    WHERE script_id = :scriptId AND epoch = :epoch AND last_write IS DISTINCT FROM :write AND bytes + :addedBytes + :slotBytes
       + CASE WHEN :keepsSlot = 1 THEN slot_bytes ELSE 0 END <= :maxBytes
     RETURNING script_id, appends
   ), added AS (
@@ -34,8 +35,9 @@ export function appendTo(
   const { text, bytes } = storedLines(lines);
   const slotChange = slot === undefined ? '' : ', slot = :slot, slot_bytes = :slotBytes';
   const sql = append(`${slotChange} ${status === undefined ? '' : statusChange}`);
+  const write = randomUUID();
   const parameters = {
-    ...{ scriptId, epoch, maxBytes, lines: text, addedBytes: bytes },
+    ...{ scriptId, epoch, write, maxBytes, lines: text, addedBytes: bytes },
     slot: slot === undefined || slot === null ? null : encode(slot),
     slotBytes: Buffer.byteLength(slot ?? ''),
     keepsSlot: slot === undefined ? 1 : 0,
@@ -43,7 +45,7 @@ export function appendTo(
   };
   return async (connection) => {
     const isWritten = !isEmpty && (await connection.commit(sql, parameters)) > 0;
-    if (!isWritten) await explain(connection, scriptId, epoch, isEmpty);
+    if (!isWritten) await explain(connection, { scriptId, epoch, write, isEmpty });
   };
 }
 
@@ -65,15 +67,18 @@ export function statusParameters(status: ScriptStatus): Parameters {
   };
 }
 
-async function explain(
-  connection: PostgresConnection,
-  scriptId: string,
-  epoch: number,
-  isEmpty: boolean,
-): Promise<void> {
-  const row = await connection.first('SELECT epoch FROM scripts WHERE script_id = :scriptId', { scriptId });
+interface Attempt {
+  readonly scriptId: string;
+  readonly epoch: number;
+  readonly write: string;
+  readonly isEmpty: boolean;
+}
+
+/** Throws the reason for which nothing was written, unless an earlier attempt has written it. */
+async function explain(connection: PostgresConnection, { scriptId, epoch, write, isEmpty }: Attempt): Promise<void> {
+  const row = await connection.first('SELECT epoch, last_write FROM scripts WHERE script_id = :scriptId', { scriptId });
   if (row?.epoch !== epoch) throw stale(scriptId, epoch);
-  if (isEmpty) return;
+  if (isEmpty || row.last_write === write) return;
   throw new JournalFullError(
     `The journal of ${scriptId} has reached its maximum size. Raise maxScriptBytes of the store`,
   );

@@ -41,33 +41,58 @@ export async function claimOf(connection: PostgresConnection, scriptId: string):
   };
 }
 
+interface Take {
+  readonly scriptId: string;
+  readonly fromEpoch: number;
+  /** Names this call, so that its repetition finds what the first attempt has written. */
+  readonly write: string;
+}
+
 /** One transaction: older epochs wait for it, and then are stale. */
 export async function takeScript(
   connection: PostgresConnection,
-  scriptId: string,
-  fromEpoch: number,
+  { scriptId, fromEpoch, write }: Take,
   { owner, leaseMs, force = false, lines = [], status }: TakeOptions,
 ): Promise<Taken | undefined> {
   checkJournalLines(lines);
   return connection.write(async () => {
     if (fromEpoch === 0) await addScript(connection, scriptId);
-    const sql = `SELECT epoch, ${HELD} FROM scripts WHERE script_id = :scriptId FOR NO KEY UPDATE`;
+    const sql = `SELECT epoch, last_write, ${HELD} FROM scripts WHERE script_id = :scriptId FOR NO KEY UPDATE`;
     const row = await connection.first(sql, { scriptId });
+    if (row?.last_write === write) return takenBefore(connection, scriptId, fromEpoch, lines.length);
     if (row?.epoch !== fromEpoch) return undefined;
     // defence: held-rows-need-force
     if (row.is_held === 1 && !force) return undefined;
     const content = await readScript(connection, scriptId);
     const { text, bytes } = storedLines(lines);
     const taken = (await connection.first(
-      `UPDATE scripts SET epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
+      `UPDATE scripts SET epoch = epoch + 1, last_write = :write, owner = :owner, lease_ms = :leaseMs,
         lease_expires_at = NOW_MS + :leaseMs, appends = appends + 1, bytes = bytes + :bytes, updated_at = NOW_MS
         ${status === undefined ? '' : statusChange}
       WHERE script_id = :scriptId RETURNING epoch, appends`,
-      { scriptId, owner: encode(owner), leaseMs, bytes, ...(status === undefined ? {} : statusParameters(status)) },
+      {
+        scriptId,
+        write,
+        owner: encode(owner),
+        leaseMs,
+        bytes,
+        ...(status === undefined ? {} : statusParameters(status)),
+      },
     ))!;
     if (bytes > 0) await connection.insert('script_lines', [[scriptId, taken.appends!, text]]);
     return { epoch: taken.epoch as number, ...content };
   });
+}
+
+/** An earlier attempt has claimed the script and added `count` lines. */
+async function takenBefore(
+  connection: PostgresConnection,
+  scriptId: string,
+  fromEpoch: number,
+  count: number,
+): Promise<Taken> {
+  const content = await readScript(connection, scriptId);
+  return { epoch: fromEpoch + 1, ...content, lines: content.lines.slice(0, content.lines.length - count) };
 }
 
 export async function readScript(connection: PostgresConnection, scriptId: string): Promise<JournalContent> {

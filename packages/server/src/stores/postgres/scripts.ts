@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { checkScriptId } from '@toolscript/core';
 import type {
   AppendOptions,
@@ -47,7 +48,10 @@ class PostgresClaims implements ClaimStore {
   async take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined> {
     checkScriptId(scriptId);
     if (!Number.isSafeInteger(fromEpoch + 1) || fromEpoch < 0) return undefined;
-    return this.database.use((connection) => takeScript(connection, scriptId, fromEpoch, options));
+    const write = randomUUID();
+    return this.database.use((connection) => takeScript(connection, { scriptId, fromEpoch, write }, options), {
+      isRepeatable: true,
+    });
   }
 
   async renew(scriptId: string, epoch: number): Promise<boolean> {
@@ -81,7 +85,9 @@ class PostgresJournals implements JournalStore {
   async append(scriptId: string, epoch: number, lines: readonly string[], options: AppendOptions = {}): Promise<void> {
     checkScriptId(scriptId);
     const write = appendTo(scriptId, epoch, lines, options, this.maxBytes);
-    const append = (this.#last.get(scriptId) ?? Promise.resolve()).then(() => this.database.use(write));
+    const append = (this.#last.get(scriptId) ?? Promise.resolve()).then(() =>
+      this.database.use(write, { isRepeatable: true }),
+    );
     const settled = append.catch(() => {});
     this.#last.set(scriptId, settled);
     try {
