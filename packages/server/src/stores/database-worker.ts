@@ -22,7 +22,9 @@ try {
   const tables = await openTables(path);
   /** Resolves after all calls so far. */
   let received = Promise.resolve();
-  port.on('message', (message: Message) => (received = received.then(() => receive(tables, message))));
+  port.on('message', (message: Message) => {
+    received = received.then(() => receive(tables, message));
+  });
   answer(0, { value: undefined });
 } catch (error) {
   answer(0, { error });

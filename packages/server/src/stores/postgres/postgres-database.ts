@@ -212,13 +212,16 @@ async function prepare(connection: PostgresConnection, place: Place): Promise<st
 }
 
 function configOf(url: string): { config: pg.ClientConfig; place: Place } {
+  const types = new pg.TypeOverrides();
+  // They stay below 2^53.
+  types.setTypeParser(pg.types.builtins.INT8, Number);
   const config: pg.ClientConfig = {
     connectionString: url,
     application_name: 'toolscript',
     connectionTimeoutMillis: WAIT_MS,
     query_timeout: STATEMENT_MS,
     keepAlive: true,
-    types: { getTypeParser },
+    types,
   };
   let client: pg.Client;
   try {
@@ -231,10 +234,4 @@ function configOf(url: string): { config: pg.ClientConfig; place: Place } {
   }
   const { host, port, user = '', database = '' } = client;
   return { config, place: { name: `${host}:${port}/${database}`, user, database } };
-}
-
-/** Whole numbers stay below 2^53. */
-function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: never) => unknown {
-  const parser = oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format);
-  return parser as (value: never) => unknown;
 }

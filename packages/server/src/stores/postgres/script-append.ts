@@ -37,7 +37,12 @@ export function appendTo(
   const sql = append(`${slotChange} ${status === undefined ? '' : statusChange}`);
   const write = randomUUID();
   const parameters = {
-    ...{ scriptId, epoch, write, maxBytes, lines: text, addedBytes: bytes },
+    scriptId,
+    epoch,
+    write,
+    maxBytes,
+    lines: text,
+    addedBytes: bytes,
     slot: slot === undefined || slot === null ? null : encode(slot),
     slotBytes: Buffer.byteLength(slot ?? ''),
     keepsSlot: slot === undefined ? 1 : 0,

@@ -21,7 +21,9 @@ if (missing !== undefined && !isDemanded)
     `Skipped: no PostgreSQL answers (${missing}). Name one: ${VARIABLE}=postgres://USER:PASSWORD@HOST/DATABASE`,
   );
 
-export const describeWithPostgres = describe.skipIf(missing !== undefined && !isDemanded);
+export function describeWithPostgres(name: string, laws: () => void): void {
+  describe.skipIf(missing !== undefined && !isDemanded)(name, laws);
+}
 
 const schemas: string[] = [];
 const users: string[] = [];
