@@ -1,8 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { AnswerMessage, CallMessage } from './calls.js';
 import { describeFault } from './tables/faults.js';
-import { openTables } from './tables/index.js';
-import type { Outcome } from './tables/libsql-database.js';
+import { tablesOver } from './tables/index.js';
+import { LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
 
 /*
  * The thread of one database, because SQLite is synchronous, and so is the wait for another process's transaction. It
@@ -28,6 +28,12 @@ try {
   answer(0, { value: undefined });
 } catch (error) {
   answer(0, { error });
+}
+
+/** All tables of a file. Rejects if it cannot be opened. */
+async function openTables(file: string) {
+  const database = await LibsqlDatabase.open(file);
+  return { database, ...tablesOver(database) };
 }
 
 async function receive(tables: OpenTables, first: Message): Promise<void> {

@@ -3,8 +3,6 @@ import { memoryEventLog, memoryStores } from '@toolscript/core';
 import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
-import { PostgresDatabase } from './postgres/postgres-database.js';
-import { postgresScripts } from './postgres/scripts.js';
 import { TableEventLog } from './table-event-log.js';
 import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
@@ -21,8 +19,8 @@ export interface OpenStoresOptions {
  * database cannot be opened.
  */
 export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
-  const tables = await openTables(url);
-  return tables === undefined ? memoryStores({ now }) : storesOver(tables, now);
+  const opened = await openTables(url);
+  return opened === undefined ? memoryStores({ now }) : storesOver(opened.tables, now);
 }
 
 export interface OpenDatabase {
@@ -36,23 +34,24 @@ export interface OpenDatabase {
 
 /** Opens the stores and the log of live events together, like `openStores`, with one file or server. */
 export async function openDatabase(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<OpenDatabase> {
-  const tables = await openTables(url);
-  if (tables === undefined) {
+  const opened = await openTables(url);
+  if (opened === undefined) {
     const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
+  const { tables, ...scripts } = opened;
   return {
     stores: storesOver(tables, now),
     log: new TableEventLog(tables, now),
-    ...(tables instanceof PostgresDatabase ? { scripts: postgresScripts(tables) } : {}),
+    ...scripts,
     close: () => tables.close(),
   };
 }
 
 /** Opens the log of live events, like `openStores`; both may be in one database. */
 export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
-  const tables = await openTables(url);
-  return tables === undefined ? memoryEventLog({ now }) : new TableEventLog(tables, now);
+  const opened = await openTables(url);
+  return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
 }
 
 function storesOver(tables: TableCalls, now: () => number): ServiceStores {
@@ -63,10 +62,17 @@ function storesOver(tables: TableCalls, now: () => number): ServiceStores {
   };
 }
 
+interface OpenTables {
+  readonly tables: TableCalls;
+  readonly scripts?: HarnessStore;
+}
+
 /** Undefined for `memory:`. */
-async function openTables(url: string): Promise<TableCalls | undefined> {
+async function openTables(url: string): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
-  return isPostgresUrl(url) ? PostgresDatabase.open(url) : DatabaseThread.open(fileOf(url));
+  if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url)) };
+  const { openPostgres } = await import('./postgres/open-postgres.js');
+  return openPostgres(url);
 }
 
 function isPostgresUrl(url: string): boolean {

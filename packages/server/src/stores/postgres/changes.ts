@@ -29,7 +29,7 @@ export interface ChangeSettings {
 /**
  * Announces changes of this process and of others. `NOTIFY` is sent after the commit, once for several changes, because
  * PostgreSQL commits transactions with a notification one after the other. Nothing depends on its arrival: without it,
- * for example behind a pooler, readers poll.
+ * for example over a pooler, readers poll.
  */
 export class Changes {
   readonly board = new ChangeBoard(() => this.#start());
@@ -109,7 +109,7 @@ export class Changes {
     }
     // The types lack it.
     (client as pg.Client & { unref(): void }).unref();
-    // What changed before was not announced.
+    // Earlier changes were not announced.
     this.#receiveForeign(undefined);
     this.#unsent.add(this.#self);
     this.#send();

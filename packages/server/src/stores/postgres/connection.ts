@@ -19,7 +19,7 @@ const DIALECT: Dialect = {
   isOneOf: (column, parameter) => `${column} IN (SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
 };
 
-/** `SET LOCAL` ends with the transaction, so that it also works behind a pooler that shares connections. */
+/** `SET LOCAL` ends with the transaction, so that it also works over a pooler that shares connections. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
 const UNFLUSHED = '; SET LOCAL synchronous_commit = off';

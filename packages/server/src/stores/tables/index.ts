@@ -1,15 +1,9 @@
 import type { Database } from './database.js';
-import { LibsqlDatabase } from './libsql-database.js';
 import { LogTables } from './log-tables.js';
 import { RunTables } from './run-tables.js';
 import { ThreadTables } from './thread-tables.js';
 
-/** All tables of a file, over one connection. Rejects if it cannot be opened. */
-export async function openTables(path: string) {
-  const database = await LibsqlDatabase.open(path);
-  return { database, ...tablesOver(database) };
-}
-
+/** All tables, over one connection. */
 export function tablesOver(database: Database) {
   return {
     threads: new ThreadTables(database),
