@@ -234,7 +234,7 @@ describe('URLs', () => {
   });
 
   it.each([
-    'postgres://user:secret@host/db',
+    'mysql://user:secret@host/db',
     'redis://:secret@host',
     'libsql://host/secret',
     'libsql:',
@@ -246,7 +246,7 @@ describe('URLs', () => {
     for (const open of [openStores, openEventLog]) {
       const refused = await open(url).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ToolscriptUsageError);
-      expect((refused as Error).message).toMatch(/Supported are "libsql:FILE".* and "memory:"\.$/u);
+      expect((refused as Error).message).toMatch(/Supported are "postgres:.*", "libsql:FILE".* and "memory:"\.$/u);
       expect((refused as Error).message).not.toContain('secret');
     }
   });
