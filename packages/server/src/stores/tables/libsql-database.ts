@@ -71,11 +71,8 @@ export class LibsqlDatabase implements Database {
   }
 
   async insert(table: string, rows: readonly (readonly Value[])[]): Promise<void> {
-    for (const row of rows) {
-      const names = row.map((_value, index) => `v${index}`);
-      const parameters = Object.fromEntries(names.map((name, index) => [name, row[index]!]));
-      this.#all(`INSERT INTO ${table} VALUES (${names.map((name) => `:${name}`).join(', ')})`, parameters);
-    }
+    const sql = `INSERT INTO ${table} VALUES (${(rows[0] ?? []).map(() => '?').join(', ')})`;
+    for (const row of rows) this.#statement(sql).all(row);
   }
 
   /** Several statements, without parameters and results. */
@@ -152,9 +149,13 @@ export class LibsqlDatabase implements Database {
   }
 
   #all(sql: string, parameters: Parameters): Row[] {
+    return this.#statement(sql).all(parameters) as Row[];
+  }
+
+  #statement(sql: string): Libsql.Statement {
     const statement = this.#statements.get(sql) ?? this.#connection.prepare(sql);
     this.#statements.set(sql, statement);
-    return statement.all(parameters) as Row[];
+    return statement;
   }
 
   async #writeInGroup<Result>(group: Group, action: () => Promise<Result>, flush: boolean): Promise<Result> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreUnavailableError } from '@toolscript/core/protocol';
+import { StoreUnavailableError, type Run, type StreamEvent } from '@toolscript/core/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '#server/stores/index.js';
 import { changedUrl, describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
@@ -17,6 +17,8 @@ class Network {
   #port = 0;
   /** The next answer to a statement that contains this text is lost, with the connection. */
   losesAnswerTo: string | undefined;
+  /** Connections that send this text end. */
+  refuses: string | undefined;
 
   constructor(url: string) {
     this.#target = new URL(url);
@@ -50,12 +52,19 @@ class Network {
         isLost = true;
         this.losesAnswerTo = undefined;
       }
-      server.write(data);
+      if (this.refuses !== undefined && data.includes(this.refuses)) client.destroy();
+      else server.write(data);
     });
     server.on('data', (data) => (isLost ? client.destroy() : client.write(data)));
     server.on('close', () => client.destroy());
     client.on('close', () => server.destroy());
   }
+}
+
+function deltaOf({ runId, threadId, turnId }: Run): StreamEvent {
+  const names = { run_id: runId, thread_id: threadId, turn_id: turnId };
+  const payload = { type: 'item_delta' as const, item_id: 'item_1', delta: 'text' };
+  return { event_id: 'evt_1', ...names, seq: 0, timestamp: 1, payload };
 }
 
 async function open() {
@@ -111,6 +120,18 @@ describeWithPostgres('a server that goes away', () => {
     expect(ended).toMatchObject({ state: 'completed', epoch: 1 });
   });
 
+  it('wakes readers without notifications too, as over a pooler', async () => {
+    const { network, stores, log } = await open();
+    network.refuses = 'LISTEN';
+    const { run } = await stores.runs.create({ ...DRAFT, claim: { owner: 'a test', leaseMs: 60_000 } });
+    const other = await openDatabase(network.url);
+    onTestFinished(() => other.close());
+    const events = log.subscribe(run.runId)[Symbol.asyncIterator]();
+    const first = events.next();
+    await other.log.publish(1, [deltaOf(run)]);
+    expect((await first).value).toMatchObject({ seq: 0 });
+  });
+
   it('wakes readers again when it is back', async () => {
     const { network, stores, log } = await open();
     const { run } = await stores.runs.create({ ...DRAFT, claim: { owner: 'a test', leaseMs: 60_000 } });
@@ -120,9 +141,7 @@ describeWithPostgres('a server that goes away', () => {
     await delay(200);
     network.stop();
     await network.start();
-    const payload = { type: 'item_delta' as const, item_id: 'item_1', delta: 'text' };
-    const names = { run_id: run.runId, thread_id: run.threadId, turn_id: run.turnId };
-    await other.log.publish(1, [{ event_id: 'evt_1', ...names, seq: 0, timestamp: 1, payload }]);
-    expect((await first).value).toMatchObject({ seq: 0, payload });
+    await other.log.publish(1, [deltaOf(run)]);
+    expect((await first).value).toMatchObject({ seq: 0 });
   });
 });
