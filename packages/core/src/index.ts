@@ -17,6 +17,10 @@ export {
   type TypeChecker,
 } from './script/index.js';
 export {
+  checkJournalLines,
+  checkScriptId,
+  checkSha256,
+  demandHash,
   fileStore,
   isAlive,
   memoryEventLog,
@@ -24,8 +28,10 @@ export {
   memoryStores,
   obtainKeyFile,
   ownIdentity,
+  packImage,
   parseIdentity,
   readKeyFile,
+  unpackImage,
   withFileLock,
   writePrivateFile,
   type FileStoreOptions,

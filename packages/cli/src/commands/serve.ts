@@ -13,6 +13,7 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   port?: string;
   workspace?: string;
   workers?: string;
+  store?: string;
   /** Opens the web page in the user's browser. */
   open?: boolean;
 }

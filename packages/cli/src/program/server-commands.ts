@@ -12,6 +12,10 @@ export function addServe(program: Command, settle: Settle): void {
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--workspace <folder>', 'the folder that tools may access (default: none, with the demo agent only)')
     .option('--open', 'open the web page in your browser')
+    .option(
+      '--store <url>',
+      'the database of conversations and scripts: postgres://… or libsql:FILE (default: a file in the data folder)',
+    )
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
     .option(
       '--log-level <level>',
@@ -26,6 +30,7 @@ export function addServe(program: Command, settle: Settle): void {
       example(
         'toolscript serve --workspace my-project --open',
         'toolscript serve --port 0',
+        'toolscript serve --store postgres://toolscript@db.example.com/toolscript',
         'toolscript serve --host 0.0.0.0 --allow-host tools.example.com',
       ),
     )

@@ -9,9 +9,9 @@ import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
 import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { ThreadDatabase } from '../threads/thread-database.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
+import { openStorage } from './open-storage.js';
 import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
@@ -21,6 +21,8 @@ export interface ServiceFlags extends AccessFlags, LogFlags {
   /** The folder of the coding tools. Without it, the server offers only agents that need no folder. */
   workspace?: string;
   workers?: number;
+  /** The URL of the database. Default: the file of the data folder. */
+  store?: string;
 }
 
 type App = Awaited<ReturnType<typeof createServer>>;
@@ -38,10 +40,10 @@ export interface OpenService {
 export async function openService(flags: ServiceFlags, warn: (message: string) => void): Promise<OpenService> {
   const settings = await loadSettings(flags.workspace === undefined ? {} : { cwd: flags.workspace }, process.env, warn);
   const workspace = flags.workspace === undefined ? '' : settings.cwd;
-  const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] });
+  const database = await openStorage(flags.store, process.env, warn);
+  const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
   const auth = await serverAccess(flags, kept.folder.keysFolder, token);
-  const database = await ThreadDatabase.open(process.env, warn);
   const audit = openAudit(process.env);
   const parts = {
     kept,

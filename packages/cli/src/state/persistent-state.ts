@@ -1,4 +1,5 @@
 import { fileStore, obtainKeyFile, readKeyFile } from '@toolscript/core';
+import type { HarnessStore } from '@toolscript/core/protocol';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -14,21 +15,21 @@ export interface PersistentState {
   readonly suspensionKey: () => Uint8Array;
 }
 
-/** `origin`: of the scripts that will be started. */
-export function openState(environment: Environment, origin?: Origin): PersistentState {
+/** `origin`: of the scripts that will be started. `scripts`: their store; default: files in the data folder. */
+export function openState(environment: Environment, origin?: Origin, scripts?: HarnessStore): PersistentState {
   const folder = dataFolder(environment);
   const origins = new OriginFolder(folder.originsFolder);
   return {
     folder,
     origins,
-    store: new ScriptStore(fileStore(folder.scriptsFolder), origins, origin),
+    store: new ScriptStore(scripts ?? fileStore(folder.scriptsFolder), origins, origin),
     suspensionKey: () => obtainKeyFile(folder.keyFile, { name: visibleLine(folder.keyFile) }),
   };
 }
 
 /** The same for scripts of a workspace. Throws a UsageError for an unsafe key file. */
-export function openStateFor(environment: Environment, origin: Origin): PersistentState {
-  const kept = openState(environment, origin);
+export function openStateFor(environment: Environment, origin: Origin, scripts?: HarnessStore): PersistentState {
+  const kept = openState(environment, origin, scripts);
   readKeyFile(kept.folder.keyFile, { name: visibleLine(kept.folder.keyFile) });
   return kept;
 }

@@ -50,14 +50,19 @@ export interface JournalText {
 }
 
 export function writeBatch(epoch: number, number: number, { lines, status, slot }: BatchParts): string {
-  if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
-    throw new ToolscriptUsageError('A line of a journal must be well-formed text without line feeds');
+  checkJournalLines(lines);
   const parts = lines.map((line) => `+${line}`);
   if (status !== undefined) parts.push(`!${JSON.stringify(status)}`);
   if (slot !== undefined) parts.push(slot === null ? '@' : `@${slot.name} ${slot.bytes} ${slot.crc}`);
   const name = `${epoch}.${number}*${parts.length}`;
   const body = parts.map((part) => `${part}\n`).join('');
   return `\n#${name} ${checksum(`${name}\n${body}`)}\n${body}.`;
+}
+
+/** Throws a `ToolscriptUsageError` if one cannot be stored. */
+export function checkJournalLines(lines: readonly string[]): void {
+  if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
+    throw new ToolscriptUsageError('A line of a journal must be well-formed text without line feeds');
 }
 
 /** Eight hexadecimal digits. */

@@ -15,7 +15,7 @@ import {
   type TakeOptions,
   type Taken,
 } from '../protocol/index.js';
-import { demandHash } from './image-files.js';
+import { demandHash } from './image-bytes.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
 import { fits } from './script-lister.js';

@@ -15,8 +15,9 @@ import { openDatabase } from '../stores/index.js';
 /** The stores and agents of a server. */
 export interface ServerPartsOptions {
   /**
-   * `libsql:FILE`, with scripts and their key next to the file, or `memory:`. The caller must close stores that it
-   * passes open; they need `events` and `scripts`.
+   * `libsql:FILE`, with scripts and their key next to the file, `postgres://…`, with the scripts there, or `memory:`.
+   * Agents over PostgreSQL need `harness.suspensionKey`, the same in all processes. The caller must close stores that
+   * it passes open; they need `events` and `scripts`.
    */
   readonly stores: string | ServiceStores;
   /** The live events of runs. Default: next to the stores. */
@@ -25,7 +26,7 @@ export interface ServerPartsOptions {
   readonly scripts?: HarnessStore;
   /**
    * Every decision, and every call with effects. Your own agents write to it with `audit: store.append`. Default:
-   * next to the stores.
+   * next to a file, otherwise in memory.
    */
   readonly audit?: AuditStore;
   /** Default: only the demo. The first one is the default agent. */
@@ -46,15 +47,22 @@ export interface ServerParts {
   close(): Promise<void>;
 }
 
+interface Storage {
+  /** The folder of the file. */
+  readonly folder: string | undefined;
+  /** A database that processes on several machines share. */
+  readonly isShared: boolean;
+}
+
 /**
  * Opens the stores that the options name; `secrets` are never written to the audit log. Rejects with a
  * `ToolscriptUsageError` or a `StoreUnavailableError`.
  */
 export async function openParts(options: ServerPartsOptions, secrets: readonly string[]): Promise<ServerParts> {
   const closers: (() => Promise<void>)[] = [];
-  const { stores, log, scripts, folder } = await openStorage(options, closers);
+  const { stores, log, scripts, folder, isShared } = await openStorage(options, closers);
   const audit = options.audit ?? openAudit(secrets, folder, closers);
-  const agents = openAgents(options, { scripts, folder, audit }, closers);
+  const agents = openAgents(options, { scripts, folder, audit, isShared }, closers);
   const close = async () => {
     for (const closer of closers.toReversed()) await closer();
   };
@@ -65,13 +73,19 @@ async function openStorage({ stores, events, scripts }: ServerPartsOptions, clos
   if (typeof stores !== 'string') {
     if (events === undefined || scripts === undefined)
       throw new ToolscriptUsageError('createServer: open stores need the options events and scripts too.');
-    return { stores, log: events, scripts, folder: undefined };
+    return { stores, log: events, scripts, folder: undefined, isShared: false };
   }
   const opened = await openDatabase(stores);
   closers.push(() => opened.close());
-  const folder = stores === 'memory:' ? undefined : dirname(stores.slice('libsql:'.length));
-  const kept = scripts ?? (folder === undefined ? memoryStore() : fileStore(join(folder, 'scripts')));
-  return { stores: opened.stores, log: events ?? opened.log, scripts: kept, folder };
+  const folder = stores.startsWith('libsql:') ? dirname(stores.slice('libsql:'.length)) : undefined;
+  const kept = scripts ?? opened.scripts ?? (folder === undefined ? memoryStore() : fileStore(join(folder, 'scripts')));
+  return {
+    stores: opened.stores,
+    log: events ?? opened.log,
+    scripts: kept,
+    folder,
+    isShared: opened.scripts !== undefined,
+  };
 }
 
 function openAudit(
@@ -87,11 +101,11 @@ function openAudit(
 
 function openAgents(
   { agents = [], harness, provider }: ServerPartsOptions,
-  { scripts, folder, audit }: Pick<ServerParts, 'scripts' | 'audit'> & { readonly folder: string | undefined },
+  { scripts, folder, audit, isShared }: Pick<ServerParts, 'scripts' | 'audit'> & Storage,
   closers: (() => Promise<void>)[],
 ): AgentDirectory {
   if ('find' in agents && typeof agents.find === 'function' && 'list' in agents) return agents as AgentDirectory;
-  const key = folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
+  const key = keyOf(harness, folder);
   const durable = { store: scripts, audit: audit.append, ...key };
   const demo = demoAgent(durable);
   closers.push(() => demo.close());
@@ -99,6 +113,10 @@ function openAgents(
   if (configured.length === 0) return fixedAgents([demo]);
   if (harness === undefined)
     throw new ToolscriptUsageError('createServer: agents need tools. Set { harness: { tools } }.');
+  if (isShared && harness.suspensionKey === undefined)
+    throw new ToolscriptUsageError(
+      'createServer: agents over PostgreSQL need harness.suspensionKey, the same secret of at least 32 bytes in all processes.',
+    );
   const own = new HarnessAgents({
     agents: configured,
     harness: { ...durable, ...harness },
@@ -106,6 +124,11 @@ function openAgents(
   });
   closers.push(() => own.close());
   return withDemo(own, demo);
+}
+
+function keyOf(harness: ServerPartsOptions['harness'], folder: string | undefined) {
+  if (harness?.suspensionKey !== undefined) return { suspensionKey: harness.suspensionKey };
+  return folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
 }
 
 /** The demo comes last, unless an agent of the host has its name. */

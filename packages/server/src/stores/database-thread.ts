@@ -10,7 +10,7 @@ import {
   ThreadBusyError,
   ToolscriptUsageError,
 } from '@toolscript/core/protocol';
-import type { AnswerMessage, CallMessage, ErrorMessage, MethodsOf, TableName } from './calls.js';
+import type { AnswerMessage, CallMessage, CallOf, ErrorMessage, MethodsOf, TableCalls, TableName } from './calls.js';
 
 /** How often the thread polls for another process's writes while a caller waits for them, in ms. */
 const POLL_MS = 50;
@@ -30,19 +30,12 @@ interface OpenCall {
   readonly reject: (error: Error) => void;
 }
 
-type Call<Name extends TableName, Key extends keyof MethodsOf<Name>> = MethodsOf<Name>[Key] extends (
-  ...parameters: infer Parameters
-) => infer Value
-  ? { parameters: Parameters; value: Value }
-  : never;
-
 /** A database in a separate thread. The thread keeps the process alive only during a call. */
-export class DatabaseThread {
+export class DatabaseThread implements TableCalls {
   /** Announces changes: this process's at once, another one's within `POLL_MS`. */
   readonly board = new ChangeBoard(() => void this.#poll());
   readonly path: string;
-  /** Called before another process's changes are announced. */
-  onForeignChange: () => void = () => {};
+  onForeignChange: TableCalls['onForeignChange'] = () => {};
   readonly #worker: Worker;
   readonly #calls = new Map<number, OpenCall>();
   #made = 0;
@@ -68,9 +61,14 @@ export class DatabaseThread {
   async call<Name extends TableName, Key extends keyof MethodsOf<Name> & string>(
     table: Name,
     method: Key,
-    ...parameters: Call<Name, Key>['parameters']
-  ): Promise<Call<Name, Key>['value']> {
-    return this.#send(table, method, parameters) as Promise<Call<Name, Key>['value']>;
+    ...parameters: CallOf<Name, Key>['parameters']
+  ): Promise<CallOf<Name, Key>['value']> {
+    return this.#send(table, method, parameters) as Promise<CallOf<Name, Key>['value']>;
+  }
+
+  /** Other processes poll. */
+  announce(key?: string): void {
+    this.board.announce(key);
   }
 
   close(): Promise<void> {

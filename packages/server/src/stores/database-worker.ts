@@ -1,8 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { AnswerMessage, CallMessage } from './calls.js';
-import type { Outcome } from './tables/database.js';
 import { describeFault } from './tables/faults.js';
-import { openTables, type Tables } from './tables/index.js';
+import { tablesOver } from './tables/index.js';
+import { LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
 
 /*
  * The thread of one database, because SQLite is synchronous, and so is the wait for another process's transaction. It
@@ -10,6 +10,7 @@ import { openTables, type Tables } from './tables/index.js';
  */
 
 type Message = CallMessage | 'close';
+type OpenTables = Awaited<ReturnType<typeof openTables>>;
 
 /** Maximum number of calls that are committed together. */
 const MAX_CALLS = 100;
@@ -18,17 +19,27 @@ const path = workerData as string;
 const port = parentPort!;
 
 try {
-  const tables = openTables(path);
-  port.on('message', (message: Message) => receive(tables, message));
+  const tables = await openTables(path);
+  /** Resolves after all calls so far. */
+  let received = Promise.resolve();
+  port.on('message', (message: Message) => {
+    received = received.then(() => receive(tables, message));
+  });
   answer(0, { value: undefined });
 } catch (error) {
   answer(0, { error });
 }
 
-function receive(tables: Tables, first: Message): void {
+/** All tables of a file. Rejects if it cannot be opened. */
+async function openTables(file: string) {
+  const database = await LibsqlDatabase.open(file);
+  return { database, ...tablesOver(database) };
+}
+
+async function receive(tables: OpenTables, first: Message): Promise<void> {
   const messages = [first, ...waitingMessages()];
   const calls = messages.filter((message) => message !== 'close');
-  const outcomes = tables.database.together(calls.map((message) => () => call(tables, message)));
+  const outcomes = await tables.database.together(calls.map((message) => () => call(tables, message)));
   for (const [index, { id }] of calls.entries()) answer(id, outcomes[index]!);
   if (calls.length < messages.length) close(tables);
 }
@@ -43,7 +54,7 @@ function waitingMessages(): Message[] {
   return messages;
 }
 
-function close(tables: Tables): void {
+function close(tables: OpenTables): void {
   try {
     tables.database.close();
     answer(-1, { value: undefined });
@@ -53,7 +64,7 @@ function close(tables: Tables): void {
   port.close();
 }
 
-function call(tables: Tables, { table, method, parameters }: CallMessage): unknown {
+async function call(tables: OpenTables, { table, method, parameters }: CallMessage): Promise<unknown> {
   const target = tables[table] as unknown as Record<string, (...parameters: readonly unknown[]) => unknown>;
   return target[method]!(...parameters);
 }

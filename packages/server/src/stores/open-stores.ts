@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
-import { ToolscriptUsageError, type EventLog, type ServiceStores } from '@toolscript/core/protocol';
+import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
+import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
-import { LibsqlEventLog } from './libsql-event-log.js';
-import { LibsqlRuns } from './libsql-runs.js';
-import { LibsqlThreads } from './libsql-threads.js';
+import { TableEventLog } from './table-event-log.js';
+import { TableRuns } from './table-runs.js';
+import { TableThreads } from './table-threads.js';
 
 export interface OpenStoresOptions {
   /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
@@ -12,62 +13,78 @@ export interface OpenStoresOptions {
 }
 
 /**
- * Opens threads, runs and approvals: `libsql:FILE`, or `memory:` for the life of the process. Creates a missing file,
- * with access for its owner alone, and migrates it to this version's schema. Several processes may have it open.
- * Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the file cannot be
- * opened.
+ * Opens threads, runs and approvals: `libsql:FILE`, `postgres://…`, or `memory:` for the life of the process. Creates a
+ * missing file, with access for its owner alone, and migrates the tables to this version's schema. Several processes
+ * may have it open. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the
+ * database cannot be opened.
  */
 export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
-  const path = pathOf(url);
-  if (path === undefined) return memoryStores({ now });
-  return storesOver(await DatabaseThread.open(path), now);
+  const opened = await openTables(url);
+  return opened === undefined ? memoryStores({ now }) : storesOver(opened.tables, now);
 }
 
 export interface OpenDatabase {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** Closes both. Idempotent. */
+  /** The scripts, in PostgreSQL. Undefined for other databases: then they are in a folder of their own. */
+  readonly scripts?: HarnessStore;
+  /** Closes everything. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Opens the stores and the log of live events together, like `openStores`, with one file and one connection. */
+/** Opens the stores and the log of live events together, like `openStores`, with one file or server. */
 export async function openDatabase(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<OpenDatabase> {
-  const path = pathOf(url);
-  if (path === undefined) {
+  const opened = await openTables(url);
+  if (opened === undefined) {
     const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const database = await DatabaseThread.open(path);
+  const { tables, ...scripts } = opened;
   return {
-    stores: storesOver(database, now),
-    log: new LibsqlEventLog(database, now),
-    close: () => database.close(),
+    stores: storesOver(tables, now),
+    log: new TableEventLog(tables, now),
+    ...scripts,
+    close: () => tables.close(),
   };
 }
 
-function storesOver(database: DatabaseThread, now: () => number): ServiceStores {
-  return {
-    threads: new LibsqlThreads(database, now),
-    runs: new LibsqlRuns(database, now),
-    close: () => database.close(),
-  };
-}
-
-/** Opens the log of live events, like `openStores`; both may be in one file. */
+/** Opens the log of live events, like `openStores`; both may be in one database. */
 export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
-  const path = pathOf(url);
-  if (path === undefined) return memoryEventLog({ now });
-  return new LibsqlEventLog(await DatabaseThread.open(path), now);
+  const opened = await openTables(url);
+  return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
+}
+
+function storesOver(tables: TableCalls, now: () => number): ServiceStores {
+  return {
+    threads: new TableThreads(tables, now),
+    runs: new TableRuns(tables, now),
+    close: () => tables.close(),
+  };
+}
+
+interface OpenTables {
+  readonly tables: TableCalls;
+  readonly scripts?: HarnessStore;
 }
 
 /** Undefined for `memory:`. */
-function pathOf(url: string): string | undefined {
+async function openTables(url: string): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
+  if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url)) };
+  const { openPostgres } = await import('./postgres/open-postgres.js');
+  return openPostgres(url);
+}
+
+function isPostgresUrl(url: string): boolean {
+  return /^postgres(?:ql)?:\/\//u.test(url);
+}
+
+function fileOf(url: string): string {
   const [scheme = '', ...rest] = url.split(':');
   const file = rest.join(':');
   if (scheme === 'libsql' && file !== '' && !file.startsWith('//') && !/[\0:]memory:$/u.test(url)) return resolve(file);
   // The rest of a URL may contain a password.
   throw new ToolscriptUsageError(
-    `Stores cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are "libsql:FILE", with the path of a file on this machine, and "memory:".`,
+    `Stores cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are "postgres://…", "libsql:FILE", with the path of a file on this machine, and "memory:".`,
   );
 }

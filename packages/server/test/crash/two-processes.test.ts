@@ -1,9 +1,16 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { foldResponse } from '@toolscript/core/history';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
 import { openStores } from '#server/stores/index.js';
+import {
+  administrator,
+  describeWithPostgres,
+  newSchemaUrl,
+  schemaOf,
+} from '../stores/postgres/support/test-postgres.js';
 import { newFolder } from '../stores/support/new-folder.js';
 import { effectsIn } from '../support/one-script-agent.js';
 import { eventually } from '../support/test-server.js';
@@ -19,10 +26,16 @@ async function submit({ client }: ServerProcess, code: string): Promise<string> 
 const starts = (tool: string) => (event: StreamEvent) =>
   event.payload.type === 'tool_call_start' && event.payload.tool === tool;
 
-describe('two servers over the same data', () => {
+const fileIn = async (folder: string) => `libsql:${join(folder, 'toolscript.db')}`;
+
+describe('two servers over the same file', () => serversShare(fileIn));
+describeWithPostgres('two servers over the same PostgreSQL', () => serversShare(newSchemaUrl));
+
+function serversShare(urlFor: (folder: string) => Promise<string>): void {
   it('share the runs, and none is executed twice', async () => {
     const folder = newFolder();
-    const [one, two] = await Promise.all([startServer(folder), startServer(folder)]);
+    const store = await urlFor(folder);
+    const [one, two] = await Promise.all([startServer(folder, { store }), startServer(folder, { store })]);
     const tags = Array.from({ length: 24 }, (_, index) => `t${index}`);
     const runs = await Promise.all(
       tags.map((tag, index) =>
@@ -36,7 +49,7 @@ describe('two servers over the same data', () => {
       expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
     }
     expect(effectsIn(join(folder, 'effects')).toSorted()).toEqual(tags.toSorted());
-    const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
+    const stores = await openStores(store);
     const claimed = await stores.runs.list({ limit: 100 });
     expect(new Set(claimed.runs.map(({ epoch }) => epoch))).toEqual(new Set([1]));
     await stores.close();
@@ -44,8 +57,9 @@ describe('two servers over the same data', () => {
 
   it('stream, decide and cancel each other’s runs', async () => {
     const folder = newFolder();
-    const front = await startServer(folder, { workers: 0 });
-    await startServer(folder);
+    const store = await urlFor(folder);
+    const front = await startServer(folder, { workers: 0, store });
+    await startServer(folder, { store });
     const waiting = await submit(front, "return await tools.note({ tag: 'n' });");
     const following = front.client!.follow(waiting);
     const approval = await eventually(async () => {
@@ -70,7 +84,8 @@ describe('two servers over the same data', () => {
 
   it('continue the runs of each other’s dead process, while a client streams from the other', async () => {
     const folder = newFolder();
-    const [front, back] = [await startServer(folder, { workers: 0 }), await startServer(folder)];
+    const store = await urlFor(folder);
+    const [front, back] = [await startServer(folder, { workers: 0, store }), await startServer(folder, { store })];
     const runId = await submit(
       front,
       "await tools.mark({ tag: 'a' }); await tools.wait({ tag: 'w' }); return await tools.mark({ tag: 'b' });",
@@ -80,10 +95,67 @@ describe('two servers over the same data', () => {
     back.child.kill('SIGKILL');
     await back.ended;
     writeFileSync(join(folder, 'go'), '');
-    await startServer(folder);
+    await startServer(folder, { store });
     const events = await following;
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index));
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
     expect(effectsIn(join(folder, 'effects'))).toEqual(['a', 'b']);
   });
+}
+
+describeWithPostgres('servers over PostgreSQL', () => {
+  it('continue a run of a machine that is gone, when its lease ends', async () => {
+    const folder = newFolder();
+    const store = await newSchemaUrl();
+    const back = await startServer(folder, { store });
+    const runId = await submit(back, `await tools.mark({ tag: 'a' }); ${WAIT} return await tools.mark({ tag: 'b' });`);
+    await back.client!.follow(runId, { isLast: starts('wait') });
+    back.child.kill('SIGKILL');
+    await back.ended;
+    // As the other machine would see it: nobody can tell whether its process is alive.
+    await administrator.query(
+      `UPDATE ${schemaOf(store)}.runs SET owner = '"elsewhere"', lease_ms = 1000, lease_expires_at = $1`,
+      [Date.now() + 1000],
+    );
+    writeFileSync(join(folder, 'go'), '');
+    const front = await startServer(folder, { store });
+    const events = await front.client!.follow(runId);
+    expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    expect(effectsIn(join(folder, 'effects'))).toEqual(['a', 'b']);
+  });
+
+  it('lose and repeat nothing when their connections end again and again', async () => {
+    const folder = newFolder();
+    const store = await newSchemaUrl();
+    const server = await startServer(folder, { store });
+    const tags = Array.from({ length: 8 }, (_, index) => `t${index}`);
+    const runs = await Promise.all(tags.map((tag) => submit(server, marks(tag))));
+    const following = Promise.all(runs.map((runId) => server.client!.follow(runId)));
+    let ended = 0;
+    for (let round = 0; round < 10; round++) {
+      ended += await endConnections(schemaOf(store));
+      await delay(100);
+    }
+    expect(ended).toBeGreaterThan(10);
+    for (const events of await following) {
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index));
+      expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    }
+    const expected = tags.flatMap((tag) => Array.from({ length: 10 }, (_, index) => `${tag}.${index}`));
+    expect(effectsIn(join(folder, 'effects')).toSorted()).toEqual(expected.toSorted());
+  }, 90_000);
 });
+
+const WAIT = "await tools.wait({ tag: 'w' });";
+
+const marks = (tag: string) =>
+  `for (let i = 0; i < 10; i++) { await tools.mark({ tag: '${tag}.' + i }); await sleep(50); }`;
+
+/** Ends every connection of the servers of a schema. */
+async function endConnections(schema: string): Promise<number> {
+  const { rowCount } = await administrator.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+    [schema],
+  );
+  return rowCount ?? 0;
+}

@@ -5,7 +5,7 @@ import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailableError, ToolscriptUsageError } from '@toolscript/core/protocol';
 import { openEventLog, openStores } from '#server/stores/index.js';
-import { Database } from '#server/stores/tables/database.js';
+import { LibsqlDatabase } from '#server/stores/tables/libsql-database.js';
 import { describeFault } from '#server/stores/tables/faults.js';
 import { MIGRATIONS } from '#server/stores/tables/migrations.js';
 import { newFolder } from './support/new-folder.js';
@@ -39,9 +39,9 @@ async function freshFile(): Promise<string> {
 }
 
 /** The sentence that describes a fault. */
-function sentence(path: string, action: () => void): string {
+async function sentence(path: string, action: () => Promise<unknown>): Promise<string> {
   try {
-    action();
+    await action();
   } catch (error) {
     const told = describeFault(error, path);
     expect(told).toBeInstanceOf(StoreUnavailableError);
@@ -160,16 +160,16 @@ describe('files', () => {
       );
   });
 
-  it.skipIf(isWindows)('a folder or a file that cannot be written is rejected in one sentence', () => {
+  it.skipIf(isWindows)('a folder or a file that cannot be written is rejected in one sentence', async () => {
     const folder = newFolder();
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'theirs.db'), '', { mode: 0o644 });
     chmodSync(join(folder, 'theirs.db'), 0o444);
     chmodSync(folder, 0o555);
-    asNobody(() => {
+    await asNobody(async () => {
       for (const name of ['new.db', 'theirs.db', 'sub/new.db']) {
         const path = join(folder, name);
-        expect(sentence(path, () => new Database(path))).toMatch(/cannot be opened for writing/u);
+        expect(await sentence(path, () => LibsqlDatabase.open(path))).toMatch(/cannot be opened for writing/u);
       }
     });
     chmodSync(folder, 0o755);
@@ -177,35 +177,39 @@ describe('files', () => {
 
   it('a full disk is reported in one sentence, and existing data stays', async () => {
     const path = await freshFile();
-    const database = new Database(path);
+    const database = await LibsqlDatabase.open(path);
     database.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 60');
     const fill = () => database.run(`INSERT INTO filler VALUES (:text)`, { text: 'x'.repeat(3_000) });
-    const told = sentence(path, () => database.write(() => Array.from({ length: 100 }, fill)));
+    const told = await sentence(path, () =>
+      database.write(async () => {
+        for (let count = 0; count < 100; count++) await fill();
+      }),
+    );
     expect(told).toBe(`${path} cannot grow: the disk is full. Free disk space and try again.`);
-    expect(database.all('SELECT count(*) AS count FROM filler')).toEqual([{ count: 0 }]);
+    expect(await database.all('SELECT count(*) AS count FROM filler')).toEqual([{ count: 0 }]);
     database.script('PRAGMA max_page_count = 1000000');
-    database.write(fill);
+    await database.write(fill);
     database.close();
   });
 
   it('a file that another process holds is reported in one sentence', async () => {
     const path = await freshFile();
-    const [holder, other] = [new Database(path), new Database(path)];
+    const [holder, other] = [await LibsqlDatabase.open(path), await LibsqlDatabase.open(path)];
     other.script('PRAGMA busy_timeout = 20');
-    const told = holder.write(() => sentence(path, () => other.write(() => {})));
+    const told = await holder.write(() => sentence(path, () => other.write(async () => {})));
     expect(told).toMatch(/is locked: another process has held it for 15 s\. End that process/u);
-    other.write(() => {});
+    await other.write(async () => {});
     holder.close();
     other.close();
   });
 });
 
 /** Root may write everywhere. */
-function asNobody(action: () => void): void {
+async function asNobody(action: () => Promise<void>): Promise<void> {
   if (process.geteuid?.() !== 0) return action();
   process.seteuid!(65_534);
   try {
-    action();
+    await action();
   } finally {
     process.seteuid!(0);
   }
@@ -230,7 +234,7 @@ describe('URLs', () => {
   });
 
   it.each([
-    'postgres://user:secret@host/db',
+    'mysql://user:secret@host/db',
     'redis://:secret@host',
     'libsql://host/secret',
     'libsql:',
@@ -242,7 +246,7 @@ describe('URLs', () => {
     for (const open of [openStores, openEventLog]) {
       const refused = await open(url).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ToolscriptUsageError);
-      expect((refused as Error).message).toMatch(/Supported are "libsql:FILE".* and "memory:"\.$/u);
+      expect((refused as Error).message).toMatch(/Supported are "postgres:.*", "libsql:FILE".* and "memory:"\.$/u);
       expect((refused as Error).message).not.toContain('secret');
     }
   });

@@ -2,10 +2,10 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStores } from '@toolscript/server/stores';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Database } from '#server/stores/tables/database.js';
+import { LibsqlDatabase } from '#server/stores/tables/libsql-database.js';
 import { newFolder } from './support/new-folder.js';
 
-const open: Database[] = [];
+const open: LibsqlDatabase[] = [];
 
 afterEach(() => {
   for (const database of open.splice(0)) database.close();
@@ -15,70 +15,76 @@ function newPath(): string {
   return join(newFolder(), 'grouped.db');
 }
 
-function openDatabase(path = newPath()): Database {
-  const database = new Database(path);
+async function openDatabase(path = newPath()): Promise<LibsqlDatabase> {
+  const database = await LibsqlDatabase.open(path);
   open.push(database);
   database.script('CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY)');
   return database;
 }
 
-function add(database: Database, name: string): () => string {
-  return () => database.write(() => (database.run('INSERT INTO names VALUES (:name)', { name }), name));
+function add(database: LibsqlDatabase, name: string): () => Promise<string> {
+  return () => database.write(async () => (await database.run('INSERT INTO names VALUES (:name)', { name }), name));
 }
 
-function namesIn(database: Database): unknown[] {
-  return database.all('SELECT name FROM names ORDER BY name').map(({ name }) => name);
+async function namesIn(database: LibsqlDatabase): Promise<unknown[]> {
+  return (await database.all('SELECT name FROM names ORDER BY name')).map(({ name }) => name);
 }
 
 describe('calls that are committed together', () => {
-  it('do not undo each other', () => {
-    const database = openDatabase();
+  it('do not undo each other', async () => {
+    const database = await openDatabase();
     const broken = () =>
-      database.write(() => {
-        database.run("INSERT INTO names VALUES ('half')");
+      database.write(async () => {
+        await database.run("INSERT INTO names VALUES ('half')");
         throw new Error('broken');
       });
-    const outcomes = database.together([add(database, 'a'), broken, add(database, 'a'), add(database, 'b')]);
+    const outcomes = await database.together([add(database, 'a'), broken, add(database, 'a'), add(database, 'b')]);
     expect(outcomes).toMatchObject([{ value: 'a' }, { error: { message: 'broken' } }, { error: {} }, { value: 'b' }]);
-    expect(namesIn(database)).toEqual(['a', 'b']);
+    expect(await namesIn(database)).toEqual(['a', 'b']);
   });
 
-  it('all fail if the commit fails', () => {
-    const database = openDatabase();
+  it('all fail if the commit fails', async () => {
+    const database = await openDatabase();
     database.script('CREATE TABLE friends (name TEXT REFERENCES names (name) DEFERRABLE INITIALLY DEFERRED) STRICT');
     const befriend = () => database.write(() => database.run("INSERT INTO friends VALUES ('nobody')"));
-    const outcomes = database.together<unknown>([() => namesIn(database), add(database, 'a'), befriend]);
+    const outcomes = await database.together<unknown>([() => namesIn(database), add(database, 'a'), befriend]);
     expect(outcomes).toMatchObject([{ value: [] }, { error: {} }, { error: {} }]);
-    expect(namesIn(database)).toEqual([]);
-    expect(database.together([add(database, 'b')])).toEqual([{ value: 'b' }]);
+    expect(await namesIn(database)).toEqual([]);
+    expect(await database.together([add(database, 'b')])).toEqual([{ value: 'b' }]);
   });
 
-  it('see the writes of earlier ones, which no other connection sees before the commit', () => {
+  it('see the writes of earlier ones, which no other connection sees before the commit', async () => {
     const path = newPath();
-    const [database, other] = [openDatabase(path), openDatabase(path)];
-    const seen = database.together<unknown>([add(database, 'a'), () => namesIn(database), () => namesIn(other)]);
+    const [database, other] = [await openDatabase(path), await openDatabase(path)];
+    const seen = await database.together<unknown>([add(database, 'a'), () => namesIn(database), () => namesIn(other)]);
     expect(seen).toEqual([{ value: 'a' }, { value: ['a'] }, { value: [] }]);
-    expect(namesIn(other)).toEqual(['a']);
+    expect(await namesIn(other)).toEqual(['a']);
   });
 
-  it('are committed with a flush if one of them requires it', () => {
+  it('are committed with a flush if one of them requires it', async () => {
     const path = newPath();
-    const database = openDatabase(path);
-    const growthOf = (flush: boolean, name: string) => {
+    const database = await openDatabase(path);
+    const growthOf = async (flush: boolean, name: string) => {
       const before = statSync(`${path}-wal`).size;
-      database.together([() => database.write(() => database.run(`INSERT INTO names VALUES ('${name}')`), { flush })]);
+      await database.together([
+        () => database.write(() => database.run(`INSERT INTO names VALUES ('${name}')`), { flush }),
+      ]);
       return statSync(`${path}-wal`).size - before;
     };
-    const [first, ordinary, flushed] = [growthOf(false, 'a'), growthOf(false, 'b'), growthOf(true, 'c')];
+    const [first, ordinary, flushed] = [
+      await growthOf(false, 'a'),
+      await growthOf(false, 'b'),
+      await growthOf(true, 'c'),
+    ];
     expect([first > 0, ordinary > 0, flushed > ordinary]).toEqual([true, true, true]);
-    expect(database.all('PRAGMA synchronous')).toEqual([{ synchronous: 2 }]);
+    expect(await database.all('PRAGMA synchronous')).toEqual([{ synchronous: 2 }]);
   });
 
-  it('take no lock if they only read', () => {
+  it('take no lock if they only read', async () => {
     const path = newPath();
-    const [database, other] = [openDatabase(path), openDatabase(path)];
+    const [database, other] = [await openDatabase(path), await openDatabase(path)];
     const read = () => database.read(() => namesIn(database));
-    const outcomes = other.write(() => database.together([read, read]));
+    const outcomes = await other.write(() => database.together([read, read]));
     expect(outcomes).toEqual([{ value: [] }, { value: [] }]);
   });
 });

@@ -2,9 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventLog, Run, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
 import { openEventLog, openStores } from '#server/stores/index.js';
+import { describeWithPostgres, newSchemaUrl } from './postgres/support/test-postgres.js';
 import { newFolder } from './support/new-folder.js';
 
 const PROGRAM = fileURLToPath(new URL('support/service-process.mjs', import.meta.url));
@@ -20,42 +21,49 @@ interface Told {
   kills: number;
 }
 
-it(
-  `${PROCESSES} processes that are killed at random lose and duplicate nothing of ${RUNS} runs`,
-  async () => {
-    const url = `libsql:${newFolder()}/service.db`;
-    const stores = await openStores(url);
-    const log = await openEventLog(url);
-    const told: Told = { lines: [], kills: 0 };
-    await Promise.all(Array.from({ length: PROCESSES }, (_, index) => keepAlive(url, index, told)));
-    expect(told.kills).toBeGreaterThan(KILLS / 2);
-    await storeRest(stores, log);
-    const all = await allRuns(stores);
-    expect(all.length).toBe(RUNS);
-    expect(new Set(all.map(({ state }) => state))).toEqual(new Set(['completed']));
-    checkAcknowledged(told, all);
-    for (const run of all) await checkRun(run, stores, log);
-    await checkDecisions(told, stores);
-    expect((await log.deadLetters({ group: 'persistence' })).letters).toEqual([]);
-    await stores.close();
-    await log.close();
-  },
-  60_000 + RUNS * 2_000,
-);
+const newFileUrl = async () => `libsql:${newFolder()}/service.db`;
 
-it('a run of a killed process is claimed when its lease has ended', async () => {
-  const { stores, held } = await killedHolder();
-  await delay(Math.max(...held.map(({ leaseExpiresAt }) => leaseExpiresAt! - Date.now()), 0) + 1);
-  const claimed = new Map<string, number>();
-  for (let next = await claim(stores); next !== undefined; next = await claim(stores))
-    claimed.set(next.runId, next.epoch);
-  for (const { runId, epoch } of held) expect(claimed.get(runId)).toBe(epoch + 1);
-});
+describe('over a file', () => processesOver(newFileUrl));
+describeWithPostgres('over PostgreSQL', () => processesOver(newSchemaUrl));
+
+function processesOver(newUrl: () => Promise<string>): void {
+  it(
+    `${PROCESSES} processes that are killed at random lose and duplicate nothing of ${RUNS} runs`,
+    async () => {
+      const url = await newUrl();
+      const stores = await openStores(url);
+      const log = await openEventLog(url);
+      const told: Told = { lines: [], kills: 0 };
+      await Promise.all(Array.from({ length: PROCESSES }, (_, index) => keepAlive(url, index, told)));
+      expect(told.kills).toBeGreaterThan(KILLS / 2);
+      await storeRest(stores, log);
+      const all = await allRuns(stores);
+      expect(all.length).toBe(RUNS);
+      expect(new Set(all.map(({ state }) => state))).toEqual(new Set(['completed']));
+      checkAcknowledged(told, all);
+      for (const run of all) await checkRun(run, stores, log);
+      await checkDecisions(told, stores);
+      expect((await log.deadLetters({ group: 'persistence' })).letters).toEqual([]);
+      await stores.close();
+      await log.close();
+    },
+    60_000 + RUNS * 2_000,
+  );
+
+  it('a run of a killed process is claimed when its lease has ended', async () => {
+    const { stores, held } = await killedHolder(newUrl);
+    await delay(Math.max(...held.map(({ leaseExpiresAt }) => leaseExpiresAt! - Date.now()), 0) + 1);
+    const claimed = new Map<string, number>();
+    for (let next = await claim(stores); next !== undefined; next = await claim(stores))
+      claimed.set(next.runId, next.epoch);
+    for (const { runId, epoch } of held) expect(claimed.get(runId)).toBe(epoch + 1);
+  });
+}
 
 /** Stores in which a process that is dead holds runs. */
-async function killedHolder(): Promise<{ stores: ServiceStores; held: Run[] }> {
+async function killedHolder(newUrl: () => Promise<string>): Promise<{ stores: ServiceStores; held: Run[] }> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const url = `libsql:${newFolder()}/service.db`;
+    const url = await newUrl();
     const stores = await openStores(url);
     onTestFinished(() => stores.close());
     const child = startProcess(url, 0, 1);

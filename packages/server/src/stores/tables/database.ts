@@ -1,229 +1,44 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { StoreUnavailableError } from '@toolscript/core/protocol';
-import Libsql from 'libsql';
-import { BUSY_MS, sqliteCode } from './faults.js';
-import { MIGRATIONS } from './migrations.js';
-
 export type Value = string | number | null;
 export type Row = Readonly<Record<string, Value>>;
-export type Parameters = Readonly<Record<string, Value>>;
+export type Parameters<Kind = Value> = Readonly<Record<string, Kind>>;
 
-/** "Tool" in ASCII: identifies the program that owns a file. */
-const APPLICATION_ID = 0x546f6f6c;
-
-/** The result or the error of a call. */
-export type Outcome<Value> = { readonly value: Value } | { readonly error: unknown };
-
-/** Transactions of several calls that are committed together. */
-interface Group {
-  /** The first call of the open transaction; undefined if there is none. */
-  first: number | undefined;
-  /** A power failure must not undo it. */
-  isFlushed: boolean;
-}
-
-/** One connection to a file. Everything is synchronous, so it needs a separate thread. */
-export class Database {
-  readonly #connection: Libsql.Database;
-  readonly #statements = new Map<string, Libsql.Statement>();
-  #isFlushing = true;
-  #group: Group | undefined;
-
-  constructor(path: string) {
-    makeFile(path);
-    this.#connection = new Libsql(path);
-    try {
-      this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-      this.#refuseForeign(path);
-      this.#enterWal();
-      this.#connection.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL');
-      this.write(() => migrate(this, path));
-    } catch (error) {
-      this.#connection.close();
-      throw error;
-    }
-  }
-
-  all(sql: string, parameters: Parameters = {}): Row[] {
-    const statement = this.#statements.get(sql) ?? this.#connection.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement.all(parameters) as Row[];
-  }
-
-  first(sql: string, parameters: Parameters = {}): Row | undefined {
-    return this.all(sql, parameters)[0];
-  }
-
-  run(sql: string, parameters: Parameters = {}): void {
-    this.all(sql, parameters);
-  }
-
-  /** Several statements, without parameters and results. */
-  script(sql: string): void {
-    this.#connection.exec(sql);
-  }
-
-  /** One transaction. `flush` (default): after it, a power failure does not undo it. */
-  write<Value>(action: () => Value, { flush = true }: { readonly flush?: boolean } = {}): Value {
-    if (this.#group !== undefined) return this.#writeInGroup(this.#group, action, flush);
-    this.#setFlushing(flush);
-    return this.#transaction('BEGIN IMMEDIATE', action);
-  }
-
+/** One connection, with one transaction at a time. SQL names its parameters as `:name`. */
+export interface Database {
+  readonly dialect: Dialect;
+  all(sql: string, parameters?: Parameters): Promise<Row[]>;
+  first(sql: string, parameters?: Parameters): Promise<Row | undefined>;
+  run(sql: string, parameters?: Parameters): Promise<void>;
+  /** Inserts rows with a value for each column of the table, in order. */
+  insert(table: string, rows: readonly (readonly Value[])[]): Promise<void>;
+  /**
+   * One transaction. It may be repeated, so the action has no effect outside the database. `flush` (default): after
+   * it, a power failure does not undo it.
+   */
+  write<Result>(action: () => Promise<Result>, options?: { readonly flush?: boolean }): Promise<Result>;
   /** All reads of the action see the same state. */
-  read<Value>(action: () => Value): Value {
-    return this.#connection.inTransaction ? action() : this.#transaction('BEGIN', action);
-  }
-
+  read<Result>(action: () => Promise<Result>): Promise<Result>;
+  /** Until the transaction ends, no other one passes `lock` with the same name. */
+  lock(name: string): Promise<void>;
   /**
-   * Commits and flushes the writes of several calls together, because the disk needs the same time for many as for
-   * one. A call that throws undoes nothing of the others; if the commit fails, all its calls fail.
+   * The next position, in the order of threads, runs and approvals. A transaction that commits later has a higher one,
+   * so that a page never skips a row.
    */
-  together<Value>(calls: readonly (() => Value)[]): Outcome<Value>[] {
-    const group: Group = { first: undefined, isFlushed: false };
-    const outcomes: Outcome<Value>[] = [];
-    this.#group = group;
-    for (const call of calls) {
-      const before = group.first;
-      const outcome = outcomeOf(call);
-      outcomes.push(outcome);
-      if (before === undefined && group.first !== undefined) group.first = outcomes.length - 1;
-      // Some errors have already rolled everything back.
-      if ('error' in outcome && !this.#connection.inTransaction) failFrom(group, outcomes, outcome.error);
-    }
-    this.#group = undefined;
-    const committed = outcomeOf(() => this.#commit(group));
-    if ('error' in committed) failFrom(group, outcomes, committed.error);
-    return outcomes;
-  }
-
-  /** The next position, in the order of threads, runs and approvals. */
-  nextPosition(): number {
-    return this.first('UPDATE counter SET value = value + 1 RETURNING value')!.value as number;
-  }
-
-  /** Changes after another connection has written. */
-  version(): number {
-    return this.#pragma('data_version');
-  }
-
-  get schemaVersion(): number {
-    return this.#pragma('user_version');
-  }
-
-  close(): void {
-    this.#connection.close();
-  }
-
-  #writeInGroup<Value>(group: Group, action: () => Value, flush: boolean): Value {
-    if (group.first === undefined) {
-      this.#setFlushing(false);
-      this.#connection.exec('BEGIN IMMEDIATE');
-      group.first = 0;
-    }
-    group.isFlushed ||= flush;
-    this.#connection.exec('SAVEPOINT call');
-    try {
-      const value = action();
-      this.#connection.exec('RELEASE call');
-      return value;
-    } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK TO call; RELEASE call');
-      throw error;
-    }
-  }
-
-  /**
-   * Whether to flush is known only when the transaction is open, which is too late for it: a second one flushes the
-   * file for both.
-   */
-  #commit({ first, isFlushed }: Group): void {
-    if (first === undefined) return;
-    try {
-      this.#connection.exec('COMMIT');
-    } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
-      throw error;
-    }
-    // It must change the value, because SQLite writes nothing for an update to the same value.
-    if (isFlushed) this.write(() => this.nextPosition());
-  }
-
-  #setFlushing(flush: boolean): void {
-    if (flush !== this.#isFlushing) this.#connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
-    this.#isFlushing = flush;
-  }
-
-  #transaction<Value>(begin: string, action: () => Value): Value {
-    this.#connection.exec(begin);
-    try {
-      const value = action();
-      this.#connection.exec('COMMIT');
-      return value;
-    } catch (error) {
-      // Some errors have already rolled it back.
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
-      throw error;
-    }
-  }
-
-  /** If two processes create the same file at once, it may be locked here in spite of the busy timeout. */
-  #enterWal(): void {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        this.#connection.exec('PRAGMA journal_mode = WAL');
-        return;
-      } catch (error) {
-        if (sqliteCode(error) !== 5 || attempt === 100) throw error;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-      }
-    }
-  }
-
-  /** Checks for tables first: another process may be creating them, and sets the owner in the same transaction. */
-  #refuseForeign(path: string): void {
-    const isEmpty = this.first('SELECT 1 FROM sqlite_master LIMIT 1') === undefined;
-    // defence: foreign-files-are-refused, without it: return;
-    if (isEmpty || this.#pragma('application_id') === APPLICATION_ID) return;
-    throw new StoreUnavailableError(`${path} is a database of another program. Name another file.`);
-  }
-
-  #pragma(name: string): number {
-    return Object.values(this.first(`PRAGMA ${name}`)!)[0] as number;
-  }
+  nextPosition(): Promise<number>;
+  /** A number that is higher than those before it. Transactions may commit in another order. */
+  nextNumber(): Promise<number>;
 }
 
-/** Accessible only to its owner, like the files that SQLite creates next to it. */
-function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
-}
-
-function migrate(database: Database, path: string): void {
-  const version = database.schemaVersion;
-  // defence: newer-files-are-refused
-  if (version > MIGRATIONS.length)
-    throw new StoreUnavailableError(
-      `${path} was written by a newer version of Toolscript (its schema is ${version}, this version supports ${MIGRATIONS.length}). Install that version, or name another file.`,
-    );
-  if (version === MIGRATIONS.length) return;
-  for (const step of MIGRATIONS.slice(version)) database.script(step);
-  database.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
-}
-
-function outcomeOf<Value>(call: () => Value): Outcome<Value> {
-  try {
-    return { value: call() };
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** All calls of the open transaction have failed. */
-function failFrom(group: Group, outcomes: Outcome<unknown>[], error: unknown): void {
-  const { first = outcomes.length } = group;
-  for (let index = first; index < outcomes.length; index += 1) outcomes[index] = { error };
-  group.first = undefined;
+/** The SQL that differs between databases. */
+export interface Dialect {
+  /** Ends a SELECT of rows: until the transaction ends, no other one changes or locks them. */
+  readonly forUpdate: string;
+  /** Ends a SELECT of `candidate` rows like `forUpdate`, without rows that other transactions have locked. */
+  readonly skipLocked: string;
+  /** After a table name: names the index to use, if the database does not find it. */
+  readonly indexedBy: (index: string) => string;
+  /** Equality of texts of any length. An index may have only the first 200 characters. */
+  readonly isLongText: (column: string, parameter: string) => string;
+  readonly contains: (column: string, parameter: string) => string;
+  /** The parameter is a JSON array of texts. */
+  readonly isOneOf: (column: string, parameter: string) => string;
 }

@@ -1,5 +1,5 @@
 import { DEFAULT_EVENT_PAGE, MAX_EVENT_PAGE_LENGTH, placeEvents, type EventBatch } from '@toolscript/core/protocol';
-import type { Database } from './database.js';
+import type { Database, Value } from './database.js';
 
 /** `events`: of the thread store. `log_events`: of the event log. */
 type EventTable = 'events' | 'log_events';
@@ -10,27 +10,60 @@ export interface TextPage {
   readonly next: number | undefined;
 }
 
-export function eventCount(database: Database, runId: string): number {
-  return database.first('SELECT coalesce(max(seq) + 1, 0) AS count FROM events WHERE run_id = :runId', { runId })!
-    .count as number;
+export async function eventCount(database: Database, runId: string): Promise<number> {
+  const sql = 'SELECT coalesce(max(seq) + 1, 0) AS count FROM events WHERE run_id = :runId';
+  return (await database.first(sql, { runId }))!.count as number;
 }
 
 /** Returns the number of new events. */
-export function addEvents(database: Database, table: EventTable, batch: EventBatch, nextSeq: number): number {
+export async function addEvents(
+  database: Database,
+  table: EventTable,
+  batch: EventBatch,
+  nextSeq: number,
+): Promise<number> {
   const { runId, texts } = batch;
-  const textAt = (seq: number) =>
-    database.first(`SELECT event FROM ${table} WHERE run_id = :runId AND seq = :seq`, { runId, seq })?.event as string;
-  const added = placeEvents(batch, nextSeq, textAt);
+  const stored = await storedTexts(database, table, batch, nextSeq);
+  const added = placeEvents(batch, nextSeq, (seq) => stored.get(seq)!);
   const first = batch.firstSeq + texts.length - added.length;
-  for (const [index, event] of added.entries()) {
-    const row = { runId, seq: first + index, length: event.length, event };
-    database.run(`INSERT INTO ${table} VALUES (:runId, :seq, :length, :event)`, row);
-  }
+  await insertEvents(
+    database,
+    table,
+    runId,
+    added.map((event, index) => [first + index, event]),
+  );
   return added.length;
 }
 
+export function insertEvents(
+  database: Database,
+  table: EventTable,
+  runId: string,
+  events: readonly (readonly [seq: number, event: string])[],
+): Promise<void> {
+  return database.insert(
+    table,
+    events.map(([seq, event]): Value[] => [runId, seq, event.length, event]),
+  );
+}
+
+/** The stored events at the positions of the batch. */
+async function storedTexts(
+  database: Database,
+  table: EventTable,
+  { runId, firstSeq, texts }: EventBatch,
+  nextSeq: number,
+): Promise<ReadonlyMap<number, string>> {
+  if (firstSeq >= nextSeq) return new Map();
+  const rows = await database.all(
+    `SELECT seq, event FROM ${table} WHERE run_id = :runId AND seq >= :firstSeq AND seq < :endSeq`,
+    { runId, firstSeq, endSeq: firstSeq + texts.length },
+  );
+  return new Map(rows.map(({ seq, event }) => [seq as number, event as string]));
+}
+
 /** A page ends before it is too long. The lengths are read first, so that no text is read unnecessarily. */
-export function readEvents(
+export async function readEvents(
   database: Database,
   table: EventTable,
   {
@@ -38,13 +71,13 @@ export function readEvents(
     from = 0,
     limit = DEFAULT_EVENT_PAGE,
   }: { runId: string; from?: number | undefined; limit?: number | undefined },
-): TextPage {
+): Promise<TextPage> {
   const range = { runId, from, limit: limit + 1 };
   const where = `FROM ${table} WHERE run_id = :runId AND seq >= :from ORDER BY seq LIMIT :limit`;
-  const lengths = database.all(`SELECT length ${where}`, range).map(({ length }) => length as number);
+  const lengths = (await database.all(`SELECT length ${where}`, range)).map(({ length }) => length as number);
   let total = 0;
   const tooLong = lengths.findIndex((length, index) => (total += length) > MAX_EVENT_PAGE_LENGTH && index > 0);
   const count = Math.min(tooLong === -1 ? lengths.length : tooLong, limit);
-  const rows = database.all(`SELECT event ${where}`, { ...range, limit: count });
+  const rows = await database.all(`SELECT event ${where}`, { ...range, limit: count });
   return { texts: rows.map(({ event }) => event as string), next: count < lengths.length ? from + count : undefined };
 }

@@ -40,23 +40,23 @@ const NEXT_RUN = `
 export class LogTables {
   constructor(readonly database: Database) {}
 
-  open(runId: string, epoch: number): LogPosition {
-    return this.database.write(() => {
-      this.#fence(runId, epoch);
-      return positionOf(this.#find(runId)!);
+  open(runId: string, epoch: number): Promise<LogPosition> {
+    return this.database.write(async () => {
+      await this.#fence(runId, epoch);
+      return positionOf((await this.#find(runId))!);
     }, ORDINARY);
   }
 
   /** Returns the run's next `seq`. */
-  publish(epoch: number, batch: EventBatch): number {
-    return this.database.write(() => {
+  publish(epoch: number, batch: EventBatch): Promise<number> {
+    return this.database.write(async () => {
       const { runId } = batch;
-      this.#fence(runId, epoch);
-      const { nextSeq, isEnded } = positionOf(this.#find(runId)!);
-      const added = addEvents(this.database, 'log_events', batch, nextSeq);
+      await this.#fence(runId, epoch);
+      const { nextSeq, isEnded } = positionOf((await this.#find(runId))!);
+      const added = await addEvents(this.database, 'log_events', batch, nextSeq);
       if (added === 0) return nextSeq;
       refuseAfterEnd(batch, isEnded);
-      this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
+      await this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
         runId,
         nextSeq: nextSeq + added,
         isEnded: batch.endIndex === -1 ? 0 : 1,
@@ -65,40 +65,44 @@ export class LogTables {
     }, ORDINARY);
   }
 
-  read(range: { runId: string; from?: number | undefined; limit?: number | undefined }): LogTailTexts {
-    return this.database.read(() => {
-      const row = this.#find(range.runId);
-      return { ...readEvents(this.database, 'log_events', range), position: row && positionOf(row) };
+  read(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<LogTailTexts> {
+    return this.database.read(async () => {
+      const row = await this.#find(range.runId);
+      return { ...(await readEvents(this.database, 'log_events', range)), position: row && positionOf(row) };
     });
   }
 
-  receive({ group, leaseMs, limit }: ParsedDelivery, now: number): DeliveredTexts | undefined {
-    return this.database.write(() => {
+  receive({ group, leaseMs, limit }: ParsedDelivery, now: number): Promise<DeliveredTexts | undefined> {
+    return this.database.write(async () => {
+      await this.#lockGroup(group);
       const name = encode(group);
       for (;;) {
-        const next = this.database.first(NEXT_RUN, { name, now });
+        const next = await this.database.first(NEXT_RUN, { name, now });
         if (next === undefined) return undefined;
         const runId = next.run_id as string;
         if (((next.attempts as number | null) ?? 0) < MAX_DELIVERIES)
-          return this.#deliver({ group, runId, leaseMs, limit }, now);
-        this.database.run('UPDATE log_groups SET is_dead = 1 WHERE name = :name AND run_id = :runId', { name, runId });
+          return await this.#deliver({ group, runId, leaseMs, limit }, now);
+        await this.database.run('UPDATE log_groups SET is_dead = 1 WHERE name = :name AND run_id = :runId', {
+          name,
+          runId,
+        });
       }
     }, ORDINARY);
   }
 
-  acknowledge(delivery: Omit<Delivery, 'events'>, nextSeq: number): boolean {
+  acknowledge(delivery: Omit<Delivery, 'events'>, nextSeq: number): Promise<boolean> {
     return this.#settle(delivery, 'next_seq = :nextSeq, attempts = 0, reason = \'""\', lease_expires_at = 0', {
       nextSeq,
     });
   }
 
-  reject(delivery: Omit<Delivery, 'events'>, reason: string): boolean {
-    const change = `reason = :reason, lease_expires_at = 0, is_dead = attempts >= ${MAX_DELIVERIES}`;
+  reject(delivery: Omit<Delivery, 'events'>, reason: string): Promise<boolean> {
+    const change = `reason = :reason, lease_expires_at = 0, is_dead = CASE WHEN attempts >= ${MAX_DELIVERIES} THEN 1 ELSE 0 END`;
     return this.#settle(delivery, change, { reason: encode(reason) });
   }
 
-  deadLetters({ group, after, limit }: { group: string; after: number; limit: number }) {
-    const rows = this.database.all(
+  async deadLetters({ group, after, limit }: { group: string; after: number; limit: number }) {
+    const rows = await this.database.all(
       `SELECT log_groups.*, log_runs.position FROM log_groups JOIN log_runs USING (run_id)
       WHERE name = :name AND is_dead = 1 AND position > :after ORDER BY position LIMIT :limit`,
       { name: encode(group), after, limit: limit + 1 },
@@ -110,22 +114,25 @@ export class LogTables {
     };
   }
 
-  revive(group: string, runId: string): boolean {
+  revive(group: string, runId: string): Promise<boolean> {
     return this.database.write(
-      () =>
-        this.database.first(
+      async () =>
+        (await this.database.first(
           `UPDATE log_groups SET is_dead = 0, attempts = 0, reason = '""', lease_expires_at = 0
           WHERE name = :name AND run_id = :runId AND is_dead = 1 RETURNING run_id`,
           { name: encode(group), runId },
-        ) !== undefined,
+        )) !== undefined,
     );
   }
 
-  list(after: number, limit: number): { runs: LoggedRun[]; next: number | undefined } {
-    const rows = this.database.all('SELECT * FROM log_runs WHERE position > :after ORDER BY position LIMIT :limit', {
-      after,
-      limit: limit + 1,
-    });
+  async list(after: number, limit: number): Promise<{ runs: LoggedRun[]; next: number | undefined }> {
+    const rows = await this.database.all(
+      'SELECT * FROM log_runs WHERE position > :after ORDER BY position LIMIT :limit',
+      {
+        after,
+        limit: limit + 1,
+      },
+    );
     const page = rows.slice(0, limit);
     return {
       runs: page.map((row) => ({ runId: row.run_id as string, ...positionOf(row) })),
@@ -133,40 +140,46 @@ export class LogTables {
     };
   }
 
-  delete(runId: string): void {
-    this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
+  delete(runId: string): Promise<void> {
+    return this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
   }
 
-  #find(runId: string): Row | undefined {
+  /** So that two consumers never get the same run. */
+  #lockGroup(group: string): Promise<void> {
+    return this.database.lock(`group ${encode(group)}`);
+  }
+
+  #find(runId: string): Promise<Row | undefined> {
     return this.database.first('SELECT * FROM log_runs WHERE run_id = :runId', { runId });
   }
 
-  #fence(runId: string, epoch: number): void {
-    const known = this.#find(runId)?.epoch as number | undefined;
+  async #fence(runId: string, epoch: number): Promise<void> {
+    const sql = `SELECT epoch FROM log_runs WHERE run_id = :runId ${this.database.dialect.forUpdate}`;
+    const known = (await this.database.first(sql, { runId }))?.epoch as number | undefined;
     // defence: later-epochs-own-the-log
     if (known !== undefined && known > epoch) throw storeErrors.olderEpoch(runId, epoch, known);
     if (known === epoch) return;
-    const position = known === undefined ? this.database.nextPosition() : 0;
-    this.database.run(
+    const position = known === undefined ? await this.database.nextPosition() : 0;
+    await this.database.run(
       `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0)
       ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch`,
       { runId, position, epoch },
     );
   }
 
-  #deliver(
+  async #deliver(
     { group, runId, leaseMs, limit }: { group: string; runId: string; leaseMs: number; limit: number | undefined },
     now: number,
-  ): DeliveredTexts {
-    const token = this.database.nextPosition();
-    const row = this.database.first(
+  ): Promise<DeliveredTexts> {
+    const token = await this.database.nextNumber();
+    const row = (await this.database.first(
       `INSERT INTO log_groups VALUES (:name, :runId, 0, :token, 1, '""', :leaseMs, :expiresAt, 0)
       ON CONFLICT (name, run_id) DO UPDATE SET
-        served = :token, attempts = attempts + 1, lease_ms = :leaseMs, lease_expires_at = :expiresAt
+        served = :token, attempts = log_groups.attempts + 1, lease_ms = :leaseMs, lease_expires_at = :expiresAt
       RETURNING next_seq, attempts`,
       { name: encode(group), runId, token, leaseMs, expiresAt: now + leaseMs },
-    )!;
-    const { texts } = readEvents(this.database, 'log_events', { runId, from: row.next_seq as number, limit });
+    ))!;
+    const { texts } = await readEvents(this.database, 'log_events', { runId, from: row.next_seq as number, limit });
     return { group, runId, token, attempt: row.attempts as number, texts };
   }
 
@@ -174,14 +187,17 @@ export class LogTables {
     { group, runId, token }: Omit<Delivery, 'events'>,
     change: string,
     parameters: Record<string, string | number>,
-  ): boolean {
-    const settled = () =>
-      this.database.first(
+  ): Promise<boolean> {
+    const settled = async () => {
+      await this.#lockGroup(group);
+      const row = await this.database.first(
         `UPDATE log_groups SET ${change}
         WHERE name = :name AND run_id = :runId AND served = :token AND lease_expires_at > 0 AND is_dead = 0
         RETURNING run_id`,
         { ...parameters, name: encode(group), runId, token },
-      ) !== undefined;
+      );
+      return row !== undefined;
+    };
     return this.database.write(settled, ORDINARY);
   }
 }

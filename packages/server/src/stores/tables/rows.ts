@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
 import { storeErrors } from '@toolscript/core/protocol';
-import type { Database, Parameters, Row, Value } from './database.js';
+import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 
 /** Text in the form of a column: JSON represents every string without loss. */
 export function encode(value: unknown): string {
@@ -82,31 +82,47 @@ export function approvalOf(row: Row): Approval {
 }
 
 /** The conditions of a query that are set. */
-export function conditions(columns: Readonly<Record<string, Value | undefined>>): {
+export function conditions(
+  { isLongText }: Dialect,
+  columns: Readonly<Record<string, Value | undefined>>,
+): {
   sql: string;
   parameters: Parameters;
 } {
   const asked = Object.entries(columns).filter((entry): entry is [string, Value] => entry[1] !== undefined);
-  const sql = asked.map(([column]) => `${column} = :${column}`).join(' AND ');
+  const sql = asked
+    .map(([column]) => (column === 'principal' ? isLongText(column, ':principal') : `${column} = :${column}`))
+    .join(' AND ');
   return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
 }
 
-export function findRun(database: Database, runId: string): Row | undefined {
+export function findRun(database: Database, runId: string): Promise<Row | undefined> {
   return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
 }
 
-/** Throws a `StaleEpochError` for a writer that does not hold the run. */
-export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
-  const row = findRun(database, runId);
+/** Finds the run, and locks it until the transaction ends. The order of locks is: run, thread, position. */
+export function lockRun(database: Database, runId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM runs WHERE run_id = :runId ${database.dialect.forUpdate}`, { runId });
+}
+
+export function lockThread(database: Database, threadId: string): Promise<Row | undefined> {
+  return database.first(`SELECT * FROM threads WHERE thread_id = :threadId ${database.dialect.forUpdate}`, {
+    threadId,
+  });
+}
+
+/** Locks the run. Throws a `StaleEpochError` for a writer that does not hold it. */
+export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
+  const row = await lockRun(database, runId);
   // defence: only-the-holder-writes, without it: if (row !== undefined) return row;
   if (row?.epoch === epoch && row.state === 'running') return row;
   throw storeErrors.runNotHeld(runId, epoch);
 }
 
 /** Records a change of the thread. */
-export function touchThread(database: Database, threadId: string, now: number): void {
-  const changed = database.nextPosition();
-  database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {
+export async function touchThread(database: Database, threadId: string, now: number): Promise<void> {
+  const changed = await database.nextNumber();
+  await database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {
     threadId,
     now,
     changed,

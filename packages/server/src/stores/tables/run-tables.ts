@@ -15,7 +15,7 @@ import {
   type RunFence,
 } from '@toolscript/core/protocol';
 import { ApprovalTables, type ParsedApproval } from './approval-tables.js';
-import type { Database, Row } from './database.js';
+import type { Database, Dialect, Row } from './database.js';
 import {
   approvalOf,
   conditions,
@@ -23,6 +23,8 @@ import {
   encodeOptional,
   findRun,
   heldRun,
+  lockRun,
+  lockThread,
   newStoreId,
   runOf,
   touchThread,
@@ -46,123 +48,130 @@ const NOTHING_ELSE_RUNS = `NOT EXISTS (
     WHERE other.thread_id = candidate.thread_id AND other.state = 'running' AND other.run_id <> candidate.run_id
   )`;
 
-const claimOf = (candidate: string) => `
+const claimOf = (candidate: string, lock: string) => `
   UPDATE runs SET
     reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now
-  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY position LIMIT 1)
+  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY position LIMIT 1 ${lock})
   RETURNING *`;
 
-const CLAIM = claimOf(`INDEXED BY claimable_runs
-  WHERE state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))
-    AND (:runId IS NULL OR run_id = :runId)
-    AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))`);
-
-const CLAIM_SUSPENDED = claimOf(`WHERE run_id = :runId AND state = 'suspended'
-    AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))`);
+/** The statements that claim any run, a given one, and a given suspended one. */
+function claimsIn({ forUpdate, skipLocked, indexedBy, isOneOf }: Dialect) {
+  const isServed = `(:workspaces IS NULL OR ${isOneOf('workspace', ':workspaces')})`;
+  const isFree = `state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))`;
+  const one = 'run_id = :runId';
+  return {
+    any: claimOf(`${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed}`, skipLocked),
+    one: claimOf(`WHERE ${one} AND ${isFree} AND ${isServed}`, forUpdate),
+    suspended: claimOf(`WHERE ${one} AND state = 'suspended' AND ${isServed}`, forUpdate),
+  };
+}
 
 /** Runs in the database; each function is one transaction. */
 export class RunTables {
   readonly #approvals: ApprovalTables;
+  readonly #claims: ReturnType<typeof claimsIn>;
 
   constructor(readonly database: Database) {
+    this.#claims = claimsIn(database.dialect);
     this.#approvals = new ApprovalTables(database);
   }
 
-  create(draft: ParsedDraft, requestText: string, now: number): CreatedRun {
-    return this.database.write(() => {
+  create(draft: ParsedDraft, requestText: string, now: number): Promise<CreatedRun> {
+    return this.database.write(async () => {
       const sha256 = createHash('sha256').update(requestText).digest('hex');
-      const known = this.#knownRequest(draft, sha256);
-      if (known !== undefined) return { ...this.#withTurn(known), isNew: false };
-      this.#refuseTaken(draft);
-      const row = this.#insert(draft, this.#threadOf(draft, now), now);
+      const known = await this.#knownRequest(draft, sha256);
+      if (known !== undefined) return { ...(await this.#withTurn(known)), isNew: false };
+      await this.#refuseTaken(draft);
+      const row = await this.#insert(draft, await this.#threadOf(draft, now), now);
       if (draft.idempotencyKey !== undefined)
-        this.database.run('INSERT INTO requests VALUES (:principal, :key, :sha256, :runId)', {
+        await this.database.run('INSERT INTO requests VALUES (:principal, :key, :sha256, :runId)', {
           ...requestKey(draft),
           sha256,
           runId: row.run_id!,
         });
       const claimed =
-        draft.claim === undefined ? row : this.#claim({ ...draft.claim, runId: row.run_id as string }, now);
-      return { ...this.#withTurn(claimed!), isNew: true };
+        draft.claim === undefined ? row : await this.#claim({ ...draft.claim, runId: row.run_id as string }, now);
+      return { ...(await this.#withTurn(claimed!)), isNew: true };
     });
   }
 
-  get(runId: string): Run | undefined {
-    const row = findRun(this.database, runId);
+  async get(runId: string): Promise<Run | undefined> {
+    const row = await findRun(this.database, runId);
     return row && runOf(row);
   }
 
-  claim(options: ParsedClaim, now: number): ClaimedRun | undefined {
-    return this.database.write(() => {
-      const row = this.#claim(options, now);
-      return row && { ...this.#withTurn(row), approvals: this.#decided(row.run_id as string) };
+  claim(options: ParsedClaim, now: number): Promise<ClaimedRun | undefined> {
+    return this.database.write(async () => {
+      const row = await this.#claim(options, now);
+      return row && { ...(await this.#withTurn(row)), approvals: await this.#decided(row.run_id as string) };
     });
   }
 
-  renew({ runId, epoch }: RunFence, leaseMs: number, now: number): Renewal {
+  renew({ runId, epoch }: RunFence, leaseMs: number, now: number): Promise<Renewal> {
     return this.database.write(
-      () => {
-        const row = this.database.first(
+      async () => {
+        const row = await this.database.first(
           `UPDATE runs SET lease_ms = :leaseMs, lease_expires_at = :now + :leaseMs
           WHERE run_id = :runId AND epoch = :epoch AND state = 'running' RETURNING cancel_requested_at`,
           { runId, epoch, leaseMs, now },
         );
-        const known = row ?? findRun(this.database, runId);
+        const known = row ?? (await findRun(this.database, runId));
         return { isHeld: row !== undefined, isCancelRequested: (known?.cancel_requested_at ?? null) !== null };
       },
       { flush: false },
     );
   }
 
-  release(fence: RunFence, now: number): void {
-    this.database.write(() => {
-      const row = findRun(this.database, fence.runId);
+  release(fence: RunFence, now: number): Promise<void> {
+    return this.database.write(async () => {
+      const row = await lockRun(this.database, fence.runId);
       if (row?.epoch !== fence.epoch || row.state !== 'running') return;
-      this.#leave(row, 'queued', now);
-      this.database.run(`UPDATE runs SET reason = 'interrupted' WHERE run_id = :runId`, { runId: fence.runId });
+      await this.#leave(row, 'queued', now);
+      await this.database.run(`UPDATE runs SET reason = 'interrupted' WHERE run_id = :runId`, { runId: fence.runId });
     });
   }
 
-  suspend(fence: RunFence, drafts: readonly ParsedApproval[], now: number): Run {
-    return this.database.write(() => {
-      const before = findRun(this.database, fence.runId);
+  suspend(fence: RunFence, drafts: readonly ParsedApproval[], now: number): Promise<Run> {
+    return this.database.write(async () => {
+      const before = await lockRun(this.database, fence.runId);
       if (before?.epoch === fence.epoch && (before.state === 'suspended' || before.state === 'queued'))
         return runOf(before);
-      const row = heldRun(this.database, fence);
-      this.#approvals.ask(runOf(row), drafts, now);
-      this.#leave(row, 'suspended', now);
-      this.#approvals.queueIfDecided(fence.runId, now);
-      return this.get(fence.runId)!;
+      const row = await heldRun(this.database, fence);
+      await this.#leave(row, 'suspended', now);
+      await this.#approvals.ask(runOf(row), drafts, now);
+      await this.#approvals.queueIfDecided(fence.runId, now);
+      return (await this.get(fence.runId))!;
     });
   }
 
-  finish(fence: RunFence, { state, error }: RunEnd, now: number): Run {
-    return this.database.write(() => {
-      const before = findRun(this.database, fence.runId);
+  finish(fence: RunFence, { state, error }: RunEnd, now: number): Promise<Run> {
+    return this.database.write(async () => {
+      const before = await lockRun(this.database, fence.runId);
       if (before?.epoch === fence.epoch && before.state === state) return runOf(before);
-      const row = heldRun(this.database, fence);
-      this.#approvals.cancelPending(fence.runId, now);
-      this.#leave(row, state, now);
+      const row = await heldRun(this.database, fence);
+      await this.#approvals.cancelPending(fence.runId, now);
+      await this.#leave(row, state, now);
       const change = { runId: fence.runId, error: encodeOptional(error) };
-      this.database.run('UPDATE runs SET error = :error WHERE run_id = :runId', change);
-      return this.get(fence.runId)!;
+      await this.database.run('UPDATE runs SET error = :error WHERE run_id = :runId', change);
+      return (await this.get(fence.runId))!;
     });
   }
 
-  requestCancel(runId: string, now: number): Run | undefined {
-    return this.database.write(() => {
-      const run = this.get(runId);
+  requestCancel(runId: string, now: number): Promise<Run | undefined> {
+    return this.database.write(async () => {
+      const row = await lockRun(this.database, runId);
+      const run = row && runOf(row);
       if (run === undefined || run.cancelRequestedAt !== undefined || isFinalRunState(run.state)) return run;
-      this.database.run('UPDATE runs SET cancel_requested_at = :now WHERE run_id = :runId', { runId, now });
-      this.#approvals.cancelPending(runId, now);
-      this.#approvals.queueIfDecided(runId, now);
+      await this.database.run('UPDATE runs SET cancel_requested_at = :now WHERE run_id = :runId', { runId, now });
+      await this.#approvals.cancelPending(runId, now);
+      await this.#approvals.queueIfDecided(runId, now);
       return this.get(runId);
     });
   }
 
-  list({
+  async list({
     filters,
     after,
     limit,
@@ -171,8 +180,8 @@ export class RunTables {
     after: number;
     limit: number;
   }) {
-    const { sql, parameters } = conditions(filters);
-    const rows = this.database.all(
+    const { sql, parameters } = conditions(this.database.dialect, filters);
+    const rows = await this.database.all(
       `SELECT * FROM runs WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
       { ...parameters, after, limit: limit + 1 },
     );
@@ -180,10 +189,10 @@ export class RunTables {
     return { runs: page.map(runOf), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
   }
 
-  #claim(
+  async #claim(
     { owner, leaseMs, runId, workspaces, evenSuspended }: Lease & Partial<ParsedClaim>,
     now: number,
-  ): Row | undefined {
+  ): Promise<Row | undefined> {
     const parameters = {
       owner: encode(owner),
       leaseMs,
@@ -191,26 +200,28 @@ export class RunTables {
       workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)),
       now,
     };
-    const found = this.database.first(CLAIM, parameters);
+    const { any, one, suspended } = this.#claims;
+    const found = await this.database.first(runId === undefined ? any : one, parameters);
     if (found !== undefined || evenSuspended !== true) return found;
-    return this.database.first(CLAIM_SUSPENDED, parameters);
+    return this.database.first(suspended, parameters);
   }
 
-  #knownRequest(draft: ParsedDraft, sha256: string): Row | undefined {
+  async #knownRequest(draft: ParsedDraft, sha256: string): Promise<Row | undefined> {
     if (draft.idempotencyKey === undefined) return undefined;
-    const found = this.database.first(
-      'SELECT * FROM requests WHERE principal = :principal AND key = :key',
-      requestKey(draft),
-    );
+    const named = requestKey(draft);
+    await this.database.lock(`request ${named.principal} ${named.key}`);
+    const { isLongText } = this.database.dialect;
+    const sql = `SELECT * FROM requests WHERE ${isLongText('principal', ':principal')} AND ${isLongText('key', ':key')}`;
+    const found = await this.database.first(sql, named);
     if (found === undefined) return undefined;
     if (found.sha256 === sha256) return findRun(this.database, found.run_id as string);
     throw storeErrors.otherRequest();
   }
 
-  #refuseTaken(draft: ParsedDraft): void {
+  async #refuseTaken(draft: ParsedDraft): Promise<void> {
     const { runId, turnId, thread } = draft;
     const threadId = 'create' in thread ? (thread.create.threadId ?? null) : null;
-    const found = this.database.first(
+    const found = await this.database.first(
       `SELECT 'run' AS kind, run_id AS id FROM runs WHERE run_id = :runId
       UNION ALL SELECT 'turn', turn_id FROM runs WHERE turn_id = :turnId
       UNION ALL SELECT 'thread', thread_id FROM threads WHERE thread_id = :threadId`,
@@ -219,21 +230,21 @@ export class RunTables {
     if (found !== undefined) throw storeErrors.idExists(String(found.kind), String(found.id));
   }
 
-  #threadOf({ thread, principal, claim }: ParsedDraft, now: number): string {
+  async #threadOf({ thread, principal, claim }: ParsedDraft, now: number): Promise<string> {
     if ('create' in thread) return insertThread(this.database, { ...thread.create, principal }, now);
     const { threadId } = thread;
-    const found = this.database.first('SELECT principal FROM threads WHERE thread_id = :threadId', { threadId });
+    const found = await lockThread(this.database, threadId);
     if (found?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
     const busy = `SELECT 1 FROM runs WHERE thread_id = :threadId AND state IN ('queued', 'running') LIMIT 1`;
-    if (claim !== undefined && this.database.first(busy, { threadId }) !== undefined)
+    if (claim !== undefined && (await this.database.first(busy, { threadId })) !== undefined)
       throw storeErrors.threadBusy(threadId);
-    touchThread(this.database, threadId, now);
+    await touchThread(this.database, threadId, now);
     return threadId;
   }
 
-  #insert(draft: ParsedDraft, threadId: string, now: number): Row {
+  async #insert(draft: ParsedDraft, threadId: string, now: number): Promise<Row> {
     const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, input } = draft;
-    const row = this.database.first(
+    const row = (await this.database.first(
       `INSERT INTO runs (run_id, position, thread_id, turn_id, principal, workspace, state, reason, epoch, options, created_at, updated_at)
       SELECT :runId, :position, thread_id, :turnId, :principal, workspace, 'queued', 'new', 0, :options, :now, :now
       FROM threads WHERE thread_id = :threadId RETURNING *`,
@@ -243,34 +254,33 @@ export class RunTables {
         threadId,
         principal: encode(principal),
         options: encode(options),
-        position: this.database.nextPosition(),
+        position: await this.database.nextPosition(),
         now,
       },
-    )!;
+    ))!;
     const turn = { runId, threadId, input: encode(input), searched: searchText(inputText(input)) };
-    this.database.run('INSERT INTO turns VALUES (:runId, :threadId, :input, :searched)', turn);
+    await this.database.run('INSERT INTO turns VALUES (:runId, :threadId, :input, :searched)', turn);
     return row;
   }
 
-  #leave(row: Row, state: Run['state'], now: number): void {
-    this.database.run(
+  async #leave(row: Row, state: Run['state'], now: number): Promise<void> {
+    await this.database.run(
       `UPDATE runs SET state = :state, owner = NULL, lease_ms = NULL, lease_expires_at = NULL, updated_at = :now
       WHERE run_id = :runId`,
       { runId: row.run_id!, state, now },
     );
-    touchThread(this.database, row.thread_id as string, now);
+    await touchThread(this.database, row.thread_id as string, now);
   }
 
-  #withTurn(row: Row): { run: Run; turn: CreatedRun['turn'] } {
+  async #withTurn(row: Row): Promise<{ run: Run; turn: CreatedRun['turn'] }> {
     const run = runOf(row);
-    const turn = this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId: run.runId })!;
+    const turn = (await this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId: run.runId }))!;
     return { run, turn: turnOf(run, turn.input) };
   }
 
-  #decided(runId: string): Approval[] {
-    return this.database
-      .all(`SELECT * FROM approvals WHERE run_id = :runId AND state <> 'pending' ORDER BY position`, { runId })
-      .map(approvalOf);
+  async #decided(runId: string): Promise<Approval[]> {
+    const sql = `SELECT * FROM approvals WHERE run_id = :runId AND state <> 'pending' ORDER BY position`;
+    return (await this.database.all(sql, { runId })).map(approvalOf);
   }
 }
 

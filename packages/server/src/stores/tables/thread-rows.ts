@@ -11,14 +11,19 @@ import {
   type Thread,
 } from '@toolscript/core/protocol';
 import type { Database, Row } from './database.js';
-import { encode, encodeOptional, newStoreId, threadOf } from './rows.js';
+import { insertEvents } from './event-tables.js';
+import { encode, encodeOptional, lockThread, newStoreId, threadOf } from './rows.js';
 
 /** Returns the id of the new thread. The thread must not exist. */
-export function insertThread(database: Database, draft: NewThread & { principal: string }, now: number): string {
+export async function insertThread(
+  database: Database,
+  draft: NewThread & { principal: string },
+  now: number,
+): Promise<string> {
   const { threadId = newStoreId('thr'), principal, branchOf, createdAt = now } = draft;
-  const branch = branchOf === undefined ? undefined : branchAt(database, principal, branchOf);
+  const branch = branchOf === undefined ? undefined : await branchAt(database, principal, branchOf);
   const { title = '', workspace = '', agentId }: Partial<Thread> = { ...branch?.source, ...present(draft) };
-  database.run(
+  await database.run(
     `INSERT INTO threads VALUES
     (:threadId, :principal, :title, :workspace, :agentId, :createdAt, :now, :changed, :searched, :branchOf)`,
     {
@@ -29,7 +34,7 @@ export function insertThread(database: Database, draft: NewThread & { principal:
       agentId: encodeOptional(agentId),
       createdAt,
       now,
-      changed: database.nextPosition(),
+      changed: await database.nextNumber(),
       searched: searchText(title),
       branchOf: encodeOptional(branchOf),
     },
@@ -37,47 +42,55 @@ export function insertThread(database: Database, draft: NewThread & { principal:
   if (branch === undefined) return threadId;
   const instructions =
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
-  database.run(instructions, { threadId, from: branch.source.threadId });
-  for (const run of branch.runs) copyRun(database, run, threadId);
+  await database.run(instructions, { threadId, from: branch.source.threadId });
+  for (const run of branch.runs) await copyRun(database, run, threadId);
   return threadId;
 }
 
 /** The thread that a branch leaves, and its runs before that place. */
-function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
-  const source = database.first('SELECT * FROM threads WHERE thread_id = :threadId', { threadId });
+async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
+  const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner
   if (source?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
-  const here = database.first('SELECT position FROM runs WHERE thread_id = :threadId AND turn_id = :turnId', {
+  const here = await database.first('SELECT position FROM runs WHERE thread_id = :threadId AND turn_id = :turnId', {
     threadId,
     turnId,
   });
   if (here === undefined) throw storeErrors.notFound('turn', turnId);
-  const runs = database.all('SELECT * FROM runs WHERE thread_id = :threadId AND position < :before ORDER BY position', {
-    threadId,
-    before: here.position!,
-  });
+  const runs = await database.all(
+    'SELECT * FROM runs WHERE thread_id = :threadId AND position < :before ORDER BY position',
+    {
+      threadId,
+      before: here.position!,
+    },
+  );
   const open = runs.find(({ state }) => !isFinalRunState(state as RunState));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn_id as string);
   return { source: threadOf(source!), runs };
 }
 
-function copyRun(database: Database, run: Row, threadId: string): void {
+async function copyRun(database: Database, run: Row, threadId: string): Promise<void> {
   const from = run.run_id as string;
   const ids = { runId: newStoreId('run'), turnId: newStoreId('turn'), threadId };
   const { runId } = ids;
-  database.run(
+  await database.run(
     `INSERT INTO runs SELECT :runId, :position, threads.thread_id, :turnId, threads.principal, threads.workspace,
       state, reason, epoch, options, owner, lease_ms, lease_expires_at, cancel_requested_at,
       runs.created_at, runs.updated_at, error
     FROM runs, threads WHERE run_id = :from AND threads.thread_id = :threadId`,
-    { ...ids, from, position: database.nextPosition() },
+    { ...ids, from, position: await database.nextPosition() },
   );
   const turn = 'INSERT INTO turns SELECT :runId, :threadId, input, searched FROM turns WHERE run_id = :from';
-  database.run(turn, { runId, threadId, from });
-  database.run('INSERT INTO folded_runs SELECT :runId, items FROM folded_runs WHERE run_id = :from', { runId, from });
-  for (const { seq, event: text } of database.all('SELECT seq, event FROM events WHERE run_id = :from', { from })) {
-    const event = encode(eventOfRun(JSON.parse(text as string) as StreamEvent, ids));
-    const row = { runId, seq: seq!, length: event.length, event };
-    database.run('INSERT INTO events VALUES (:runId, :seq, :length, :event)', row);
-  }
+  await database.run(turn, { runId, threadId, from });
+  await database.run('INSERT INTO folded_runs SELECT :runId, items FROM folded_runs WHERE run_id = :from', {
+    runId,
+    from,
+  });
+  const events = await database.all('SELECT seq, event FROM events WHERE run_id = :from', { from });
+  const copies = events.map(({ seq, event }) => [seq as number, copyOf(event as string, ids)] as const);
+  await insertEvents(database, 'events', runId, copies);
+}
+
+function copyOf(event: string, ids: Parameters<typeof eventOfRun>[1]): string {
+  return encode(eventOfRun(JSON.parse(event) as StreamEvent, ids));
 }

@@ -19,7 +19,17 @@ import {
 import { ApprovalTables } from './approval-tables.js';
 import type { Database, Row } from './database.js';
 import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
-import { approvalOf, conditions, encode, findRun, heldRun, THREAD_COLUMNS, threadOf, touchThread } from './rows.js';
+import {
+  approvalOf,
+  conditions,
+  encode,
+  heldRun,
+  lockRun,
+  lockThread,
+  THREAD_COLUMNS,
+  threadOf,
+  touchThread,
+} from './rows.js';
 import { insertThread } from './thread-rows.js';
 
 export interface ThreadFilters {
@@ -49,25 +59,33 @@ export class ThreadTables {
     this.#approvals = new ApprovalTables(database);
   }
 
-  create(draft: ThreadDraft, now: number): Thread {
-    return this.database.write(() => {
-      if (draft.threadId !== undefined && this.get(draft.threadId) !== undefined)
+  create(draft: ThreadDraft, now: number): Promise<Thread> {
+    return this.database.write(async () => {
+      if (draft.threadId !== undefined && (await this.get(draft.threadId)) !== undefined)
         throw storeErrors.idExists('thread', draft.threadId);
-      return this.get(insertThread(this.database, draft, now))!;
+      return (await this.get(await insertThread(this.database, draft, now)))!;
     });
   }
 
-  get(threadId: string): Thread | undefined {
-    const row = this.database.first(`SELECT ${THREAD_COLUMNS} FROM threads WHERE thread_id = :threadId`, { threadId });
+  async get(threadId: string): Promise<Thread | undefined> {
+    const row = await this.database.first(`SELECT ${THREAD_COLUMNS} FROM threads WHERE thread_id = :threadId`, {
+      threadId,
+    });
     return row && threadOf(row);
   }
 
-  list({ filters, searched, after, limit }: ThreadFilters): { threads: Thread[]; next: number | undefined } {
-    const { sql, parameters } = conditions(filters);
-    const rows = this.database.all(
+  async list({
+    filters,
+    searched,
+    after,
+    limit,
+  }: ThreadFilters): Promise<{ threads: Thread[]; next: number | undefined }> {
+    const { sql, parameters } = conditions(this.database.dialect, filters);
+    const contains = (column: string) => this.database.dialect.contains(column, ':searched');
+    const rows = await this.database.all(
       `SELECT ${THREAD_COLUMNS} FROM threads WHERE ${sql} AND changed < :after
-        AND (:searched IS NULL OR instr(searched, :searched) OR EXISTS (
-          SELECT 1 FROM turns WHERE turns.thread_id = threads.thread_id AND instr(turns.searched, :searched)))
+        AND (:searched IS NULL OR ${contains('threads.searched')} OR EXISTS (
+          SELECT 1 FROM turns WHERE turns.thread_id = threads.thread_id AND ${contains('turns.searched')}))
       ORDER BY changed DESC LIMIT :limit`,
       { ...parameters, searched: searched ?? null, after, limit: limit + 1 },
     );
@@ -78,80 +96,101 @@ export class ThreadTables {
     };
   }
 
-  rename(threadId: string, title: string, now: number): Thread | undefined {
-    return this.database.write(() => {
+  rename(threadId: string, title: string, now: number): Promise<Thread | undefined> {
+    return this.database.write(async () => {
       const change = { threadId, title: encode(title), searched: searchText(title) };
-      this.database.run('UPDATE threads SET title = :title, searched = :searched WHERE thread_id = :threadId', change);
-      touchThread(this.database, threadId, now);
+      await this.database.run(
+        'UPDATE threads SET title = :title, searched = :searched WHERE thread_id = :threadId',
+        change,
+      );
+      await touchThread(this.database, threadId, now);
       return this.get(threadId);
     });
   }
 
-  delete(threadId: string): string[] {
-    return this.database.write(() => {
-      const runs = this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
-      this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
+  delete(threadId: string): Promise<string[]> {
+    return this.database.write(async () => {
+      await lockThread(this.database, threadId);
+      const runs = await this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
+      await this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
       return runs.map((row) => row.run_id as string);
     });
   }
 
-  instructions(threadId: string): ThreadInstructions | undefined {
-    const row = this.database.first('SELECT instructions FROM instructions WHERE thread_id = :threadId', { threadId });
+  async instructions(threadId: string): Promise<ThreadInstructions | undefined> {
+    const row = await this.database.first('SELECT instructions FROM instructions WHERE thread_id = :threadId', {
+      threadId,
+    });
     return row && (JSON.parse(row.instructions as string) as ThreadInstructions);
   }
 
-  saveInstructions(threadId: string, instructions: ThreadInstructions, fence: RunFence | undefined, now: number): void {
-    this.database.write(() => {
-      if (fence !== undefined) heldRun(this.database, fence);
-      if (this.get(threadId) === undefined) throw storeErrors.notFound('thread', threadId);
+  saveInstructions(
+    threadId: string,
+    instructions: ThreadInstructions,
+    fence: RunFence | undefined,
+    now: number,
+  ): Promise<void> {
+    return this.database.write(async () => {
+      if (fence !== undefined) await heldRun(this.database, fence);
+      if ((await lockThread(this.database, threadId)) === undefined) throw storeErrors.notFound('thread', threadId);
       const change = { threadId, instructions: encode(instructions) };
-      this.database.run('INSERT OR REPLACE INTO instructions VALUES (:threadId, :instructions)', change);
+      await this.database.run(
+        `INSERT INTO instructions VALUES (:threadId, :instructions)
+        ON CONFLICT (thread_id) DO UPDATE SET instructions = excluded.instructions`,
+        change,
+      );
       const agent = { threadId, agentId: encode(instructions.agentId) };
-      this.database.run('UPDATE threads SET agent_id = :agentId WHERE thread_id = :threadId', agent);
-      touchThread(this.database, threadId, now);
+      await this.database.run('UPDATE threads SET agent_id = :agentId WHERE thread_id = :threadId', agent);
+      await touchThread(this.database, threadId, now);
     });
   }
 
-  append(batch: EventBatch, epoch: number | undefined, now: number): number {
+  append(batch: EventBatch, epoch: number | undefined, now: number): Promise<number> {
     return this.database.write(
-      () => {
+      async () => {
         const { runId } = batch;
-        const row = epoch === undefined ? findRun(this.database, runId) : heldRun(this.database, { runId, epoch });
+        const row = await (epoch === undefined
+          ? lockRun(this.database, runId)
+          : heldRun(this.database, { runId, epoch }));
         if (row === undefined) throw storeErrors.notFound('run', runId);
-        const nextSeq = eventCount(this.database, runId);
-        const added = addEvents(this.database, 'events', batch, nextSeq);
-        if (added > 0) touchThread(this.database, row.thread_id as string, now);
-        if (added > 0) this.database.run('DELETE FROM folded_runs WHERE run_id = :runId', { runId });
+        const nextSeq = await eventCount(this.database, runId);
+        const added = await addEvents(this.database, 'events', batch, nextSeq);
+        if (added > 0) await touchThread(this.database, row.thread_id as string, now);
+        if (added > 0) await this.database.run('DELETE FROM folded_runs WHERE run_id = :runId', { runId });
         return nextSeq + added;
       },
       { flush: false },
     );
   }
 
-  readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): TextPage {
+  readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<TextPage> {
     return this.database.read(() => readEvents(this.database, 'events', range));
   }
 
-  readItems(threadId: string, after: number, limit: number): { turns: FoldedTurn[]; next: number | undefined } {
-    const page = this.database.read(() => {
-      const rows = this.database.all(
+  async readItems(
+    threadId: string,
+    after: number,
+    limit: number,
+  ): Promise<{ turns: FoldedTurn[]; next: number | undefined }> {
+    const page = await this.database.read(async () => {
+      const rows = await this.database.all(
         'SELECT * FROM runs WHERE thread_id = :threadId AND position > :after ORDER BY position LIMIT :limit',
         { threadId, after, limit: limit + 1 },
       );
       const folds: Fold[] = [];
       for (let length = 0; folds.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH;) {
-        const fold = this.#foldOf(rows[folds.length]!);
+        const fold = await this.#foldOf(rows[folds.length]!);
         length += fold.turn.items.length;
         folds.push(fold);
       }
       return { folds, next: folds.length < rows.length ? (rows[folds.length - 1]!.position as number) : undefined };
     });
-    for (const fold of page.folds) if (fold.isNewAndFinal) this.#keepFold(fold);
+    for (const fold of page.folds) if (fold.isNewAndFinal) await this.#keepFold(fold);
     return { turns: page.folds.map(({ turn }) => turn), next: page.next };
   }
 
-  approval(approvalId: string): Approval | undefined {
-    const row = this.#approvals.find(approvalId);
+  async approval(approvalId: string): Promise<Approval | undefined> {
+    const row = await this.#approvals.find(approvalId);
     return row && approvalOf(row);
   }
 
@@ -159,43 +198,46 @@ export class ThreadTables {
     return this.database.read(() => this.#approvals.list(query));
   }
 
-  decide(approvalId: string, decision: StoredDecision, by: string, now: number): DecidedApproval | undefined {
+  decide(approvalId: string, decision: StoredDecision, by: string, now: number): Promise<DecidedApproval | undefined> {
     return this.database.write(() => this.#approvals.decide(approvalId, decision, by, now));
   }
 
-  expireApprovals(now: number): Approval[] {
+  expireApprovals(now: number): Promise<Approval[]> {
     return this.database.write(() => this.#approvals.expire(now));
   }
 
-  #foldOf(row: Row): Fold {
+  async #foldOf(row: Row): Promise<Fold> {
     const runId = row.run_id as string;
     const state = row.state as RunState;
-    const known = this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId })?.items;
-    const fold = known === undefined ? this.#fold(runId) : { items: known as string, eventCount: 0, isEnded: false };
+    const known = await this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId });
+    const fold =
+      known === undefined ? await this.#fold(runId) : { items: known.items as string, eventCount: 0, isEnded: false };
     const { items, eventCount, isEnded } = fold;
     const names = { turnId: row.turn_id as string, runId, state, createdAt: row.created_at as number };
     return { turn: { ...names, items }, eventCount, isNewAndFinal: isEnded && isFinalRunState(state) };
   }
 
-  #fold(runId: string): { items: string; eventCount: number; isEnded: boolean } {
-    const turn = this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId })!;
-    const events = this.database
-      .all('SELECT event FROM events WHERE run_id = :runId ORDER BY seq', { runId })
-      .map(({ event }) => JSON.parse(event as string) as StreamEvent);
+  async #fold(runId: string): Promise<{ items: string; eventCount: number; isEnded: boolean }> {
+    const turn = (await this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId }))!;
+    const rows = await this.database.all('SELECT event FROM events WHERE run_id = :runId ORDER BY seq', { runId });
+    const events = rows.map(({ event }) => JSON.parse(event as string) as StreamEvent);
     const items = encode(runItems(JSON.parse(turn.input as string) as OutputItem[], events));
     const last = events.at(-1);
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
   /** Skipped if an event arrived, or the run was deleted, after it was folded. */
-  #keepFold({ turn: { runId, items }, eventCount }: Fold): void {
-    this.database.write(
-      () =>
-        this.database.run(
-          `INSERT OR IGNORE INTO folded_runs
-          SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount`,
+  #keepFold({ turn: { runId, items }, eventCount }: Fold): Promise<void> {
+    return this.database.write(
+      async () => {
+        await lockRun(this.database, runId);
+        await this.database.run(
+          `INSERT INTO folded_runs
+          SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount
+          ON CONFLICT DO NOTHING`,
           { runId, items, eventCount },
-        ),
+        );
+      },
       { flush: false },
     );
   }

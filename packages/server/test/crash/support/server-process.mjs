@@ -7,10 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool, fileStore } from '@toolscript/core';
 import { scriptedModel } from '@toolscript/core/providers';
 import { createServer, HarnessAgents } from '@toolscript/server';
-import { openEventLog, openStores } from '@toolscript/server/stores';
+import { openDatabase } from '@toolscript/server/stores';
 
 const [folder, json] = process.argv.slice(2);
-const { token, kill, ...options } = JSON.parse(json);
+const { token, kill, store, ...options } = JSON.parse(json);
 const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
 let counted = 0;
 
@@ -86,9 +86,9 @@ function partOf(step, offersScripts) {
   return offersScripts ? { type: 'call', name: 'run_script', arguments: { code: step.code }, call_id } : step;
 }
 
-const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
-const events = await openEventLog(`libsql:${join(folder, 'toolscript.db')}`);
-const files = fileStore(join(folder, 'scripts'));
+const database = await openDatabase(store ?? `libsql:${join(folder, 'toolscript.db')}`);
+const { stores, log: events } = database;
+const files = database.scripts ?? fileStore(join(folder, 'scripts'));
 const scripts = { claim: watched(files.claim), journal: watched(files.journal), images: watched(files.images) };
 const agents = new HarnessAgents({
   agents: [
@@ -127,8 +127,7 @@ if (kill?.at === 'after-ms') setTimeout(die, kill.count);
 async function close() {
   await app.close();
   await agents.close();
-  await events.close();
-  await stores.close();
+  await database.close();
   // Tools that end never do not keep it.
   process.exit();
 }

@@ -16,6 +16,8 @@ export interface ProcessOptions {
   readonly kill?: KillPoint | undefined;
   readonly drainMs?: number;
   readonly workers?: number;
+  /** The URL of its database. Default: a file in its folder. */
+  readonly store?: string;
 }
 
 /** A server in a process of its own. */

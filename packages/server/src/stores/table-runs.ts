@@ -23,12 +23,12 @@ import {
   type RunQuery,
   type RunStore,
 } from '@toolscript/core/protocol';
-import type { DatabaseThread } from './database-thread.js';
-import { encoded, isAbsentOrStoreId, isStoreId, nextCursor } from './libsql-threads.js';
+import type { TableCalls } from './calls.js';
+import { encoded, isAbsentOrStoreId, isStoreId, nextCursor } from './table-threads.js';
 
-export class LibsqlRuns implements RunStore {
+export class TableRuns implements RunStore {
   constructor(
-    readonly database: DatabaseThread,
+    readonly database: TableCalls,
     readonly now: () => number,
   ) {}
 
@@ -85,7 +85,7 @@ export class LibsqlRuns implements RunStore {
 
   async #announced<Value>(call: Promise<Value>): Promise<Value> {
     const value = await call;
-    this.database.board.announce();
+    this.database.announce();
     return value;
   }
 }

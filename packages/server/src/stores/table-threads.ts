@@ -36,11 +36,11 @@ import {
   type ThreadStore,
   type TurnItems,
 } from '@toolscript/core/protocol';
-import type { DatabaseThread } from './database-thread.js';
+import type { TableCalls } from './calls.js';
 
-export class LibsqlThreads implements ThreadStore {
+export class TableThreads implements ThreadStore {
   constructor(
-    readonly database: DatabaseThread,
+    readonly database: TableCalls,
     readonly now: () => number,
   ) {}
 
@@ -68,14 +68,14 @@ export class LibsqlThreads implements ThreadStore {
     const text = parseShape(ThreadDraftSchema.shape.title.unwrap(), title, 'title');
     if (!isStoreId(threadId)) return undefined;
     const renamed = await this.database.call('threads', 'rename', threadId, text, this.now());
-    this.database.board.announce();
+    this.database.announce();
     return renamed;
   }
 
   async delete(threadId: string): Promise<readonly string[]> {
     if (!isStoreId(threadId)) return [];
     const runIds = await this.database.call('threads', 'delete', threadId);
-    this.database.board.announce();
+    this.database.announce();
     return runIds;
   }
 
@@ -134,13 +134,13 @@ export class LibsqlThreads implements ThreadStore {
     const parsed = parseShape(DecisionSchema, decision, 'decision');
     if (!isStoreId(approvalId)) return undefined;
     const decided = await this.database.call('threads', 'decide', approvalId, parsed, by, this.now());
-    if (decided?.isRunQueued === true) this.database.board.announce();
+    if (decided?.isRunQueued === true) this.database.announce();
     return decided;
   }
 
   async expireApprovals(): Promise<readonly Approval[]> {
     const expired = await this.database.call('threads', 'expireApprovals', this.now());
-    if (expired.length > 0) this.database.board.announce();
+    if (expired.length > 0) this.database.announce();
     return expired;
   }
 }

@@ -23,18 +23,18 @@ import {
   type LogTail,
   type StreamEvent,
 } from '@toolscript/core/protocol';
-import type { DatabaseThread } from './database-thread.js';
-import { eventsOf, isStoreId, nextCursor } from './libsql-threads.js';
+import type { TableCalls } from './calls.js';
+import { eventsOf, isStoreId, nextCursor } from './table-threads.js';
 import { LiveTails } from './live-tails.js';
 
-export class LibsqlEventLog implements EventLog {
+export class TableEventLog implements EventLog {
   readonly #tails = new LiveTails();
 
   constructor(
-    readonly database: DatabaseThread,
+    readonly database: TableCalls,
     readonly now: () => number,
   ) {
-    database.onForeignChange = () => this.#tails.clear();
+    database.onForeignChange = (key) => (key === undefined ? this.#tails.clear() : this.#tails.delete(key));
   }
 
   async open(runId: string, epoch: number): Promise<LogPosition> {
@@ -47,7 +47,7 @@ export class LibsqlEventLog implements EventLog {
     parseShape(RunFenceSchema, { runId: batch.runId, epoch }, 'fence');
     const nextSeq = await this.database.call('log', 'publish', epoch, batch);
     this.#tails.add(batch, nextSeq);
-    this.database.board.announce(batch.runId);
+    this.database.announce(batch.runId);
   }
 
   async read(runId: string, range: EventRange = {}): Promise<EventPage> {
@@ -111,7 +111,7 @@ export class LibsqlEventLog implements EventLog {
     if (!isStoreId(runId)) return;
     await this.database.call('log', 'delete', runId);
     this.#tails.delete(runId);
-    this.database.board.announce(runId);
+    this.database.announce(runId);
   }
 
   watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
@@ -124,7 +124,7 @@ export class LibsqlEventLog implements EventLog {
 
   async #settled(call: Promise<boolean>): Promise<boolean> {
     const isSettled = await call;
-    if (isSettled) this.database.board.announce();
+    if (isSettled) this.database.announce();
     return isSettled;
   }
 }

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, gunzip, gzip } from 'node:zlib';
+import { checkSha256 } from './names.js';
+
+/** Larger than any sandbox image. Data that decompresses to more is not an image. */
+const MAX_IMAGE_BYTES = 2 ** 31 - 1;
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+
+/** Compresses an image. Images are mostly zeros: the fastest level already leaves little. */
+export function packImage(bytes: Uint8Array): Promise<Uint8Array> {
+  return pack(bytes, { level: constants.Z_BEST_SPEED });
+}
+
+/** Undefined if the data does not contain the image with this hash. */
+export async function unpackImage(sha256: string, packed: Uint8Array): Promise<Uint8Array | undefined> {
+  const bytes = await unpack(packed, { maxOutputLength: MAX_IMAGE_BYTES }).catch(() => undefined);
+  return bytes !== undefined && hashOf(bytes) === sha256 ? bytes : undefined;
+}
+
+/** Throws for bytes with another hash, and a `ToolscriptUsageError` for a malformed hash. */
+export function demandHash(sha256: string, bytes: Uint8Array): void {
+  checkSha256(sha256);
+  if (hashOf(bytes) !== sha256) throw new Error(`The bytes do not have the SHA-256 ${sha256}`);
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

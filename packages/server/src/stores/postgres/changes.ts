@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ChangeBoard } from '@toolscript/core/protocol';
+import pg from 'pg';
+
+/** How often waiting readers look at the database if its notifications do not arrive, in ms. */
+const POLL_MS = 1_000;
+
+/** The same if they arrive: a process that dies between its commit and its notification announces nothing. */
+const SAFETY_MS = 10_000;
+
+/** Waits between attempts to connect, in ms. */
+const FIRST_WAIT_MS = 100;
+const MAX_WAIT_MS = 2_000;
+
+/** PostgreSQL's maximum is 8 000 bytes. */
+const MAX_PAYLOAD = 7_000;
+
+const ANY = '*';
+
+export interface ChangeSettings {
+  readonly config: pg.ClientConfig;
+  /** Equal for all programs on the same tables. */
+  readonly channel: string;
+  readonly notify: (channel: string, payload: string) => Promise<void>;
+  readonly onForeignChange: (key?: string) => void;
+}
+
+/**
+ * Announces changes of this process and of others. `NOTIFY` is sent after the commit, once for several changes, because
+ * PostgreSQL commits transactions with a notification one after the other. Nothing depends on its arrival: without it,
+ * for example over a pooler, readers poll.
+ */
+export class Changes {
+  readonly board = new ChangeBoard(() => this.#start());
+  readonly #settings: ChangeSettings;
+  readonly #self = randomUUID().slice(0, 8);
+  readonly #unsent = new Set<string>();
+  readonly #ending = new AbortController();
+  #sending: Promise<void> | undefined;
+  #listening: Promise<unknown> | undefined;
+  #client: pg.Client | undefined;
+  /** This process has received its own notification on the current connection. */
+  #isHeard = false;
+
+  constructor(settings: ChangeSettings) {
+    this.#settings = settings;
+  }
+
+  announce(key: string = ANY): void {
+    this.board.announce(key === ANY ? undefined : key);
+    this.#unsent.add(key);
+    this.#send();
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    this.board.close();
+    await this.#sending;
+    await this.#client?.end().catch(() => {});
+    await this.#listening;
+  }
+
+  #send(): void {
+    this.#sending ??= this.#sendAll().finally(() => (this.#sending = undefined));
+  }
+
+  async #sendAll(): Promise<void> {
+    // Changes of the same moment are sent together.
+    await Promise.resolve();
+    while (this.#unsent.size > 0) {
+      const keys = [...this.#unsent].join(' ');
+      this.#unsent.clear();
+      const payload = keys.length > MAX_PAYLOAD ? ANY : keys;
+      // Readers that get none poll.
+      await this.#settings.notify(this.#settings.channel, `${this.#self} ${payload}`).catch(() => {});
+    }
+  }
+
+  #start(): void {
+    this.#listening ??= Promise.all([this.#listen(), this.#poll()]);
+  }
+
+  async #listen(): Promise<void> {
+    let waitMs = FIRST_WAIT_MS;
+    while (!this.#ending.signal.aborted) {
+      const connected = await this.#connect().catch(() => undefined);
+      if (connected !== undefined) waitMs = FIRST_WAIT_MS;
+      await connected?.ended;
+      this.#isHeard = false;
+      await this.#pause(waitMs);
+      waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
+    }
+  }
+
+  /** Resolves when it listens. `ended` resolves when it no longer does. */
+  async #connect(): Promise<{ readonly ended: Promise<void> }> {
+    const client = new pg.Client(this.#settings.config);
+    const ended = new Promise<void>((resolve) => client.once('end', resolve));
+    client.on('error', () => {});
+    client.on('notification', ({ payload = '' }) => this.#receive(payload));
+    this.#client = client;
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#settings.channel)}`);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+    // The types lack it.
+    (client as pg.Client & { unref(): void }).unref();
+    // Earlier changes were not announced.
+    this.#receiveForeign(undefined);
+    this.#unsent.add(this.#self);
+    this.#send();
+    return { ended };
+  }
+
+  #receive(payload: string): void {
+    const [sender, ...keys] = payload.split(' ');
+    if (sender === this.#self) this.#isHeard = true;
+    else for (const key of keys) this.#receiveForeign(key === ANY ? undefined : key);
+  }
+
+  #receiveForeign(key: string | undefined): void {
+    this.#settings.onForeignChange(key);
+    this.board.announce(key);
+  }
+
+  async #poll(): Promise<void> {
+    let idleMs = 0;
+    while (!this.#ending.signal.aborted) {
+      await this.#pause(POLL_MS);
+      idleMs += POLL_MS;
+      if (this.#isHeard && idleMs < SAFETY_MS) continue;
+      idleMs = 0;
+      if (this.board.hasListeners) this.#receiveForeign(undefined);
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#ending.signal, ref: false }).catch(() => {});
+  }
+}

@@ -1,0 +1,119 @@
+import { StoreUnavailableError } from '@toolscript/core/protocol';
+
+/** How long a statement waits for another transaction's lock, and a transaction for its program, in ms. */
+export const WAIT_MS = 15_000;
+
+/** The place of a database, for messages. Without the password. */
+export interface Place {
+  /** For example `127.0.0.1:5432/toolscript`. */
+  readonly name: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+type Sentence = (place: Place, message: string) => string;
+
+const SENTENCES = {
+  unreachable: ({ name }) =>
+    `No PostgreSQL server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+  password: ({ name, user }) =>
+    `PostgreSQL at ${name} refused the user ${JSON.stringify(user)}. Correct the user and the password of the URL, or add the user to pg_hba.conf.`,
+  noDatabase: ({ name, database }) =>
+    `PostgreSQL has no database ${name}. Create it: createdb ${JSON.stringify(database)}`,
+  noSchema: ({ name }) =>
+    `${name} has no schema in the search_path of its user. Create one, or set it: ALTER ROLE … SET search_path = …`,
+  rights: ({ name, user }, message) =>
+    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant it, or connect as the owner of the tables.`,
+  connections: ({ name }) =>
+    `PostgreSQL at ${name} has no free connection. Raise its max_connections, or run fewer processes.`,
+  full: ({ name }) => `PostgreSQL at ${name} cannot grow: its disk is full. Free disk space and try again.`,
+  readOnly: ({ name }) => `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Name the primary.`,
+  busy: ({ name }) =>
+    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for it in pg_stat_activity, or try again later.`,
+  lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server runs.`,
+  missingTables: ({ name }, message) =>
+    `A table of Toolscript is missing in ${name} (${message}). Restore a backup, or name an empty database.`,
+  failed: ({ name }, message) => `PostgreSQL at ${name} failed: ${message}. Look in the log of that server.`,
+} as const satisfies Record<string, Sentence>;
+
+type Kind = keyof typeof SENTENCES;
+
+/** SQLSTATE codes. */
+const KIND_OF_STATE: Readonly<Record<string, Kind>> = {
+  '25006': 'readOnly',
+  '28000': 'password',
+  '28P01': 'password',
+  '3D000': 'noDatabase',
+  '3F000': 'noSchema',
+  '42501': 'rights',
+  '42P01': 'missingTables',
+  '53100': 'full',
+  '53300': 'connections',
+  '55P03': 'busy',
+  '57P04': 'noDatabase',
+};
+
+const KIND_OF_CLASS: Readonly<Record<string, Kind>> = {
+  '08': 'lost',
+  '57': 'lost',
+  '53': 'failed',
+  '58': 'failed',
+  XX: 'failed',
+};
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+]);
+
+const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
+
+/** Messages of the client `pg` for ended connections, which have no code. */
+const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client .* is not queryable$)/u;
+
+/** The error in one sentence if the database or the network caused it; otherwise the error itself. */
+export function describePostgresFault(error: unknown, place: Place): unknown {
+  const kind = kindOf(error);
+  if (kind === undefined) return error;
+  return new StoreUnavailableError(SENTENCES[kind](place, (error as Error).message), { cause: error });
+}
+
+/** The transaction was rolled back because of another one, and succeeds or fails in another way if it is repeated. */
+export function isConflict(error: unknown): boolean {
+  return ['40001', '40P01', '23503', '23505'].includes(codeOf(error));
+}
+
+/** No answer can follow on this connection. */
+export function isLostConnection(error: unknown): boolean {
+  const code = codeOf(error);
+  return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
+}
+
+/** The statement did not reach the server. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('is not queryable');
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof Error && (BROKEN.has(codeOf(error)) || ENDED.test(error.message));
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}
+
+function kindOf(error: unknown): Kind | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = codeOf(error);
+  if (UNREACHABLE.has(code)) return 'unreachable';
+  // The server asked for a password, and the URL has none, or the server proved another one.
+  if (/^SASL|password must be a string/u.test(error.message)) return 'password';
+  if (isBroken(error) || code === '25P03') return 'lost';
+  return code.length === 5 ? (KIND_OF_STATE[code] ?? KIND_OF_CLASS[code.slice(0, 2)]) : undefined;
+}

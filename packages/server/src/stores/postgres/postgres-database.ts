@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StoreUnavailableError, ToolscriptUsageError, type ChangeBoard } from '@toolscript/core/protocol';
+import pg from 'pg';
+import type { CallOf, MethodsOf, TableCalls, TableName } from '../calls.js';
+import { tablesOver, type Tables } from '../tables/index.js';
+import { Changes } from './changes.js';
+import { PostgresConnection } from './connection.js';
+import { describePostgresFault, isLostConnection, WAIT_MS, type Place } from './faults.js';
+import { migrate } from './migrate.js';
+
+/** How long a call waits for a server that is gone, in ms. */
+const GONE_MS = 10_000;
+
+/** Waits between attempts to connect, in ms. */
+const FIRST_WAIT_MS = 50;
+const MAX_WAIT_MS = 1_000;
+
+/** Maximum number of connections for calls. One more waits for notifications. */
+const MAX_CONNECTIONS = 10;
+
+/** Maximum time of one statement on this side, in ms. A network may lose a connection without a sign. */
+const STATEMENT_MS = 60_000;
+
+/** Calls whose repetition has the same effect, so that they are repeated if their commit is in doubt. */
+const REPEATABLE = new Set([
+  'log.open',
+  'log.publish',
+  'log.delete',
+  'runs.finish',
+  'runs.release',
+  'runs.renew',
+  'runs.requestCancel',
+  'runs.suspend',
+  'threads.append',
+  'threads.readItems',
+  'threads.rename',
+  'threads.saveInstructions',
+]);
+
+interface Session {
+  readonly connection: PostgresConnection;
+  readonly tables: Tables;
+}
+
+interface Call<Result> {
+  readonly action: (session: Session) => Promise<Result>;
+  /** It may be repeated if its commit is in doubt. */
+  readonly isRepeatable: boolean;
+}
+
+/**
+ * A PostgreSQL database with the tables of the stores. Each call has a connection for itself. If the server goes away, a
+ * call waits for it and begins again; if its commit was already sent, it rejects, unless a repetition has the same
+ * effect.
+ */
+export class PostgresDatabase implements TableCalls {
+  readonly place: Place;
+  onForeignChange: TableCalls['onForeignChange'] = () => {};
+  readonly #pool: pg.Pool;
+  readonly #sessions = new WeakMap<pg.PoolClient, Session>();
+  readonly #changes: Changes;
+  readonly #open = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(pool: pg.Pool, place: Place, config: pg.ClientConfig, channel: string) {
+    this.#pool = pool;
+    this.place = place;
+    this.#changes = new Changes({
+      config,
+      channel,
+      notify: (name, payload) => this.#notify(name, payload),
+      onForeignChange: (key) => this.onForeignChange(key),
+    });
+  }
+
+  /**
+   * Connects, and migrates the schema. Rejects with a `ToolscriptUsageError` for a malformed URL, and with a
+   * `StoreUnavailableError` if the database cannot be used.
+   */
+  static async open(url: string): Promise<PostgresDatabase> {
+    const { config, place } = configOf(url);
+    const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
+    // An idle connection that ends is replaced by the next call.
+    pool.on('error', () => {});
+    // The error of one in use is that of its query.
+    pool.on('connect', (client) => client.on('error', () => {}));
+    try {
+      const client = await pool.connect();
+      try {
+        const channel = await prepare(new PostgresConnection(client), place);
+        return new PostgresDatabase(pool, place, config, channel);
+      } finally {
+        client.release();
+      }
+    } catch (error) {
+      await pool.end();
+      throw describePostgresFault(error, place);
+    }
+  }
+
+  get board(): ChangeBoard {
+    return this.#changes.board;
+  }
+
+  announce(key?: string): void {
+    this.#changes.announce(key);
+  }
+
+  async call<Name extends TableName, Key extends keyof MethodsOf<Name> & string>(
+    table: Name,
+    method: Key,
+    ...parameters: CallOf<Name, Key>['parameters']
+  ): Promise<CallOf<Name, Key>['value']> {
+    type Method = (...parameters: CallOf<Name, Key>['parameters']) => Promise<CallOf<Name, Key>['value']>;
+    const action = ({ tables }: Session) => {
+      const target = tables[table] as unknown as Record<Key, Method>;
+      return target[method](...parameters);
+    };
+    return this.#during({ action, isRepeatable: REPEATABLE.has(`${table}.${method}`) });
+  }
+
+  /** Like `call`, with the connection itself. */
+  use<Result>(
+    action: (connection: PostgresConnection) => Promise<Result>,
+    { isRepeatable = false }: { readonly isRepeatable?: boolean } = {},
+  ): Promise<Result> {
+    return this.#during({ action: ({ connection }) => action(connection), isRepeatable });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#changes.close();
+    await Promise.allSettled(this.#open);
+    await this.#pool.end();
+  }
+
+  async #during<Result>(call: Call<Result>): Promise<Result> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    const result = this.#untilAnswered(call);
+    this.#open.add(result);
+    try {
+      return await result;
+    } finally {
+      this.#open.delete(result);
+    }
+  }
+
+  async #untilAnswered<Result>({ action, isRepeatable }: Call<Result>): Promise<Result> {
+    const deadline = performance.now() + GONE_MS;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+      let session: Session | undefined;
+      try {
+        const client = await this.#pool.connect();
+        session = this.#sessionOf(client);
+        return await this.#onClient(client, () => action(session!));
+      } catch (error) {
+        const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
+        if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
+        if (isOver || !isLostConnection(error)) throw describePostgresFault(error, this.place);
+      }
+      await delay(waitMs);
+    }
+  }
+
+  async #onClient<Result>(client: pg.PoolClient, action: () => Promise<Result>): Promise<Result> {
+    let isLost = false;
+    try {
+      return await action();
+    } catch (error) {
+      isLost = isLostConnection(error);
+      throw error;
+    } finally {
+      client.release(isLost);
+    }
+  }
+
+  #sessionOf(client: pg.PoolClient): Session {
+    const known = this.#sessions.get(client);
+    if (known !== undefined) return known;
+    const connection = new PostgresConnection(client);
+    const session = { connection, tables: tablesOver(connection) };
+    this.#sessions.set(client, session);
+    return session;
+  }
+
+  async #notify(channel: string, payload: string): Promise<void> {
+    await this.#pool.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  }
+
+  #closedError(): Error {
+    return new StoreUnavailableError(`The store at ${this.place.name} is closed. Open it again.`);
+  }
+
+  #doubtError(cause: unknown): Error {
+    return new StoreUnavailableError(
+      `The connection to PostgreSQL at ${this.place.name} ended during a commit, so the change may have been stored or not. Read it before you repeat it.`,
+      { cause },
+    );
+  }
+}
+
+/** Returns the channel of the notifications. */
+async function prepare(connection: PostgresConnection, place: Place): Promise<string> {
+  const found = await connection.first('SELECT current_schema() AS name');
+  if (found!.name === null) throw Object.assign(new Error('no schema'), { code: '3F000' });
+  await migrate(connection, place);
+  return `toolscript ${String(found!.name)}`;
+}
+
+function configOf(url: string): { config: pg.ClientConfig; place: Place } {
+  const types = new pg.TypeOverrides();
+  // They stay below 2^53.
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  const config: pg.ClientConfig = {
+    connectionString: url,
+    application_name: 'toolscript',
+    connectionTimeoutMillis: WAIT_MS,
+    query_timeout: STATEMENT_MS,
+    keepAlive: true,
+    types,
+  };
+  let client: pg.Client;
+  try {
+    client = new pg.Client(config);
+  } catch {
+    // Its message may contain the password.
+    throw new ToolscriptUsageError(
+      'The URL of the PostgreSQL database is malformed. Write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes in the password.',
+    );
+  }
+  const { host, port, user = '', database = '' } = client;
+  return { config, place: { name: `${host}:${port}/${database}`, user, database } };
+}

@@ -1,0 +1,47 @@
+import type { Parameters, Value } from '../tables/database.js';
+
+type Bound = string | number | Uint8Array;
+
+export interface Statement {
+  readonly text: string;
+  readonly values: Bound[];
+}
+
+const NAME = /(?<![:\w]):([A-Za-z]\w*)/gu;
+
+/** The time of the server, in ms since 1970. */
+const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+/**
+ * The statement with numbered parameters. Each has its type, because PostgreSQL deduces none where several fit. Null
+ * has no type, so it becomes part of the text. `NOW_MS` is the time of the server.
+ */
+export function statementOf(sql: string, parameters: Parameters<Value | Uint8Array>): Statement {
+  const values: Bound[] = [];
+  const places = new Map<string, string>();
+  const text = sql.replaceAll('NOW_MS', NOW_MS).replaceAll(NAME, (_match, name: string) => {
+    const known = places.get(name) ?? placeOf(parameters[name], values);
+    places.set(name, known);
+    return known;
+  });
+  return { text, values };
+}
+
+/** Inserts several rows. */
+export function insertStatement(table: string, rows: readonly (readonly Value[])[]): Statement {
+  const values: Bound[] = [];
+  const lists = rows.map((row) => `(${row.map((value) => placeOf(value, values)).join(', ')})`);
+  return { text: `INSERT INTO ${table} VALUES ${lists.join(', ')}`, values };
+}
+
+function placeOf(value: Bound | null | undefined, values: Bound[]): string {
+  if (value === undefined) throw new TypeError('A parameter of the statement is missing');
+  if (value === null) return 'NULL';
+  values.push(value);
+  return `$${values.length}::${typeOf(value)}`;
+}
+
+function typeOf(value: Bound): string {
+  if (typeof value === 'number') return 'bigint';
+  return typeof value === 'string' ? 'text' : 'bytea';
+}

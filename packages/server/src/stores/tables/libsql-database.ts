@@ -1,0 +1,271 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StoreUnavailableError } from '@toolscript/core/protocol';
+import Libsql from 'libsql';
+import type { Database, Dialect, Parameters, Row, Value } from './database.js';
+import { BUSY_MS, sqliteCode } from './faults.js';
+import { MIGRATIONS } from './migrations.js';
+
+/** "Tool" in ASCII: identifies the program that owns a file. */
+const APPLICATION_ID = 0x546f6f6c;
+
+/** The result or the error of a call. */
+export type Outcome<Result> = { readonly value: Result } | { readonly error: unknown };
+
+/** Transactions of several calls that are committed together. */
+interface Group {
+  /** The first call of the open transaction; undefined if there is none. */
+  first: number | undefined;
+  /** A power failure must not undo it. */
+  isFlushed: boolean;
+}
+
+/** Only one connection writes at a time, so that rows need no locks. */
+const DIALECT: Dialect = {
+  forUpdate: '',
+  skipLocked: '',
+  indexedBy: (index) => `INDEXED BY ${index}`,
+  isLongText: (column, parameter) => `${column} = ${parameter}`,
+  contains: (column, parameter) => `instr(${column}, ${parameter}) > 0`,
+  isOneOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
+};
+
+/**
+ * One connection to a file. SQLite itself is synchronous, so it needs a separate thread. Each call must end before the
+ * next one begins.
+ */
+export class LibsqlDatabase implements Database {
+  readonly dialect = DIALECT;
+  readonly #connection: Libsql.Database;
+  readonly #statements = new Map<string, Libsql.Statement>();
+  #isFlushing = true;
+  #group: Group | undefined;
+
+  private constructor(path: string) {
+    makeFile(path);
+    this.#connection = new Libsql(path);
+  }
+
+  /** Creates a missing file and migrates it. Throws if it cannot be opened. */
+  static async open(path: string): Promise<LibsqlDatabase> {
+    const database = new LibsqlDatabase(path);
+    try {
+      await database.#open(path);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  async all(sql: string, parameters: Parameters = {}): Promise<Row[]> {
+    return this.#all(sql, parameters);
+  }
+
+  async first(sql: string, parameters: Parameters = {}): Promise<Row | undefined> {
+    return this.#all(sql, parameters)[0];
+  }
+
+  async run(sql: string, parameters: Parameters = {}): Promise<void> {
+    this.#all(sql, parameters);
+  }
+
+  async insert(table: string, rows: readonly (readonly Value[])[]): Promise<void> {
+    const sql = `INSERT INTO ${table} VALUES (${(rows[0] ?? []).map(() => '?').join(', ')})`;
+    for (const row of rows) this.#statement(sql).all(row);
+  }
+
+  /** Several statements, without parameters and results. */
+  script(sql: string): void {
+    this.#connection.exec(sql);
+  }
+
+  /** One transaction. `flush` (default): after it, a power failure does not undo it. */
+  async write<Result>(
+    action: () => Promise<Result>,
+    { flush = true }: { readonly flush?: boolean } = {},
+  ): Promise<Result> {
+    if (this.#group !== undefined) return this.#writeInGroup(this.#group, action, flush);
+    this.#setFlushing(flush);
+    return this.#transaction('BEGIN IMMEDIATE', action);
+  }
+
+  /** All reads of the action see the same state. */
+  async read<Result>(action: () => Promise<Result>): Promise<Result> {
+    return this.#connection.inTransaction ? action() : this.#transaction('BEGIN', action);
+  }
+
+  /**
+   * Commits and flushes the writes of several calls together, because the disk needs the same time for many as for
+   * one. A call that throws undoes nothing of the others; if the commit fails, all its calls fail.
+   */
+  async together<Result>(calls: readonly (() => Promise<Result>)[]): Promise<Outcome<Result>[]> {
+    const group: Group = { first: undefined, isFlushed: false };
+    const outcomes: Outcome<Result>[] = [];
+    this.#group = group;
+    for (const call of calls) {
+      const before = group.first;
+      const outcome = await outcomeOf(call);
+      outcomes.push(outcome);
+      if (before === undefined && group.first !== undefined) group.first = outcomes.length - 1;
+      // Some errors have already rolled everything back.
+      if ('error' in outcome && !this.#connection.inTransaction) failFrom(group, outcomes, outcome.error);
+    }
+    this.#group = undefined;
+    const committed = await outcomeOf(() => this.#commit(group));
+    if ('error' in committed) failFrom(group, outcomes, committed.error);
+    return outcomes;
+  }
+
+  async lock(): Promise<void> {}
+
+  async nextPosition(): Promise<number> {
+    return this.#all('UPDATE counter SET value = value + 1 RETURNING value', {})[0]!.value as number;
+  }
+
+  nextNumber(): Promise<number> {
+    return this.nextPosition();
+  }
+
+  /** Changes after another connection has written. */
+  version(): number {
+    return this.#pragma('data_version');
+  }
+
+  get schemaVersion(): number {
+    return this.#pragma('user_version');
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  async #open(path: string): Promise<void> {
+    this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    this.#refuseForeign(path);
+    this.#enterWal();
+    this.#connection.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL');
+    await this.write(async () => migrate(this, path));
+  }
+
+  #all(sql: string, parameters: Parameters): Row[] {
+    return this.#statement(sql).all(parameters) as Row[];
+  }
+
+  #statement(sql: string): Libsql.Statement {
+    const statement = this.#statements.get(sql) ?? this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  async #writeInGroup<Result>(group: Group, action: () => Promise<Result>, flush: boolean): Promise<Result> {
+    if (group.first === undefined) {
+      this.#setFlushing(false);
+      this.#connection.exec('BEGIN IMMEDIATE');
+      group.first = 0;
+    }
+    group.isFlushed ||= flush;
+    this.#connection.exec('SAVEPOINT call');
+    try {
+      const value = await action();
+      this.#connection.exec('RELEASE call');
+      return value;
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK TO call; RELEASE call');
+      throw error;
+    }
+  }
+
+  /**
+   * Whether to flush is known only when the transaction is open, which is too late for it: a second one flushes the
+   * file for both.
+   */
+  async #commit({ first, isFlushed }: Group): Promise<void> {
+    if (first === undefined) return;
+    try {
+      this.#connection.exec('COMMIT');
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
+      throw error;
+    }
+    // It must change the value, because SQLite writes nothing for an update to the same value.
+    if (isFlushed) await this.write(() => this.nextPosition());
+  }
+
+  #setFlushing(flush: boolean): void {
+    if (flush !== this.#isFlushing) this.#connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
+    this.#isFlushing = flush;
+  }
+
+  async #transaction<Result>(begin: string, action: () => Promise<Result>): Promise<Result> {
+    this.#connection.exec(begin);
+    try {
+      const value = await action();
+      this.#connection.exec('COMMIT');
+      return value;
+    } catch (error) {
+      // Some errors have already rolled it back.
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** If two processes create the same file at once, it may be locked here in spite of the busy timeout. */
+  #enterWal(): void {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#connection.exec('PRAGMA journal_mode = WAL');
+        return;
+      } catch (error) {
+        if (sqliteCode(error) !== 5 || attempt === 100) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      }
+    }
+  }
+
+  /** Checks for tables first: another process may be creating them, and sets the owner in the same transaction. */
+  #refuseForeign(path: string): void {
+    const isEmpty = this.#all('SELECT 1 FROM sqlite_master LIMIT 1', {}).length === 0;
+    // defence: foreign-files-are-refused, without it: return;
+    if (isEmpty || this.#pragma('application_id') === APPLICATION_ID) return;
+    throw new StoreUnavailableError(`${path} is a database of another program. Name another file.`);
+  }
+
+  #pragma(name: string): number {
+    return Object.values(this.#all(`PRAGMA ${name}`, {})[0]!)[0] as number;
+  }
+}
+
+/** Accessible only to its owner, like the files that SQLite creates next to it. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}
+
+function migrate(database: LibsqlDatabase, path: string): void {
+  const version = database.schemaVersion;
+  // defence: newer-files-are-refused
+  if (version > MIGRATIONS.length)
+    throw new StoreUnavailableError(
+      `${path} was written by a newer version of Toolscript (its schema is ${version}, this version supports ${MIGRATIONS.length}). Install that version, or name another file.`,
+    );
+  if (version === MIGRATIONS.length) return;
+  for (const step of MIGRATIONS.slice(version)) database.script(step);
+  database.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
+}
+
+async function outcomeOf<Result>(call: () => Promise<Result>): Promise<Outcome<Result>> {
+  try {
+    return { value: await call() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** All calls of the open transaction have failed. */
+function failFrom(group: Group, outcomes: Outcome<unknown>[], error: unknown): void {
+  const { first = outcomes.length } = group;
+  for (let index = first; index < outcomes.length; index += 1) outcomes[index] = { error };
+  group.first = undefined;
+}
