@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { writePrivateFile } from '@toolscript/core';
+import { threadMarkdown } from '@toolscript/core/stream';
 import type { Approval, ApprovalPage, Thread as StoredThread } from '@toolscript/core/protocol';
 import { allEvents, allOf, allRuns, allTurns } from '@toolscript/server/runs';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
@@ -13,7 +14,6 @@ import { refuseWhereHeld } from '../threads/earlier-runs.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/durations.js';
-import { threadMarkdown } from '../view/thread-markdown.js';
 
 export interface ThreadsFlags {
   all?: boolean;
@@ -145,7 +145,12 @@ async function markdownOf(
   thread: StoredThread,
   pending: readonly Approval[],
 ): Promise<string> {
-  return threadMarkdown(thread, await allTurns(stores, thread.threadId), pending);
+  const turns = await allTurns(stores, thread.threadId);
+  return threadMarkdown(
+    thread,
+    turns.flatMap(({ items }) => items),
+    pending.map(({ request }) => request),
+  );
 }
 
 function pendingApprovals({ stores }: ThreadDatabase, { threadId }: StoredThread): Promise<Approval[]> {

@@ -4,6 +4,7 @@
  */
 export { foldResponse, ResponseReducer } from '../history/reducer.js';
 export type { ResponseReducerOptions, ResponseViewOptions } from '../history/reducer.js';
+export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
 export { endsRun } from '../protocol/run-end.js';

@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import type { ThreadSummary } from '@toolscript/client';
+import { threadMarkdown } from '@toolscript/core/stream';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { errorText, useSession } from '../state/session.ts';
-import { threadMarkdown } from '../view/export-thread.ts';
 import { age } from '../view/format.ts';
 import { Link } from './link.tsx';
 
@@ -49,7 +49,7 @@ function ThreadMenu({ thread, onChoose }: ThreadMenuProps) {
   const save = async (format: 'md' | 'json') => {
     try {
       const whole = await session.client.threads.get(thread.threadId, { operations: 'full' });
-      const text = format === 'md' ? threadMarkdown(whole.title, whole.items) : JSON.stringify(whole, null, 2);
+      const text = format === 'md' ? threadMarkdown(whole, whole.items) : JSON.stringify(whole, null, 2);
       saveFile(`${fileName(whole.title)}.${format}`, text);
     } catch (error) {
       session.notice.set(errorText(error));

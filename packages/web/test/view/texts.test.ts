@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
 import { pathOf, routeOf } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
-import { threadMarkdown } from '#web/view/export-thread.ts';
 import { age, argumentSummary, count, duration, plural } from '#web/view/format.ts';
 import { Highlighter } from '#web/view/highlight.ts';
 import { keptLines, plainLines } from '#web/view/lines.ts';
@@ -253,13 +252,5 @@ describe('small texts', () => {
   it('an address of the page leads to its view, and back', () => {
     for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(pathOf(routeOf(path))).toBe(path);
     expect(routeOf('nothing/here')).toEqual({ page: 'new' });
-  });
-
-  it('an exported conversation fences texts that contain fences', () => {
-    const text = threadMarkdown('A\ntitle', [
-      { type: 'message', id: 'a', role: 'user', content: 'hello\nthere' },
-      { type: 'function_call_output', id: 'b', call_id: 'c', output: '```\nx\n```', success: true },
-    ]);
-    expect(text).toBe('# A title\n\n**You**\n\n> hello\n> there\n\n````\n```\nx\n```\n````\n');
   });
 });

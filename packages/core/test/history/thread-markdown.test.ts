@@ -1,18 +1,14 @@
-import type { OutputItem } from '@toolscript/core/protocol';
+import type { OutputItem } from '#core/protocol/index.js';
 import { expect, it } from 'vitest';
-import { threadMarkdown } from '#cli/view/thread-markdown.js';
+import { threadMarkdown } from '#core/history/thread-markdown.js';
 
 const thread = {
-  threadId: 'thr_a',
-  principal: 'local',
   title: 'A\n# title',
   workspace: '/w',
   createdAt: Date.parse('2026-01-02T03:04:05Z'),
-  updatedAt: 0,
 };
 
-const document = (...items: OutputItem[]) =>
-  threadMarkdown(thread, [{ turnId: 't', runId: 'r', state: 'completed', createdAt: 0, items }]);
+const document = (...items: OutputItem[]) => threadMarkdown(thread, items);
 
 it('a conversation is a document with its title, its date and the author of each message', () => {
   const text = document(
@@ -32,4 +28,11 @@ it('no fence in a script or a result ends its block', () => {
     success: true,
   });
   expect(text).toContain('`````\n```\n````\n# no heading\n`````\n');
+});
+
+it('a call that waits for a decision is below its script', () => {
+  const script = { id: '1', call_id: 'c', script_id: 'scr_1', source_code: 'await tools.publish({})', language: 'ts' };
+  const item = { type: 'script_execution', status: 'suspended', ...script } as unknown as OutputItem;
+  const text = threadMarkdown(thread, [item], [{ tool: 'publish', callId: 'x', scriptId: 'scr_1', inputJson: '{}' }]);
+  expect(text).toContain('Waits for a decision about `publish` (script `scr_1`):\n\n```json\n{}\n```');
 });

@@ -1,15 +1,25 @@
-import type { Approval, OutputItem, Thread, TurnItems } from '@toolscript/core/protocol';
+import type { ApprovalRequest, OutputItem } from '../protocol/index.js';
 
-/** A conversation as a Markdown document. `pending`: its pending approvals. */
+/** What a document says about its conversation. */
+export interface ThreadHead {
+  readonly title: string;
+  /** In ms since 1970. */
+  readonly createdAt: number;
+  readonly workspace?: string;
+}
+
+/** A call that waits for a decision. */
+type WaitingCall = Pick<ApprovalRequest, 'tool' | 'callId' | 'inputJson'> & { readonly scriptId?: string | undefined };
+
+/** A conversation as a Markdown document. `waiting`: its calls that wait for a decision. Texts of models stay Markdown. */
 export function threadMarkdown(
-  { title, workspace, createdAt }: Thread,
-  turns: readonly TurnItems[],
-  pending: readonly Approval[] = [],
+  { title, workspace = '', createdAt }: ThreadHead,
+  items: readonly OutputItem[],
+  waiting: readonly WaitingCall[] = [],
 ): string {
   const about = [new Date(createdAt).toISOString().slice(0, 10), workspace].filter((part) => part !== '').join(' · ');
   const blocks = [`# ${onOneLine(title)}`, about];
   let speaker: string | undefined;
-  const items = turns.flatMap((turn) => turn.items);
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
     // The call that contained the script shows the same.
@@ -18,18 +28,18 @@ export function threadMarkdown(
     const said = speakerOf(item);
     if (said !== speaker) blocks.push(`## ${said}`);
     speaker = said;
-    blocks.push(block, ...waitingBlocks(item, pending));
+    blocks.push(block, ...waitingBlocks(item, waiting));
   }
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** The pending approvals of a script, or of a call. */
-function waitingBlocks(item: OutputItem, pending: readonly Approval[]): string[] {
-  const requests = pending.flatMap(({ request }) => {
-    if (item.type === 'script_execution') return request.scriptId === item.script_id ? [request] : [];
-    return item.type === 'function_call' && request.callId === item.call_id ? [request] : [];
+/** The waiting calls of a script, or the call itself. */
+function waitingBlocks(item: OutputItem, waiting: readonly WaitingCall[]): string[] {
+  const calls = waiting.filter(({ scriptId, callId }) => {
+    if (item.type === 'script_execution') return scriptId === item.script_id;
+    return item.type === 'function_call' && callId === item.call_id;
   });
-  return requests.map(
+  return calls.map(
     ({ tool, scriptId, inputJson }) =>
       `Waits for a decision about \`${tool}\`${scriptId === undefined ? '' : ` (script \`${scriptId}\`)`}:\n\n${fenced(inputJson, 'json')}`,
   );
