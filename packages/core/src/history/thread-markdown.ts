@@ -1,6 +1,6 @@
 import type { ApprovalRequest, OutputItem } from '../protocol/index.js';
 
-/** What a document says about its conversation. */
+/** The facts at the beginning of the document. */
 export interface ThreadHead {
   readonly title: string;
   /** In ms since 1970. */
