@@ -55,7 +55,7 @@ function receive(thread, message) {
   else reject(new Error(message.error));
 }
 
-/** Collects what is sent until the end of the tick. */
+/** Collects messages until the end of the tick. */
 export function batchedPost(port) {
   let outgoing = [];
   return (message) => {

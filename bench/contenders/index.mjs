@@ -12,7 +12,7 @@ const PEERS = {
   '@sebastianwessel/quickjs': loadSebastianwesselQuickJs,
 };
 
-/** Slow, and no budget speaks of it. */
+/** Slow, and without a budget. */
 const LEFT_OUT_OF_QUICK_RUNS = new Set(['@sebastianwessel/quickjs']);
 
 /**

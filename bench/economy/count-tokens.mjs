@@ -9,7 +9,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
  * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
  */
 
-/** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
+/** Tokens as providers charge for them, in tokens of new input: cached input costs a tenth, output five times. */
 function costOf({ inputTokens, newInputTokens, outputTokens }) {
   return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
 }

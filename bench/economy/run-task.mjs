@@ -51,7 +51,7 @@ export async function runTask(task, way, options = {}) {
     const answers = [...task.ways[way], [{ type: 'text', text: task.answer }]];
     const model = scriptedModel({
       turns: answers.map((parts) => ({ parts })),
-      // The longest deltas: how finely an answer comes is no matter here.
+      // The longest deltas: the size of the chunks does not matter here.
       delta_length: 10_000,
     });
     const provider = way === 'scripts' || wholeResults ? model : withReadableResults(model);

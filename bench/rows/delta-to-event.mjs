@@ -7,7 +7,7 @@ import { APIS } from '../agent/apis.mjs';
 import { heardProvider } from '../agent/heard-provider.mjs';
 import { alternate } from '../measure.mjs';
 
-/** Scripts are looked for in the text, and what follows one is kept: the longest way that a delta can go. */
+/** Scripts are detected in the text, and the text after one is withheld: the longest way of a delta. */
 const AGENT = { slug: 'bench', carrier: 'text', afterScript: 'continue' };
 const PAUSE_MS = 2;
 const TAIL_MS = 2_000;
@@ -39,7 +39,7 @@ export async function measure({ effort }) {
     await harness.warm();
     const rows = [];
     for (const { api, short } of APIS) rows.push(await deltaRow(api, short, harness, effort));
-    // Counted over all rows: what is compiled is remembered, for whichever format it came by.
+    // Counted over all rows: compiled code is cached, for every format.
     let scripts = 0;
     const nextScript = () => sourceOf(++scripts);
     for (const { api, short } of APIS) rows.push(await tagRow(api, short, harness, nextScript, effort));
@@ -63,7 +63,7 @@ function deltaRow(api, short, harness, effort) {
   );
 }
 
-/** Of each delta, the time between its arrival and its event, in ms. */
+/** The time in ms between the arrival of each delta and its event. */
 async function timeDeltas(api, harness, count) {
   const markers = Array.from({ length: count }, (_, index) => markerOf(index));
   const parts = markers.flatMap((text) => [
@@ -79,7 +79,7 @@ async function timeDeltas(api, harness, count) {
   return told.after(arrived);
 }
 
-/** When each of some texts was there for the first time, in a text that comes in pieces. */
+/** The time at which each of some texts first appeared, in a text that arrives in chunks. */
 class MarkerTimes {
   #markers;
   #times = [];
@@ -141,7 +141,7 @@ async function timeTag(api, harness, source) {
   return calledMs - arrivedMs;
 }
 
-/** Once to the end: nothing of the tail is lost, and the script ran. */
+/** One run to its end: nothing of the tail is lost, and the script ran. */
 async function playWholeTail(api, harness, source) {
   let text = '';
   let result;

@@ -44,7 +44,7 @@ function speedEntry(answer) {
   };
 }
 
-/** Ratios beside itself: twice the text may take little more than twice the time. */
+/** Ratios to itself: twice the text may need little more than twice the time. */
 function linearRow(single, double, rounds) {
   const row = {
     name: 'detector-linear',
@@ -76,7 +76,7 @@ function textOf(bytes, part) {
   return { text, deltas, scripts };
 }
 
-/** How long it took, in ms. Every byte must have come out again, and every script. */
+/** The time in ms. The output must contain every byte and every script. */
 function detectAll({ text, deltas, scripts }) {
   const segments = [];
   const keep = (events) => {

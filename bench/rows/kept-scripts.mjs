@@ -61,7 +61,7 @@ async function measureStore(store, count, effort) {
   }
 }
 
-/** The time of `work`, each time with new input from `prepare`, which is not counted. */
+/** The time of `work`, each time with new input from `prepare`, which is not timed. */
 async function timeEach(prepare, work, answer, { forMs }) {
   const samples = [];
   for (const until = performance.now() + forMs; performance.now() < until || samples.length === 0;) {

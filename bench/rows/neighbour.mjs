@@ -10,7 +10,7 @@ const CALLS = 30;
 
 export const name = 'neighbour';
 
-/** How long scripts that call tools are held up at most while others on the same two workers compute for long. */
+/** The maximum delay of scripts that call tools while others on the same two workers compute for long. */
 export async function measure({ effort }) {
   const row = {
     name: 'neighbour-wait',

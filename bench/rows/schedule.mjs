@@ -10,7 +10,7 @@ const IDEAL_MS = 4 * TOOL_MS;
 
 export const name = 'schedule';
 
-/** Ten calls of 50 ms, four at a time where the script says so. */
+/** Ten calls of 50 ms, four at a time if the script requests it. */
 export function measure({ contenders, effort }) {
   return withSessions(contenders, { workers: 2, source: SOURCE, answer: 10, warmMs: 0 }, async (opened) => [
     await alternate(

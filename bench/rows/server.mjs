@@ -8,7 +8,7 @@ import { alternate } from '../measure.mjs';
 
 const TOKEN = 'token-of-the-benchmark';
 const WORKERS = 200;
-/** Each run gives so many deltas a second, as a fast model does. */
+/** Each run emits this number of deltas a second, as a fast model does. */
 const EVERY_MS = 50;
 const IDLE_THREADS = 300;
 const WAITING_RUNS = 100;
@@ -158,7 +158,7 @@ class BenchServer {
     );
   }
 
-  /** How late the deltas of as many plain streams are. */
+  /** The delay of the deltas of as many plain streams. */
   playPlainly(streams, deltas, everyMs = EVERY_MS) {
     const url = `${this.#plainUrl}/${encodeURIComponent(JSON.stringify({ deltas, everyMs }))}`;
     return Promise.all(
@@ -244,7 +244,7 @@ class BenchServer {
   }
 }
 
-/** Reads the times that deltas hold, in a text that comes in pieces. */
+/** Reads the times in the deltas of a text that arrives in chunks. */
 class DelayReader {
   delays = [];
   isCompleted = false;

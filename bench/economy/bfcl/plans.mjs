@@ -45,7 +45,7 @@ function changes({ tool }) {
   return as === undefined || does;
 }
 
-/** The calls of each script: a new one begins where the model must have read what came so far. */
+/** The calls of each script: a new script begins at the point where the model must have read the earlier results. */
 function partsOf(turn) {
   const parts = [];
   for (const call of turn) {

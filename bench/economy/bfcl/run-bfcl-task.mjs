@@ -101,7 +101,7 @@ function assertSucceeded({ type, status, success, report, output }) {
   if (type === 'function_call_output') assert.ok(success, output);
 }
 
-/** In their order too, but that a parallel call may stand before one that it needs nothing of. */
+/** In their order too, except that a parallel call may come before one that it does not depend on. */
 function assertMade({ turns }, way, made) {
   const wanted = turns.flat().map(({ tool, args }) => ({ tool, args: { ...defaultsOf(tool), ...args } }));
   if (way === 'parallel') assert.deepEqual(sorted(made), sorted(wanted));

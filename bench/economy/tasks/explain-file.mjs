@@ -26,7 +26,7 @@ export class RateLimiter {
     this.#limit = limit;
   }
 
-  /** Ms to wait before the next try; 0 where the request may go on. */
+  /** Ms to wait before the next try; 0 if the request may continue. */
   take(key: string): number {
     this.#sweep();
     const bucket = this.#bucketOf(key);

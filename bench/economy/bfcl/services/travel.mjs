@@ -4,7 +4,7 @@ import { flag, list, number, object, text, whole } from './schemas.mjs';
 const NONE = { default: 'None' };
 const TOKEN = text('The token that logging in has given.');
 const CURRENCIES = 'USD, RMB, EUR, JPY, GBP, CAD, AUD, INR, RUB, BRL, MXN';
-/** In US dollars, what one of each is worth. */
+/** The value of one unit of each, in US dollars. */
 const WORTH = { USD: 1, RMB: 1 / 7, EUR: 1.25, GBP: 1 / 0.7 };
 const AIRPORTS = {
   Rivermist: 'RMS',
@@ -81,7 +81,7 @@ export const travel = {
       as: 'login',
       changes: true,
       run: (state) => {
-        // The ids of the data set come from one source of numbers, from which a log-in takes one too.
+        // The ids of the data set come from one source of numbers, which a log-in uses too.
         Object.assign(state, { nextCard: '391310425148', nextBooking: '5431449' });
         return { expires_in: 2, access_token: '251675', token_type: 'Bearer', scope: 'read_write' };
       },

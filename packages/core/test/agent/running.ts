@@ -118,7 +118,7 @@ export interface Played {
   readonly history: readonly OutputItem[];
 }
 
-/** A run's events, held against what is promised of every run. */
+/** Compares a run's events with the guarantees for every run. */
 export async function collectRun(
   stream: AsyncIterable<StreamEvent>,
   history: readonly OutputItem[] = [],

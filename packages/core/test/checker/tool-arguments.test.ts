@@ -76,7 +76,7 @@ function open(options: Partial<HarnessOptions>): Harness {
   return opened;
 }
 
-/** `line:column` of each error that refused the script, with its message; empty where it ran. */
+/** `line:column` of each error that rejected the script, with its message; empty if the script ran. */
 async function refused(source: string, under = harness): Promise<string[]> {
   const before = calls;
   const outcome: Outcome = await under.runScript(source);

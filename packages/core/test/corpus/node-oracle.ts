@@ -2,7 +2,7 @@ import { transformSync } from 'oxc-transform';
 import type { OrdinaryScript } from './ordinary-scripts.js';
 import { WORLD_TOOL_NAMES, type World } from './world.js';
 
-/** What a script came to: the JSON text of its value, or the error it ended with. */
+/** The outcome of a script: the JSON text of its value, or its error. */
 export interface Ending {
   readonly json: string | undefined;
   readonly error: { readonly name: string; readonly message: string } | undefined;

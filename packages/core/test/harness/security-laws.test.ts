@@ -6,8 +6,8 @@ import { sampleTools, type SampleTools } from './sample-tools.js';
 
 const LIMIT_MS = 150;
 /**
- * How far past its limit a script may be when it is gone. Held against its own processor time: on a busy machine
- * the time that passes says nothing about the engine.
+ * The maximum delay between a limit and the end of the script. It is compared with the script's own processor time: on
+ * a busy machine, elapsed time does not measure the engine.
  */
 const MARGIN_MS = 1_000;
 

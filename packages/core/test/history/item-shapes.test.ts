@@ -11,7 +11,7 @@ const FILE = fileURLToPath(new URL('../../src/history/item-shapes.ts', import.me
 
 const schemas = Object.fromEntries(OutputItemSchema.options.map((schema) => [schema.shape.type.value, schema]));
 
-/** The file as the schemas of the protocol say it. */
+/** The file in the form that the schemas of the protocol define. */
 function generatedFile(): string {
   const shapes = Object.entries(schemas).map(([type, schema]) => [type, shapeOf(schema).properties]);
   return [

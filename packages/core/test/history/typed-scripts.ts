@@ -34,7 +34,7 @@ export function expectWholeItems(events: readonly StreamEvent[]): void {
 /** Parts that differ in every run: times, sizes of texts with ids in them, sealed data. */
 const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'created_at', 'duration_ms', 'suspension', 'usage']);
 
-/** Names in order of their appearance, and nothing of clocks. */
+/** Names in order of their appearance, without times. */
 export function comparable(values: readonly unknown[]): unknown[] {
   const names = new Map<string, string>();
   const text = JSON.stringify(values, (key, value: unknown) => (MEASURED.has(key) ? undefined : value));

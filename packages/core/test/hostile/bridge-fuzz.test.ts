@@ -12,7 +12,7 @@ import type { ThreadFault } from './bridge-fuzz/thread-memory.js';
 /** `npm run fuzz:bridge` sets these. */
 const { FUZZ_CASES, FUZZ_SEED = '1', FUZZ_REPLAY, CI } = process.env;
 const CASES = Number(FUZZ_CASES ?? (CI === undefined ? 300 : 2_000));
-/** The number of cases through a whole harness with its threads, where one takes longer. */
+/** The number of cases through a whole harness with its threads, which is slower. */
 const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
 const isCampaign = FUZZ_CASES !== undefined;

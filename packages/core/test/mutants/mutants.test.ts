@@ -40,7 +40,7 @@ let different: Mutant[] = [];
 
 beforeAll(async () => {
   running = worldHarness(
-    // A mutant may loop for ever.
+    // A mutant may loop without end.
     { typecheck: 'off', limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 } },
     PARTS,
   );

@@ -98,7 +98,7 @@ export async function ask(provider: ModelProvider, request: ModelRequest, option
   return fold(await payloadsOf(provider, request, options));
 }
 
-/** A thread with one model: what is said is kept. */
+/** A thread with one model that stores the conversation. */
 export class Talk {
   readonly conversation: OutputItem[] = [];
   readonly #provider: ModelProvider;
@@ -132,7 +132,7 @@ export class FakeClock {
   readonly waits: number[] = [];
   readonly #immediate: (ms: number) => boolean;
 
-  /** `immediate`: which waits are over as soon as they begin. The others never are. */
+  /** `immediate`: the waits that end at once. The others never end. */
   constructor(immediate: (ms: number) => boolean = () => false) {
     this.#immediate = immediate;
   }

@@ -164,7 +164,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
       ...(native_id === undefined ? {} : { native_id }),
       answer_id,
     };
-    // As a history holds it: the result stands where it happened.
+    // The form of a history: the result follows its call.
     talk.conversation.splice(
       1,
       1,

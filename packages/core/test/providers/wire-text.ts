@@ -27,7 +27,7 @@ export function bodyOf(messages: readonly WireMessage[], lineEnd = '\n'): string
     .join('');
 }
 
-/** A stream as the provider would send it: each value one event, named by its `type` where it has one. */
+/** A stream as the provider would send it: one event for each value, named by the value's `type` if it has one. */
 export function streamOf(...values: unknown[]): string {
   return bodyOf(
     values.map((value) =>

@@ -103,7 +103,7 @@ describe('laws for every answer', () => {
 });
 
 describe('linear work', () => {
-  /** How often each character was looked at, on average. */
+  /** The average number of reads of each character. */
   function workOf(answer: string, deltaLength: number): number {
     const scanner = new AnswerScanner(['tool-calls'], true);
     for (let index = 0; index < answer.length; index += deltaLength)

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The time of the reference work on a quiet machine: the unit of the measurements. */
 const REFERENCE_MS = 10;
-/** The goal is 50 ms on a quiet machine. The rest is for what the reference does not see. */
+/** The goal is 50 ms on a quiet machine. The rest covers stalls that the reference does not measure. */
 const MAX_CPU_STALL_MS = 100;
-/** Where other programs count too. */
+/** For machines on which other programs count too. */
 const MAX_WALL_STALL_MS = 500;
 const ATTEMPTS = 5;
 /** The reference is measured as compiled code. */
@@ -32,7 +32,7 @@ export function shortestStall(work: () => Promise<unknown>): Promise<number> {
   return best(() => longestStall(work));
 }
 
-/** How long `work` takes in ms, in the best of a few attempts. */
+/** The time of `work` in ms, in the best of a few attempts. */
 export function shortestRun(work: () => unknown): Promise<number> {
   return best(() => {
     const before = busyMs();
@@ -52,7 +52,7 @@ async function best(measure: () => number | Promise<number>): Promise<number> {
   return shortest;
 }
 
-/** How many times slower this machine is at this moment than a quiet one; never less than 1. */
+/** The factor by which this machine is slower now than a quiet one; never less than 1. */
 function slowness(): number {
   while (warmups > 0) {
     warmups -= 1;

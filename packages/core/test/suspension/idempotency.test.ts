@@ -13,7 +13,7 @@ interface Charge {
   input: unknown;
 }
 
-/** `charge` has an effect. Its first process never hears how that ended; a later one is answered. */
+/** `charge` has an effect. Its first process never receives the result; a later one does. */
 function charge(seen: Charge[], options: { idempotent?: boolean; answers?: boolean; approval?: 'always' } = {}): Tool {
   const { idempotent, answers = true, approval = 'never' } = options;
   return defineTool({

@@ -36,7 +36,7 @@ interface Cut {
   readonly scriptId: string;
 }
 
-/** A machine that loses its power while the third call is being made: of the journal, what was flushed is left. */
+/** A machine that loses its power during the third call: only the flushed part of the journal is left. */
 async function afterPowerCut(durability: 'process' | 'power'): Promise<Cut> {
   const root = mkdtempSync(join(tmpdir(), 'toolscript-power-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -17,7 +17,7 @@ function makeFolder(): string {
 }
 
 interface Life {
-  /** Undefined where the process was killed before it said anything. */
+  /** Undefined if the process was killed before it printed anything. */
   outcome: Outcome | undefined;
   stderr: string;
 }

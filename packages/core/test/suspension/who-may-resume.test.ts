@@ -29,7 +29,7 @@ describe('a harness in a mode without execution', () => {
     const effects: Effects = [];
     const harness = open({ effects, mode: 'dry-run', approvals: 'auto' });
     const planned = await harness.callTool('mark', { text: 'a' });
-    // A call that needs no decision runs no more than one that does.
+    // A call that needs no decision does not run either.
     expect([planned.status, (await harness.callTool('note', { text: 'a' })).status]).toEqual([
       'not_started',
       'not_started',

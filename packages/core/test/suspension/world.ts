@@ -7,7 +7,7 @@ import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 /** The process that claims a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
 
-/** Into another store: what one has of a script, or a part of it, as after the death of its process. */
+/** Into another store: the data of a script, or a part of it, as after the death of its process. */
 export async function keepCopy(
   store: HarnessStore,
   scriptId: string,
@@ -25,7 +25,7 @@ export const KEY = 'a secret of more than thirty-two bytes';
 /** The external effects, in order: one entry for each call that took effect. */
 export type Effects = string[];
 
-/** `note` needs an approval, `mark` has an effect and needs none, `read` only reads. */
+/** `note` needs an approval; `mark` has an effect and needs none; `read` only reads. */
 export function tools(effects: Effects = []) {
   return [
     defineTool({

@@ -54,7 +54,7 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   ),
 }));
 
-/** Letters alone, so that it may be a member's name. */
+/** Only letters, because it must be valid as a member's name. */
 function word(index: number): string {
   return [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
 }

@@ -123,7 +123,7 @@ export class Instances {
   }
 }
 
-/** One change to a value that probably makes it wrong; undefined where there is nothing to change. */
+/** One change to a value that probably makes it wrong; undefined if nothing can be changed. */
 export function spoiled(
   value: unknown,
   random: Random,
@@ -157,7 +157,7 @@ export function spoiled(
   return { value: copy, kind };
 }
 
-/** Ajv's opinion on arguments, for a schema read as tools read theirs: closed where it names properties. */
+/** Ajv's verdict on arguments, for a schema with the reading of tools: closed if it names properties. */
 export function oracle(schema: Schema): (value: unknown) => boolean {
   const ajv = new Ajv2020({ strict: false, useDefaults: true, validateFormats: false, logger: false });
   const { $schema: _dialect, ...root } = schema;

@@ -15,9 +15,9 @@ const FULL = 'toolscript.db cannot grow: the disk is full. Free disk space and t
 const READS = ['get', 'list', 'read', 'readEvents', 'readItems', 'instructions', 'approval', 'listApprovals'];
 
 interface Disk {
-  /** How many writes there is room for after the next submitted run; undefined: for all. */
+  /** The number of writes that succeed after the next submitted run; undefined: all. */
   room: number | undefined;
-  /** How many writes there is room for now. */
+  /** The number of writes that still succeed. */
   left: number;
   refused: number;
 }

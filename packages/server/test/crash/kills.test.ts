@@ -113,7 +113,7 @@ async function checkerOf(folder: string) {
   };
 }
 
-/** How the calls with effects of a run ended, by tag, as its last word about each says. */
+/** The ends of the calls with effects of a run, by tag, from the last event of each. */
 function operationsIn(events: readonly StreamEvent[]): Map<string, string> {
   const statuses = new Map<string, string>();
   const note = ({ input, status, effect }: { input?: unknown; status: string; effect: string }) => {

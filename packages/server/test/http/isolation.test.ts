@@ -28,7 +28,7 @@ interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
-  /** Names of members of its body; undefined where it has none. */
+  /** Names of members of its body; undefined if it has none. */
   readonly body: readonly string[] | undefined;
 }
 
@@ -217,7 +217,7 @@ function leaks({ url, body = '', headers }: Asked, text: string): string[] {
   return [CANARY, ...ids].filter((secret) => text.includes(secret) && !said.includes(secret));
 }
 
-/** All that Ada sees. */
+/** All data that Ada can read. */
 async function adasData(): Promise<unknown> {
   const ask = async (path: string) => (await server.call('GET', path, undefined, { authorization: 'Bearer ada' })).body;
   const { data: threads } = await ask('/api/v2/threads?limit=100');

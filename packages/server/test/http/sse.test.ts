@@ -19,7 +19,7 @@ function eventOf(seq: number): StreamEvent {
   return { event_id: `evt_${seq}`, run_id: 'run_1', thread_id: 'thr_1', turn_id: 'turn_1', seq, timestamp: 0, payload };
 }
 
-/** A server with one stream, and what becomes of it. */
+/** A server with one stream, and the end of the stream. */
 async function openStream(
   source: (signal: AbortSignal) => AsyncIterable<StreamEvent>,
   options: Partial<EventStreamOptions>,

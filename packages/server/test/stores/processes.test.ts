@@ -52,7 +52,7 @@ it('a run of a killed process is claimed when its lease has ended', async () => 
   for (const { runId, epoch } of held) expect(claimed.get(runId)).toBe(epoch + 1);
 });
 
-/** Stores in which a process that is dead holds runs. */
+/** Stores in which a dead process holds the lease of runs. */
 async function killedHolder(): Promise<{ stores: ServiceStores; held: Run[] }> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const url = `libsql:${newFolder()}/service.db`;
@@ -89,7 +89,7 @@ async function untilSaid(child: ChildProcess, word: string): Promise<void> {
   });
 }
 
-/** Starts the process again whenever it was killed, until it says that all is done. */
+/** Starts the process again whenever it was killed, until it reports that all is done. */
 async function keepAlive(url: string, index: number, told: Told): Promise<void> {
   for (;;) {
     const child = startProcess(url, index, PROCESSES);
@@ -109,7 +109,7 @@ async function keepAlive(url: string, index: number, told: Told): Promise<void> 
   }
 }
 
-/** Work done, and not time, says when a process is killed: a slow machine has them killed at the same points. */
+/** Completed work, not time, decides when a process is killed: a slow machine has them killed at the same points. */
 function workDone(said: string): number {
   return said.match(/^(?:finished|won) /gmu)?.length ?? 0;
 }

@@ -139,7 +139,7 @@ async function stateOf({ threads, runs, log }: Opened): Promise<unknown> {
   };
 }
 
-/** Each store generates the ids of branches and of what they copy; they are compared by where they occur first. */
+/** Each store generates the ids of branches and of their copies; they are compared by their first position. */
 class GeneratedIds {
   readonly #known = new Map<string, number>();
 

@@ -26,7 +26,7 @@ function asOrdinary(): string[] {
   return ['setpriv', `--reuid=${ORDINARY}`, `--regid=${ORDINARY}`, '--clear-groups'];
 }
 
-/** Why the tests cannot be run for this user; undefined where they can. */
+/** The reason why this user cannot run the tests; undefined if they can run. */
 function obstacle(prefix: readonly string[], reason: string | undefined): string | undefined {
   if (blocked !== undefined) return blocked.reason;
   if (reason !== undefined || prefix.length === 0) return reason;

@@ -37,7 +37,7 @@ it.runIf(inContinuousIntegration)('the sandbox is available in continuous integr
   expect(blocked).toBeUndefined();
 });
 
-/** Not below /tmp, which the sandbox replaces: what fails here must fail because it is forbidden. */
+/** Not below /tmp, which the sandbox replaces: a failure here must be a rejection. */
 const home = folderOutsideTemporary({
   '.ssh/id_ed25519': 'canary-key',
   '.aws/credentials': 'canary-key',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { applyPatch } from '#tools/patch/apply-patch.js';
 import { put, refusal, snapshot, temporaryFolder, texts } from '../support/temporary-folder.js';
 
-/** Ordinary lines, and such as look like a diff's own. */
+/** Ordinary lines, and lines that look like those of a diff. */
 const ORDINARY = [
   '',
   ' ',
@@ -39,7 +39,7 @@ const content = fc
     return open ? text.replace(/\n$/, '') : text;
   });
 
-/** One line of a file and what an edit makes of it: none, one or two lines. */
+/** One line of a file and the lines that replace it: none, one or two. */
 interface EditedLine {
   readonly old: string;
   readonly now: readonly string[];
@@ -185,7 +185,7 @@ describe('a diff of random edits', () => {
           createTwoFilesPatch(name, name, old, after);
         const parts = [section('a', one), section('b', other)];
         const patch = (atOnce ? parts : parts.toReversed()).join('');
-        // A hunk that only adds at one end of the file has context too, so nothing of `b` can match.
+        // A hunk with only additions at one end of the file has context too, so nothing of `b` can match.
         await refusal(() => applyPatch(patch, { root }));
         refused += 1;
         expect(snapshot(root)).toEqual(before);

@@ -66,7 +66,7 @@ export function texts(folder: string): Record<string, string> {
   return found;
 }
 
-/** The ToolCallError that a call fails with; fails where it does not, or with another error. */
+/** The ToolCallError of a failing call; throws if the call succeeds, or fails with another error. */
 export async function refusal(call: () => unknown): Promise<ToolCallError & { data: Record<string, unknown> }> {
   try {
     await call();

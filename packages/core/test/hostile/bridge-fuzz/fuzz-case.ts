@@ -5,7 +5,7 @@ import type { LineFailure } from './guest-images.js';
 import type { Random } from './random.js';
 import { makeEnding, makeStatements, mutate, type Statement } from './script-tree.js';
 
-/** Everything that decides what happens; JSON, so that it can be run again alone. */
+/** All inputs of the case; JSON, so that the case can be repeated alone. */
 export interface FuzzCase {
   readonly statements: readonly Statement[];
   readonly ending: Statement;

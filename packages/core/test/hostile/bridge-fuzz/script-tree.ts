@@ -15,12 +15,12 @@ export interface Statement {
   readonly foreign?: boolean;
 }
 
-/** On every line that has it, a call to a tool stands. */
+/** Every line that contains it has a call to a tool. */
 export const CALL_LINE = '/*call*/';
 
 /**
- * Each call sends arguments that describe themselves, and notes in a record that takes no memory that it was made:
- * the record is right even where the script has no room left to say anything. A global holds it beyond the script's end.
+ * Each call sends arguments that describe themselves, and registers itself in a record that uses no memory. The record
+ * is right even if the script has no memory left for output. A global keeps it after the script's end.
  */
 const PRELUDE = `const at = Date.now, record = new Int32Array(${RECORD.length});
 record.set([${RECORD_MARK.join(', ')}]);

@@ -16,7 +16,7 @@ const say = leaf(
 const look = leaf('try { Object.keys(tools); tools.space.inner; tools.missing; } catch {}');
 const settled = leaf('await Promise.allSettled(held); return next;');
 
-/** Its calls outgrow the bridge's lists again and again. */
+/** Its calls exceed the bridge's lists repeatedly. */
 const many: Statement = { open: 'for (let k = 0; k < 300; k++) {', close: '}', body: [flat], inside: 'same' };
 
 interface Program {
@@ -76,7 +76,7 @@ export function* sweepFaults(random: Random): Generator<FuzzCase, never, boolean
   yield* sweepMoment(PROGRAMS[0]!, MOMENTS[0]!, 'memory', STEP.memory);
   for (;;) {
     const kind = random.pick(['blocks', 'blocks', 'memory', 'stack'] as const);
-    // A short campaign sees all of a moment in large steps sooner than all of it in small ones.
+    // A short campaign covers all of a moment sooner in large steps than in small ones.
     const step = STEP[kind] * random.pick([1, 1, 3, 7]);
     yield* sweepMoment(random.pick(PROGRAMS), random.pick(MOMENTS), kind, step);
     for (let samples = 0; samples < 50; samples++) yield makeSample(random);

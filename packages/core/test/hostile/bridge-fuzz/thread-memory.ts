@@ -40,7 +40,7 @@ export class ThreadMemory {
     return new ThreadMemory(buffer, fault);
   }
 
-  /** In a thread: what its parent shares. */
+  /** In a thread: the memory that its parent shares. */
   static shared(): ThreadMemory {
     const { buffer, fault } = getEnvironmentData(KEY) as { buffer: SharedArrayBuffer; fault: ThreadFault | undefined };
     return new ThreadMemory(buffer, fault);
@@ -51,12 +51,12 @@ export class ThreadMemory {
     this.#words[IS_COMPLETE] = 1;
   }
 
-  /** A message is being written; until it is whole, the record is that of the message before. */
+  /** A message is being written; until it is complete, the record is that of the previous message. */
   beginMessage(): void {
     this.#words[IS_COMPLETE] = 0;
   }
 
-  /** The last message is whole. */
+  /** The last message is complete. */
   endMessage(record: Int32Array | undefined): void {
     if (record !== undefined) this.#words.set(record, HEAD);
     this.#words[IS_COMPLETE] = 1;
@@ -74,7 +74,7 @@ export class ThreadMemory {
     return this.#words[RAN_OUT] === 1;
   }
 
-  /** A copy; undefined where the script made none. */
+  /** A copy; undefined if the script made none. */
   record(): Int32Array | undefined {
     return this.#words[HEAD] === RECORD_MARK[0] ? this.#words.slice(HEAD) : undefined;
   }

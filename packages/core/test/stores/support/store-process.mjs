@@ -1,5 +1,5 @@
-// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It acknowledges on stdout,
-// written at once: what the test has read there was done before the process was killed.
+// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It writes acknowledgements on
+// stdout at once: the process completed each acknowledged step before it was killed.
 import { writeSync } from 'node:fs';
 import { fileStore } from '#core/stores/index.js';
 

@@ -1,5 +1,6 @@
-// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It says its address on stdout. Every effect of
-// a tool appends one line to FOLDER/effects before anything else can happen. `kill`: where the process kills itself.
+// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
+// effect of a tool appends one line to FOLDER/effects before anything else can happen. `kill`: the point where the
+// process kills itself.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';

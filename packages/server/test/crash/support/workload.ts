@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { TestClient } from '../../support/test-server.js';
 import type { ServerProcess } from './server-process.js';
 
-/** A run that the server has accepted, and what its client knows of it. */
+/** A run that the server has accepted, and its client's data about it. */
 export interface SubmittedRun {
   readonly key: string;
   readonly body: object;
@@ -21,8 +21,8 @@ export interface SubmittedRun {
 const OPEN_RUNS = 4;
 
 /**
- * The clients of a server that is killed again and again: they submit, follow, decide, cancel, and repeat what got no
- * answer.
+ * The clients of a server that is killed repeatedly: they submit, follow, decide, cancel, and repeat requests without
+ * an answer.
  */
 export class Workload {
   readonly runs = new Map<string, SubmittedRun>();

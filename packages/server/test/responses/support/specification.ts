@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Open Responses (https://www.openresponses.org/reference, version 2026-04-24) as schemas that allow nothing else, so
- * that a member with a wrong name is found. Members of the OpenAI API beside it are marked.
+ * Open Responses (https://www.openresponses.org/reference, version 2026-04-24) as schemas that allow nothing else, so a
+ * member with a wrong name is found. Additional members of the OpenAI API are marked.
  */
 
 const status = z.enum(['in_progress', 'completed', 'incomplete']);
