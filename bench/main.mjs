@@ -42,7 +42,7 @@ async function measureRows() {
   return measured;
 }
 
-/** A wrong answer or a crash in one row does not lose the others; it fails the run. */
+/** After a wrong answer or a crash in one row, the other rows still run; the run fails. */
 async function measureOne(row) {
   try {
     return await row.measure({ contenders, effort: options.quick ? QUICK : FULL });

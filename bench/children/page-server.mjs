@@ -40,7 +40,7 @@ function writingModel() {
     async *stream({ conversation }, { answerId = 'answer', signal } = {}) {
       const { content: prompt } = conversation.findLast(({ role }) => role === 'user');
       const { kind, deltas, everyMs } = JSON.parse(prompt);
-      // A script is answered by its error: it is cut off, so that the page only has to show it.
+      // An error answers the script. The script is truncated, so the page only shows it.
       const hasWritten = conversation.at(-1).role !== 'user';
       const id = `${answerId}_0`;
       let content = '';

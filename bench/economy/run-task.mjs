@@ -71,7 +71,7 @@ export async function runTask(task, way, options = {}) {
     assert.deepEqual(model.violations, []);
     assert.equal(model.turnsLeft, 0, 'the run ended early');
     assertDone(task, way, payloads);
-    // As JSON of everything the same facts are spelled otherwise.
+    // As JSON of everything, the same facts have another form.
     if (way !== 'scripts' && !wholeResults) assertRead(task, model.requests.at(-1));
     assert.deepEqual(world.state(), task.state ?? before, 'the world is not what the task makes of it');
     const inputTextTokens = textTokensIn(model.requests);

@@ -159,7 +159,7 @@ function priceOf(task) {
 
 const PRICES = { inputTokens: 'input', newInputTokens: 'new input', outputTokens: 'output' };
 
-/** A table, its head first. */
+/** A table, with its header first. */
 export function markdown([head, ...lines]) {
   const row = (cells) => `| ${cells.join(' | ')} |`;
   return [row(head), row(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...lines.map(row)].join('\n');

@@ -13,7 +13,7 @@ const PAUSE_MS = 2;
 const TAIL_MS = 2_000;
 const TAIL_PIECES = 100;
 const CLOSING_TAG = '</tool-calls>';
-/** A delta of 16 characters, so that each is a piece of its own on the wire. */
+/** A delta of 16 characters, so each is a separate chunk on the wire. */
 const markerOf = (index) => `delta-${String(index).padStart(6, '0')} and`;
 const LIMIT = { unit: 'ms', better: 'lower', limit: 50, limitOf: 'p99' };
 
@@ -125,7 +125,7 @@ async function tagRow(api, short, harness, nextScript, effort) {
   return alternate(row, ours(block), effort.heavyRounds);
 }
 
-/** Leaves as soon as the script has made its call: by then the answer must not be at its end. */
+/** Leaves as soon as the script has made its call; the answer must not have ended by then. */
 async function timeTag(api, harness, source) {
   let arrivedMs;
   let calledMs;

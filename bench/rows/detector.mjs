@@ -15,7 +15,7 @@ are worth knowing: a < b is compared as text, and "quotes" stay as they are.
 
 export const name = 'detector';
 
-/** A long answer in pieces of 16 bytes, pushed one after the other. */
+/** A long answer in chunks of 16 bytes, pushed one after the other. */
 export async function measure({ effort }) {
   const prose = textOf(effort.textBytes, () => PARAGRAPH);
   const mixed = textOf(effort.textBytes, (index) =>

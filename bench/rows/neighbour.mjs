@@ -3,7 +3,7 @@ import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 import { alternate } from '../measure.mjs';
 
-/** Half a second of computing, more or less. */
+/** About half a second of computing. */
 const HOG = 'let sum = 0; for (let i = 0; i < 6_000_000; i++) sum += i % 7; return sum';
 const NEIGHBOURS = 8;
 const CALLS = 30;

@@ -14,7 +14,7 @@ const FILES_A_FOLDER = 20;
 const NEEDLE_EVERY = 100;
 const WORDS = ['user', 'order', 'invoice', 'client', 'server', 'cache', 'queue', 'token', 'parser', 'router'];
 const PATTERN = 'needle_[0-9]+';
-/** A list is remembered only when nothing in the tree is as young as the file system's clock is coarse. */
+/** A list is cached only if all entries in the tree are older than the clock of the file system can distinguish. */
 const SETTLE_MS = 200;
 
 export const name = 'search';

@@ -142,7 +142,7 @@ class BenchServer {
     return server;
   }
 
-  /** Runs at once, each to its end: how late its deltas were, and when its first event came. */
+  /** Concurrent runs, each to its end: the delay of its deltas, and the time of its first event. */
   play(runs, deltas, everyMs = EVERY_MS) {
     const prompt = JSON.stringify({ deltas, everyMs });
     return Promise.all(
@@ -180,7 +180,7 @@ class BenchServer {
     }
   }
 
-  /** Resolves when the first events are there. */
+  /** Resolves when the first events have arrived. */
   async openStream(runId) {
     const response = await this.#get(`${this.#baseUrl}/api/v2/stream/${runId}`);
     await once(response, 'data');

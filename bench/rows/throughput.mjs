@@ -12,7 +12,7 @@ const MANY_WORKERS = 32;
 
 export const name = 'throughput';
 
-/** A hundred callers that ask for the next script as soon as theirs is done, on two workers. */
+/** A hundred callers that submit the next script as soon as theirs has ended, on two workers. */
 export async function measure(bench) {
   const plain = await throughputRow(bench, bench.contenders, PLAIN, 2, {
     name: 'throughput-plain',

@@ -131,7 +131,7 @@ async function samplesOf(timed, forMs) {
   return samples;
 }
 
-/** Every result is counted: a run that lost one is not timed in silence. */
+/** Every result is counted: a run that lost one fails. */
 async function playRun(provider, harness, mode, turns) {
   const agent = { slug: 'bench', mode, maxTurns: turns };
   let results = 0;

@@ -47,7 +47,7 @@ function isNeeded(calls, index) {
   return calls.some(({ flows = {}, when = '' }) => [...Object.values(flows), when].join(' ').includes(`$${index}.`));
 }
 
-/** Neighbours under the same condition belong together. */
+/** Consecutive calls under the same condition are grouped. */
 function endOfBlock(calls, index) {
   const { when } = calls[index];
   if (when === undefined) return index + 1;

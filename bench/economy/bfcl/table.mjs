@@ -15,10 +15,10 @@ export const CATALOGS = {
   },
 };
 
-/** Characters of the function documents of the data set, to which those of our tools are compared. */
+/** Characters of the function documents of the data set, for the comparison with those of our tools. */
 const DATA_SET_DOCUMENTS = 94_004;
 
-/** The services that a quarter of the tasks each is about. */
+/** The services that each appear in a quarter of the tasks. */
 export const SUBJECTS = {
   files: 'a file system',
   vehicle: 'a car',

@@ -4,9 +4,9 @@ import { CODING_ROLE, folderWorld } from '../worlds.mjs';
 const FILE = `import { now } from './clock.js';
 
 export interface RateLimit {
-  /** Most requests in a burst. */
+  /** The maximum number of requests in a burst. */
   readonly burst: number;
-  /** Requests that are given back in a second. */
+  /** The number of requests that become available again in a second. */
   readonly perSecond: number;
 }
 

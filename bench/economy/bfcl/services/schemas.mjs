@@ -7,7 +7,7 @@ export const flag = (description, more) => ({ type: 'boolean', description, ...m
 export const list = (items, description, more) => ({ type: 'array', items: { type: items }, description, ...more });
 export const rows = (properties, description) => ({ type: 'array', items: object(properties), description });
 
-/** An object of named members; those with a default, and those that are named as such, may be left out. */
+/** An object of named members; those with a default, and those that are listed as optional, may be omitted. */
 export function object(properties, { optional = [], ...more } = {}) {
   const required = Object.keys(properties).filter(
     (name) => !optional.includes(name) && properties[name].default === undefined,

@@ -31,7 +31,7 @@ const AIRPORTS = {
   Rome: 'CIA',
   Tokyo: 'HND',
 };
-/** Fares in the cheapest class, between two airports in alphabetical order; the others cost as much as most do. */
+/** Fares in the cheapest class, between two airports in alphabetical order; the others have the most common price. */
 const FARES = { 'LAX-SFO': 200, 'CIA-SFO': 1_400, 'JFK-LAX': 1_200, 'JFK-RMS': 420, 'JFK-PEK': 260, 'LAX-ORD': 180 };
 const MAX_FARES = 350;
 const CLASSES = { economy: 1, business: 2, first: 5 };
@@ -334,7 +334,7 @@ export const travel = {
   ],
 };
 
-/** The list begins and ends with those that tasks ask for as its first, its second and its last one. */
+/** The list begins and ends with those that tasks request as the first, the second and the last one. */
 function airportsBetween() {
   return Object.values(AIRPORTS).filter((code) => !['RMS', 'SBK', 'BOS'].includes(code));
 }

@@ -34,7 +34,7 @@ async function runHere(args: readonly string[], { env, cwd = emptyFolder() }: St
   }
 }
 
-/** In threads that all command lines of a test file share. */
+/** Runs it in threads that all command lines of a test file share. */
 async function sharedEngines() {
   const { runtime, compiler } = sharedThreads();
   return { runtime, compiler, close: () => runtime.close() };

@@ -45,7 +45,7 @@ function drive(
     shown += text;
     press();
   });
-  // Keys that wait for nothing are typed ahead.
+  // Keys without a cue are typed ahead.
   press();
   return new Promise((resolve) => {
     child.on('close', (status) => {

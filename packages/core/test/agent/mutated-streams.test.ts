@@ -27,7 +27,7 @@ interface Sample {
   readonly name: string;
   readonly api: ProviderApi;
   readonly messages: readonly WireMessage[];
-  /** Each call of the answer as it came: the tool's name and its input. */
+  /** Each call of the answer in its original form: the tool's name and its input. */
   readonly asked: readonly string[];
   readonly harness: Harness;
   /** The inputs of the tools. */

@@ -35,7 +35,7 @@ export const script = (code: string): Part => ({ type: 'script', code });
 export const call = (name: string, input: Record<string, unknown>): Part => ({ type: 'call', name, arguments: input });
 export const says = (said: string, expected: string[] = []): Turn => ({ parts: [text(said)], expect: expected });
 
-/** A scenario over real HTTP, with more to choose than `openScene` has. */
+/** A scenario over real HTTP, with more options than `openScene`. */
 export async function openScenario(
   api: ProviderApi,
   scenario: Scenario,
@@ -100,7 +100,7 @@ export function expectSame(takes: readonly Pick<Take, 'api' | 'played' | 'calls'
   }
 }
 
-/** Names and blobs of a wire format's own. */
+/** Names and blobs of one wire format. */
 const NATIVE = ['api', 'native_id', 'native_type', 'encrypted_content', 'signature', 'reasoning_content'];
 /** Members that only some formats add to the model's output. */
 const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
@@ -108,7 +108,7 @@ const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['summary'],
   function_call: ['status', 'input'],
 };
-/** Ids, which are only distinguished. */
+/** Ids, whose values do not matter if they are distinct. */
 const NAMES = ['call_id', 'answer_id', 'script_id'];
 /** The names of a script's calls, which texts contain too. */
 const CALL_NAME = /scr_[\w-]+_call_(?=\d)/gu;

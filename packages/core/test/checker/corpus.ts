@@ -6,7 +6,7 @@ export interface GoodScript {
   readonly source: string;
 }
 
-/** A script with one mistake that shows before it runs. */
+/** A script with one mistake that can be found before it runs. */
 export interface BadScript {
   readonly name: string;
   readonly source: string;
@@ -14,7 +14,7 @@ export interface BadScript {
   readonly lines: readonly number[];
   /** The text that a message about it must contain. */
   readonly about: string;
-  /** So hard to distinguish that a warning suffices. */
+  /** The mistake is hard to detect, so a warning is enough. */
   readonly mayWarn: boolean;
 }
 

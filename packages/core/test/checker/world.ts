@@ -6,7 +6,7 @@ import { foreignTools } from './world/foreign.js';
 import { githubTools } from './world/github.js';
 import { serviceTools } from './world/services.js';
 
-/** The parts of the world. None of them knows another. */
+/** The parts of the world, which are independent. */
 export const WORLD: readonly (() => Tool[])[] = [
   fileTools,
   githubTools,

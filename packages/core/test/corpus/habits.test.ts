@@ -15,7 +15,7 @@ import { cases, someOf } from '../support/some-cases.js';
 interface Habit {
   readonly name: string;
   readonly write: (source: string, index: SyntaxIndex) => string | undefined;
-  /** Lines that it puts before the script. */
+  /** Lines before the script. */
   readonly linesBefore: number;
 }
 
@@ -95,7 +95,7 @@ function withoutAwaits(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(findToolCalls(index), source);
 }
 
-/** Also of `Promise.all(…)` and of the script's own functions. */
+/** Also calls of `Promise.all(…)` and of the script's own functions. */
 function withoutAnyAwait(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(new PromiseCalls(index, findToolCalls(index)).all, source);
 }

@@ -9,7 +9,7 @@ export interface Ending {
   readonly output: string;
 }
 
-/** Runs a script by Node itself, with the types taken out and with tools that copy as the harness does. */
+/** Runs a script in Node itself, without its types, with tools that copy as the harness does. */
 export async function runByNode(
   script: OrdinaryScript,
   world: World,

@@ -4,7 +4,7 @@ export interface OrdinaryScript {
   /** The subject; unique. */
   readonly name: string;
   readonly language: 'ts' | 'js';
-  /** As a model would write it: top-level await and return. */
+  /** In the form that a model writes: top-level await and return. */
   readonly source: string;
 }
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
  */
 export interface PeerScript {
   readonly name: string;
-  /** Repository and path, or page, of the script that it follows. */
+  /** Repository and path, or page, of the source of the script. */
   readonly source: string;
   /** The special feature of the script. */
   readonly construct: string;
@@ -19,13 +19,13 @@ export interface Expected {
   readonly gives?: string;
   /** The code of the failure, and words of its message. */
   readonly fails?: { readonly code: string; readonly words: string };
-  /** Nothing was called. Told for failures. */
+  /** No tool was called. Set for failures. */
   readonly isRefused: boolean;
   /** Names of the tools in the order of the calls. */
   readonly calls?: readonly string[];
   /** The output of `text()`. */
   readonly output?: string;
-  /** Texts of the console's lines. */
+  /** The texts of the console lines. */
   readonly logs?: readonly string[];
 }
 

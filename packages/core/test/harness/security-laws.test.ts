@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.close());
 
-/** Runs a script, and after it an innocent one that must be served as if nothing had happened. */
+/** Runs a script, and then a harmless one that must run normally. */
 async function attack(source: string): Promise<Outcome> {
   const outcome = await harness.runScript(source);
   expect(valueOf(await harness.runScript('return [({}).hack, [].hack, typeof leaked, 1 + 1]'))).toEqual([

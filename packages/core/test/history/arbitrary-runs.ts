@@ -164,7 +164,7 @@ function callPayloads(scriptId: string, callId: string): EventPayload[] {
   ];
 }
 
-/** Payloads that the schema accepts and no harness would write: few ids, so that they get in each other's way. */
+/** Payloads that the schema accepts but no harness writes: few ids, so they collide. */
 export const hostilePayload: fc.Arbitrary<EventPayload> = hostile();
 
 function hostile(): fc.Arbitrary<EventPayload> {

@@ -39,7 +39,7 @@ function isSkipped(key: string): boolean {
   return key === 'additionalProperties' || key === 'propertyNames';
 }
 
-/** Values of a shape, and values that differ from one in some place. */
+/** Values of a shape, and values that differ from one of them in some place. */
 function valuesOf(shape: JsonShape): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: fitting(shape), weight: 12 }, { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 });
 }

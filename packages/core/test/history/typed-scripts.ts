@@ -46,7 +46,7 @@ export function comparable(values: readonly unknown[]): unknown[] {
   return JSON.parse(named) as unknown[];
 }
 
-/** Without the beginnings of scripts, and of those that never became one. */
+/** Without the starts of scripts, and of blocks that never became a script. */
 export function withoutTyping(events: readonly StreamEvent[]): Payload[] {
   const scripts = typed(events);
   const typing = ['item_start', 'item_delta', 'item_cancelled'];

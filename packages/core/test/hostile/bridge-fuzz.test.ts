@@ -56,7 +56,7 @@ describe('the bridge between guest and host', () => {
       if (isCampaign)
         console.log(`${report.cases} cases, ${report.features} things reached, room ran out in ${report.ranOut}`);
       expect(describeAll(report.findings)).toBe('');
-      // A generator whose scripts or faults do nothing would find nothing.
+      // A generator without working scripts or faults would find nothing.
       expect(report.features).toBeGreaterThan(300);
       expect(report.ranOut).toBeGreaterThan(CASES / 20);
     },
@@ -92,7 +92,7 @@ const replacing = (module: string, from: string | RegExp, to: string): PlantedFa
 });
 
 describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
-  // The seeds are those that find it soonest.
+  // The seeds that find it fastest.
   it.each([
     [3, 'a budget that nested calls exceed', without('bridge/calls.ts', /\/\/ defence: budget-after-arguments\n.*\n/u)],
     [

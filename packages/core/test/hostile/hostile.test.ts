@@ -4,7 +4,7 @@ import { createHarness, defineTool, type Harness, type Outcome } from '@toolscri
 import { HOSTILE_SCRIPTS } from './hostile-scripts.js';
 
 const LIMITS = { timeoutMs: 1_500, computeMs: 700, memoryMb: 48 };
-/** After its limit a script is gone within this time. */
+/** The maximum time between a limit and the end of the script. */
 const GRACE_MS = 1_000;
 
 const effects: string[] = [];

@@ -624,7 +624,7 @@ const language: Operator[] = [
   },
 ];
 
-/** Kinds of mistakes at the border between a script and its tools, and of those that models bring from elsewhere. */
+/** Kinds of mistakes at the boundary between a script and its tools, and kinds that models learn from other systems. */
 export const OPERATORS: readonly Operator[] = [
   ...toolNames,
   ...tools,

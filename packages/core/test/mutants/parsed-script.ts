@@ -23,7 +23,7 @@ export interface KnownCall extends ToolCall {
   readonly argument: NodeOf<'ObjectExpression'> | undefined;
 }
 
-/** As much of a JSON Schema as the operators look at. */
+/** The part of a JSON Schema that the operators use. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -84,7 +84,7 @@ function collectMembers(schema: Schema | undefined, names: Set<string>): void {
   for (const definition of Object.values(schema.$defs ?? {})) collectMembers(definition, names);
 }
 
-/** Members of a literal argument that are written out, each with its schema. */
+/** Members of a literal argument that the source contains, each with its schema. */
 export function membersOf(call: KnownCall): { member: Member; name: string; schema: Schema; required: boolean }[] {
   return (call.argument?.properties ?? []).flatMap((member) => {
     if (member.type !== 'Property' || member.computed || member.key.type !== 'Identifier') return [];

@@ -121,14 +121,14 @@ export function callsOf({ output_items: items }: Response): FunctionCallItem[] {
   return items.filter((item) => item.type === 'function_call');
 }
 
-/** Time that passes only on request, or at once, as it is awaited. */
+/** A clock that advances only on request, or at once in each wait. */
 export class FakeClock {
   /** The elapsed time. */
   time = 1_700_000_000_000;
   /** The offset of the system's time. */
   jumpedMs = 0;
   chance = 0.5;
-  /** The times that were waited for, in ms. */
+  /** The durations of the waits, in ms. */
   readonly waits: number[] = [];
   readonly #immediate: (ms: number) => boolean;
 

@@ -90,7 +90,7 @@ const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording
 /** Recordings that the SDK reads without an error, but incompletely; see against-sdks.test.ts. */
 const MISREAD = ['8aa14a899f0a9de2', 'b157c9e1aa76045a'];
 
-/** Some it does not read at all. */
+/** Some are not read at all. */
 async function isReadable(recording: Recording): Promise<boolean> {
   return wholeWithSdk(recording).then(
     () => true,

@@ -83,7 +83,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
       ['getWeather', { city: 'Oslo' }],
       ['getWeather', { city: 'Rome' }],
     ]);
-    // Results that came in another order are given in that of the calls.
+    // Results in another order are sent in the order of the calls.
     await talk.say(output(calls[1]!, '21'), output(calls[0]!, '-4', { success: false }));
     const last = await talk.say(user('Thanks'));
     expect(server.violations).toEqual([]);

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import type { ProviderApi } from '#core/providers/index.js';
 import type { Recording } from './recordings.js';
 
-/** An answer in the words that readings are compared in. */
+/** An answer in the form for the comparison. */
 export interface Reading {
   text: string;
   reasoning: string;

@@ -119,7 +119,7 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
   });
 }
 
-/** Every event of a short answer; the first and the last of a longer one, and some between: the cost is quadratic. */
+/** Every event of a short answer; the first, the last and some other events of a longer one: the cost is quadratic. */
 function placesOf(events: number): number[] {
   const ends = tries(200);
   const step = Math.max(16, Math.ceil(events / tries(200)));
@@ -152,10 +152,10 @@ function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
   return { api, status, reading: readingOf(api, events), finished: new Set(finishedItems(events)) };
 }
 
-/** Less than a line is no stream yet. */
+/** A part of a line is not a stream yet. */
 const CUT = ['AnswerTruncated', 'AnswerMalformed'];
 
-/** Recordings that continue after a `finish_reason`: a cut there cannot be detected. */
+/** Recordings that continue after a `finish_reason`: an interruption there cannot be detected. */
 const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
   '63a3f09bc0218a96': 'Together: each of several calls comes with a finish_reason',
   baafd4cb5cec28b1: 'OpenRouter: every chunk says "length", and then comes an error',

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => realm.close());
 
-// Everything one can read of a URL.
+// Every readable property of a URL.
 function read({ address, base }: { address: string; base?: string }): unknown {
   const url = new URL(address, base);
   const { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash } = url;

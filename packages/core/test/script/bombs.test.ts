@@ -14,7 +14,7 @@ interface Told {
   restarts: number;
 }
 
-/** In a process of its own: a bomb that is not refused ends the process it is compiled in. */
+/** In a process of its own: a bomb that is not rejected ends the process that compiles it. */
 let host: ChildProcess;
 
 beforeAll(() => {

@@ -9,7 +9,7 @@ import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
 
-/** Known answers and the types of their segments, so that the laws below are known to see every kind. */
+/** Known answers and the types of their segments, which prove that the laws below cover every kind. */
 const KNOWN: [string, AnswerSegment['type'][]][] = [
   ['hello', ['text']],
   ['a\n<tool-calls>\nreturn 1\n</tool-calls>\nb', ['text', 'script', 'text']],

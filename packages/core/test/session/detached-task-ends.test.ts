@@ -5,7 +5,7 @@ import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#c
 import { keepCopy } from '../suspension/world.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { createHarness, defineTool, memoryStore, type HarnessOptions } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 

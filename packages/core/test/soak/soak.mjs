@@ -48,7 +48,7 @@ const slow = defineTool({
     }),
 });
 
-/** Each: the source for a number, and the status it ends with. */
+/** For each kind: the source for a number, and the final status. */
 const KINDS = [
   [() => 'return 1 + 1', 'completed'],
   [(n) => `return ${n} + 1`, 'completed'],

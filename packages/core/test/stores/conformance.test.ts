@@ -46,7 +46,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   [
     'exactly one of many claims wins, across two handles',
-    // Looks, and then writes.
+    // Checks, and then writes.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
         const epoch = (await store.claim.current(scriptId))?.epoch ?? 0;

@@ -170,7 +170,7 @@ describe('processes that are killed', () => {
       const acknowledged = Number(said.at(-1));
       const lines = (await journal.read('scr_a'))?.lines ?? [];
       expect(acknowledged).toBeGreaterThan(before);
-      // One append may have been done and not acknowledged: all of it.
+      // One append may have been completed without an acknowledgement, but never a part of it.
       expect([acknowledged, acknowledged + 1 + (acknowledged % 4)]).toContain(lines.length);
       const isWhole = lines.every(
         (line, index) => line === `${index} ${'é'.repeat(index % 101 === 0 ? 150_000 : index % 50)}`,

@@ -41,7 +41,7 @@ export function shortestRun(work: () => unknown): Promise<number> {
   });
 }
 
-/** A machine that disturbs the first attempt gets more of them. */
+/** If the machine disturbs the first attempt, there are more attempts. */
 async function best(measure: () => number | Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;
   for (let attempt = 1; attempt <= ATTEMPTS && shortest > MAX_STALL_MS; attempt += 1) {
@@ -63,7 +63,7 @@ function slowness(): number {
   return Math.max(1, (busyMs() - before) / REFERENCE_MS);
 }
 
-/** Objects, strings and maps, as validation and checks make them. */
+/** Objects, strings and maps, like those of validation and checks. */
 function referenceWork(): number {
   const rows = Array.from({ length: 8_000 }, (_, index) => ({
     id: index,

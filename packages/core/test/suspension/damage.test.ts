@@ -75,7 +75,7 @@ interface Kept {
   readonly keys: Keys;
 }
 
-/** One that waits, and one that was interrupted inside an effect. */
+/** One script that waits, and one that was interrupted inside an effect. */
 const kept: Record<string, Kept> = {};
 
 beforeAll(async () => {

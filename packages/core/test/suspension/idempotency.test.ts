@@ -4,7 +4,7 @@ import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type Harnes
 import type { JournalContent, SandboxRuntime, Tool } from '#core/protocol/index.js';
 import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 

@@ -10,11 +10,11 @@ import type { Operation, ScriptFailure } from '#core/protocol/index.js';
 
 const LIFE = fileURLToPath(new URL('life.mjs', import.meta.url));
 
-/** Every script of a process is somewhere else when the process is killed. */
+/** Every script of a process is at a different point when the process is killed. */
 const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 25));
 const SCRIPTS = 8;
 
-/** sfc32 would do as well; this one is short. */
+/** sfc32 would be as good; this generator is short. */
 function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -132,7 +132,7 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
     }
     rmSync(folder, { recursive: true, force: true });
   }
-  // It would be easy to pass by never being in the middle of anything.
+  // Without a kill in the middle of a script, this test would prove nothing.
   expect(cutOff).toBeGreaterThan(PROCESSES);
   expect(unknown).toBeGreaterThan(0);
   expect(suspendedBefore + takenOver).toBeGreaterThan(0);

@@ -67,7 +67,7 @@ async function act() {
   }
 }
 
-/** Recovers every script without a holder, as soon as possible, until there is a file STOP. */
+/** Recovers every script without a holder, as soon as possible, until a file STOP exists. */
 async function watch() {
   while (!existsSync(join(folder, 'STOP'))) {
     const scripts = await listScripts(store);

@@ -15,7 +15,7 @@ const slow = defineTool({
   execute: async (input: unknown) => delay((input as { ms: number }).ms, 'done'),
 });
 
-/** A tool whose call stays until it is released. */
+/** A tool whose call runs until it is released. */
 function heldTool() {
   let started = () => {};
   let end = (_result: string) => {};

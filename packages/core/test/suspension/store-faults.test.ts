@@ -21,7 +21,7 @@ const SOURCE = `
 const real = { ...files };
 afterEach(() => void Object.assign(files, real));
 
-/** The file operations of a store, of which one fails. */
+/** The file operations of a store; one of them fails. */
 class FaultyDisk {
   count = 0;
   hasFailed = false;

@@ -87,12 +87,12 @@ export function failureOf(outcome: Outcome) {
   return outcome.error;
 }
 
-/** The same decision about everything that waits. */
+/** The same decision about everything that is pending. */
 export function decideAll(outcome: Outcome, decision: Decision): Record<string, Decision> {
   return Object.fromEntries(suspended(outcome).pendingApprovals.map(({ approvalId }) => [approvalId, decision]));
 }
 
-/** A runtime that captures nothing, so that the tape is the only way. */
+/** A runtime without captures, so the tape is the only way to resume. */
 export function tapeOnly(changeSeed = false): SandboxRuntime {
   const pool = new QuickJsPool({ size: 1 });
   return {

@@ -10,7 +10,7 @@ export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATI
 const FOLDER = '/library';
 const PROJECT = `${FOLDER}/tsconfig.json`;
 const SCRIPT = `${FOLDER}/script.ts`;
-/** As the checker uses the library. */
+/** In the form that the checker uses. */
 export const OPTIONS = {
   target: 'es2024',
   module: 'esnext',
@@ -68,7 +68,7 @@ export class Compiler {
     });
   }
 
-  /** Everything that the compiler has against a script's body, and against the declarations. */
+  /** All diagnostics of the compiler for a script's body, and for the declarations. */
   async check(body: string): Promise<Finding[]> {
     const { program } = await this.#open(asModule(body));
     const found = [

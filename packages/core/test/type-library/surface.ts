@@ -51,11 +51,11 @@ const SPECIMENS = [
   "new TextEncoder().encodeInto('', new Uint8Array())",
 ];
 
-/** Names that are there and not declared, on purpose. */
+/** Existing names that are not declared, on purpose. */
 const NOT_DECLARED = [
   // Legacy accessors: functions replace them.
   /^Object\.prototype\.__(?:proto|(?:define|lookup)[GS]etter)__$/u,
-  // Throw when they are read in strict mode, as scripts are.
+  // They throw when a script reads them in strict mode.
   /^Function\.prototype\.(?:arguments|caller)$/u,
   /^\(function \(\) \{ return arguments \}\)\(\)\.callee$/u,
   // The engine's own; no other engine has them.
@@ -84,9 +84,9 @@ const OF_INSTANCES = [
 ];
 
 export interface SurfaceReport {
-  /** Declared, and the guest has no such thing. */
+  /** Declared, but missing in the guest. */
   invented: string[];
-  /** The guest has it, and nothing declares it. */
+  /** In the guest, but not declared. */
   forgotten: string[];
   globals: number;
   members: number;

@@ -38,7 +38,7 @@ export function failureOf(outcome: Outcome): ScriptFailure {
   return outcome.error;
 }
 
-/** Resolves when the tools of the harness are others than now. */
+/** Resolves when the tools of the harness change. */
 export async function nextTools(harness: Harness): Promise<void> {
   const before = harness.tools();
   while (harness.tools() === before) await new Promise((resolve) => setTimeout(resolve, 10));

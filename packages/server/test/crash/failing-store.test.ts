@@ -82,7 +82,7 @@ describe('a disk that is full', () => {
       await eventually(async () => (logged().length > 0 ? true : undefined));
       const refused = await submit(SCRIPT);
       expect(refused).toMatchObject({ status: 503, body: { title: 'Unavailable' } });
-      // The sweep tries the store again, and is refused again.
+      // The sweep tries the store again, and fails again.
       const before = disk.refused;
       await eventually(async () => (disk.refused > before ? true : undefined));
       expect(logged().map(({ err }) => err.message)).toEqual([FULL]);

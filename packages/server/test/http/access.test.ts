@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { rawRequest, sendRaw, type RawAnswer } from '../support/raw-request.js';
 import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
 
-/** The one of most tests. */
+/** The server of most tests. */
 let shared: TestServer;
 let server: TestServer;
 

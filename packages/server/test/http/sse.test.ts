@@ -40,7 +40,7 @@ async function openStream(
   return { state, port, url: `http://127.0.0.1:${port}/`, close: () => app.close() };
 }
 
-/** A client that asks, and reads nothing. */
+/** A client that sends a request and reads nothing. */
 function askWithoutReading(port: number) {
   const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'));
   socket.pause();

@@ -114,7 +114,7 @@ function workDone(said: string): number {
   return said.match(/^(?:finished|won) /gmu)?.length ?? 0;
 }
 
-/** Stores the events that the processes left: some died, and made runs dead letters by that. */
+/** Stores the events that the processes left: some died, and so made runs dead letters. */
 async function storeRest({ threads }: ServiceStores, log: EventLog): Promise<void> {
   await delay(LEASE_MS);
   const { letters } = await log.deadLetters({ group: 'persistence', limit: 500 });

@@ -22,7 +22,7 @@ type HarnessParts = Pick<HarnessOptions, 'store' | 'suspensionKey' | 'audit'>;
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' | 'stores'>> {
   /** Agents in addition to the demo, which is the first. */
   agents?: (parts: HarnessParts) => readonly ServedAgent[] | Promise<readonly ServedAgent[]>;
-  /** In place of those of the folder. */
+  /** Replaces those of the folder. */
   stores?: ServiceStores;
   /** The data of an earlier test server, for another one. */
   folder?: string;

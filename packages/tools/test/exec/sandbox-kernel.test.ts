@@ -58,7 +58,7 @@ describe.each(users)('a sandboxed command of %s', (_, prefix, impossible) => {
       for (const name of ['project', 'project/program', 'home']) chownSync(join(folder, name), ORDINARY, ORDINARY);
   });
 
-  /** Runs commands in the sandbox, all of one user's process; their results. */
+  /** Runs commands in the sandbox, all as one user's process; returns their results. */
   function run(...commands: string[][]): { exitCode: number; stdout: string; stderr: string }[] {
     const code = `
       const { createExec } = await import(${module('#tools/exec/exec.js')});

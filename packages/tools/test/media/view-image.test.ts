@@ -10,7 +10,7 @@ import { imageHeader } from '#tools/media/image-header.js';
 import { loadImage, viewImage, viewImageTool, type ImageReference } from '#tools/media/view-image.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 
-/** Whole one-pixel images, and headers that are made to measure. */
+/** Complete one-pixel images, and headers that match a test. */
 const PIXEL_PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',

@@ -236,7 +236,7 @@ describe('a commit', () => {
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
     const targets = [await target('a'), await target('new/d'), await target('b'), await target('c')];
     const before = snapshot(root);
-    // The last change finds another file than was planned, after the others were staged.
+    // The last change finds a different file from the planned one, after the others were staged.
     const changes = targets.map((found, index) => ({
       target: index === 3 ? { ...found, existing: undefined } : found,
       bytes: index === 2 ? undefined : Buffer.from('new\n'),
@@ -251,7 +251,7 @@ describe('a commit', () => {
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
     const [a, b, late] = [await target('a'), await target('b'), await target('late')];
     const before = snapshot(root);
-    // A folder appears in the last place between staging and switching.
+    // A folder appears in the last path between the staging and the renames.
     const bytes = Buffer.from('new\n');
     const appearing = {
       target: {

@@ -45,7 +45,7 @@ interface EditedLine {
   readonly now: readonly string[];
 }
 
-/** A file in which every line is another, with a few edits. */
+/** A file in which all lines differ, with a few edits. */
 const edited = fc
   .record({
     length: fc.integer({ min: 12, max: 60 }),
@@ -75,7 +75,7 @@ function write(lines: readonly EditedLine[], side: 'old' | 'now', end: string): 
     .join('');
 }
 
-/** Three lines of noise above, below, and at those of the places that no edit is near. */
+/** Three changed lines above, below, and at those of the places that are far from each edit. */
 function withNoise(lines: readonly EditedLine[], places: readonly number[]): { noisy: EditedLine[]; between: number } {
   const isEdited = ({ old, now }: EditedLine): boolean => now.length !== 1 || now[0] !== old;
   const free = places.filter(
@@ -93,7 +93,7 @@ function noise(name: string): EditedLine[] {
 
 type MakeDiff = (before: string, after: string) => string;
 
-/** Git's diff of two files; the folder of the patch has the first under the first name. */
+/** Git's diff of two files; in the folder of the patch, the first file has the first name. */
 const byGit =
   (context: number): MakeDiff =>
   (before, after) => {

@@ -35,7 +35,7 @@ export function put(folder: string, path: string, content: string | Uint8Array):
   writeFileSync(place, content);
 }
 
-/** Not by `recursive`: newer releases of Node follow links to folders then. */
+/** Not with `recursive`, because newer releases of Node then follow links to folders. */
 function entriesBelow(folder: string): Dirent[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [entry, ...entriesBelow(join(folder, entry.name))] : [entry],

@@ -91,7 +91,7 @@ export async function runHarnessCampaign(options: HarnessCampaignOptions): Promi
 interface CaseMaker {
   next(): FuzzCase;
   ran?(report: CaseReport): void;
-  /** Its cases mean something in the first guest only. */
+  /** Its cases are valid only in the first guest. */
   readonly isForFirst?: true;
 }
 

@@ -8,7 +8,7 @@ import type { WasmModule } from '#core/sandbox/quickjs/webassembly.js';
  */
 export type FaultPoint = 'begin' | 'evaluate' | 'start' | 'settle' | 'flush' | 'describe' | 'call' | 'tick';
 
-/** From a moment on, the engine has only so much room left. */
+/** From one moment on, the engine has only this much memory left. */
 export interface Fault {
   readonly point: FaultPoint;
   /** The first such moment is 0. */
@@ -18,7 +18,7 @@ export interface Fault {
    * 'blocks' leaves no small block free either.
    */
   readonly kind: 'memory' | 'blocks' | 'stack';
-  /** Bytes that are left; of blocks, how many of which size: see `#takeBlocks`. */
+  /** The remaining bytes; for blocks, their number and size: see `#takeBlocks`. */
   readonly room: number;
   /** The number of moments of any kind after which memory is available again. */
   readonly lasts: number;
@@ -61,7 +61,10 @@ export class FaultyEngine extends Engine {
     this.#image = image;
   }
 
-  /** For the next script; `memory` and `stack` are its own limits in bytes. `lineFails`: a line of its bridge will. */
+  /**
+   * Prepares the next script; `memory` and `stack` are its own limits in bytes. `lineFails`: a line of its bridge will
+   * fail.
+   */
   plan(faults: readonly Fault[], memory: number, stack: number, lineFails = false): void {
     this.#lineFails = lineFails;
     this.#faults = faults;

@@ -31,7 +31,7 @@ const SMALL: readonly Partial<SandboxLimits>[] = [
   { maxCalls: 3, maxBuiltinCalls: 1, maxToolInputBytes: 200, maxLogEvents: 2 },
 ];
 
-/** Most of a case's scripts stay within the memory that a sandbox keeps. */
+/** Most scripts of a case stay within the memory that a sandbox keeps. */
 export const FUZZ_LIMITS: SandboxLimits = { ...TEST_LIMITS, computeMs: 20_000, memoryMb: 3, maxStackBytes: 131_072 };
 
 const POINTS: readonly FaultPoint[] = ['begin', 'evaluate', 'start', 'settle', 'flush', 'describe', 'call', 'tick'];

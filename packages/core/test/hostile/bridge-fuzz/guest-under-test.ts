@@ -15,7 +15,7 @@ import { isForeign, renderScript } from './script-tree.js';
 
 export interface CaseReport {
   readonly source: string;
-  /** Promises that were broken; empty for a sound guest. */
+  /** Violated guarantees; empty for a correct guest. */
   readonly violations: readonly string[];
   /** The coverage: blocks of the bridge, kinds of messages and ends. */
   readonly features: readonly string[];
@@ -59,7 +59,7 @@ export class GuestUnderTest {
     this.#compiler = compiler;
   }
 
-  /** Without artefacts: the guest that is shipped. */
+  /** Without artefacts: the guest of the product. */
   static async open(artefacts?: ExecuteArtefacts): Promise<GuestUnderTest> {
     const shipped = await loadArtefacts(128);
     const compiler = new BytecodeCompiler(shipped.module, shipped.compile);

@@ -51,7 +51,9 @@ const NO_OUTCOME_MS = 60_000;
  */
 const HELD_MS = 1_000;
 const HELD_TRIES = 6;
-/** A worker is replaced when it has dropped 1 GiB of instances, and one of a case's is no larger than this share. */
+/**
+ * A worker is replaced after it has dropped 1 GiB of instances, and no instance of a case is larger than this fraction.
+ */
 const DROPS_BEFORE_REPLACED = 128;
 
 /**
@@ -111,7 +113,7 @@ export class HarnessUnderTest {
     return { ...report, violations: [...report.violations, `the host's event loop was held for ${heldMs} ms`] };
   }
 
-  /** Beside another script that waits, and before another that runs in its place. */
+  /** Next to another script that waits, and before another that uses the same sandbox. */
   async #runOnce(fuzzCase: FuzzCase): Promise<{ report: CaseReport; heldMs: number }> {
     const source = renderScript(fuzzCase.statements, fuzzCase.ending);
     this.#thread.clear();

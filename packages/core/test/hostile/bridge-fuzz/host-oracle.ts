@@ -67,7 +67,7 @@ function judgeEvents({ outcome, events, host }: SeenRun): string[] {
   ] as const)
     if (new Set(list).size !== list.length) faults.push(`a call is ${what} twice`);
   if (!isSameSet(started, [...host.executed.keys()])) faults.push('other calls started than were executed');
-  // A detached task may end after its script has.
+  // A detached task may end after its script.
   const ended = outcome.operations.filter(({ status }) => status !== 'detached').map(({ callId }) => callId);
   if (
     !isSameSet(

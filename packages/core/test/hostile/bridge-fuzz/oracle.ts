@@ -1,7 +1,7 @@
 import { CALL_LINE } from './script-tree.js';
 import type { ScriptRecord } from './script-record.js';
 
-/** A call as the host read it. */
+/** A call as the host received it. */
 export interface SeenCall {
   readonly name: string;
   readonly argsJson: string;

@@ -210,7 +210,7 @@ const WRAPS: readonly ((body: readonly Statement[]) => Statement)[] = [
   wrap('held[0]?.then(() => { try {', '} catch {} });', 'sync'),
 ];
 
-/** Calls, lines and messages that run statements while they are being made. */
+/** Calls, lines and messages that run statements while they are created. */
 const NESTING: typeof WRAPS = [
   callThatRuns('{ toJSON() {', `return { n, check: check(n) }; } }`),
   callThatRuns('{ check: check(n), get n() {', 'return n; } }'),
@@ -253,7 +253,7 @@ export function makeEnding(random: Random): Statement {
   return random.pick(ENDINGS)(random);
 }
 
-/** One change somewhere in the tree; `other` lends statements of another script. */
+/** One change somewhere in the tree; `other` provides statements of another script. */
 export function mutate(statements: readonly Statement[], other: readonly Statement[], random: Random): Statement[] {
   const list = [...statements];
   const index = random.below(list.length || 1);

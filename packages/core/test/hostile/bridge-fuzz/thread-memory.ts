@@ -21,7 +21,7 @@ const HEAD = 2;
 
 /**
  * The data that a sandbox thread writes about the one script with a plan, and that its test reads: the script's own
- * record of its calls, as it was when its last message left the guest. It is there before the message is.
+ * record of its calls at the time of its last message. It is written before the message.
  */
 export class ThreadMemory {
   readonly #words: Int32Array;
@@ -33,7 +33,7 @@ export class ThreadMemory {
     this.#words = new Int32Array(buffer);
   }
 
-  /** For the threads that this one starts from now on. */
+  /** For the threads that this thread starts later. */
   static share(fault?: ThreadFault): ThreadMemory {
     const buffer = new SharedArrayBuffer((HEAD + RECORD.length) * WORD_BYTES);
     setEnvironmentData(KEY, { buffer, fault });

@@ -20,7 +20,7 @@ const TASKS = {
     process.send('ready');
   },
 
-  /** Goes on with the script: numbered lines, some of them long, some in batches. */
+  /** Continues the script: numbered lines, some of them long, some in batches. */
   async append() {
     const epoch = (await claim.current(scriptId))?.epoch ?? 0;
     if (!(await claim.take(scriptId, epoch, HOLDER))) throw new Error('not taken');
@@ -47,7 +47,7 @@ const TASKS = {
     }
   },
 
-  /** Takes the script and stays. */
+  /** Claims the script and keeps running. */
   async hold() {
     await claim.take(scriptId, 0, HOLDER);
     say(process.pid);
@@ -55,7 +55,7 @@ const TASKS = {
   },
 };
 
-/** The number, and more of it the rarer it is: up to 300 KB. */
+/** The number and more text, up to 300 KB; long texts are rare. */
 function lineOf(number) {
   return `${number} ${'é'.repeat(number % 101 === 0 ? 150_000 : number % 50)}`;
 }

@@ -61,7 +61,9 @@ function tool(name, effect, approval, waitsFor) {
   });
 }
 
-/** Reads its answers from the prompt: a list of scripts and calls, one for each answer. It needs nothing but the conversation. */
+/**
+ * Reads its answers from the prompt: a list of scripts and calls, one for each answer. It needs only the conversation.
+ */
 const { api, model, capabilities } = scriptedModel({ turns: [] });
 const provider = {
   api,
@@ -130,6 +132,6 @@ async function close() {
   await agents.close();
   await events.close();
   await stores.close();
-  // Tools that end never do not keep it.
+  // Tools without an end do not keep the process alive.
   process.exit();
 }

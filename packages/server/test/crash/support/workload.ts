@@ -17,7 +17,7 @@ export interface SubmittedRun {
   state: RunState;
 }
 
-/** Runs that are worked on at the same time. */
+/** The number of runs at the same time. */
 const OPEN_RUNS = 4;
 
 /**
@@ -73,7 +73,7 @@ export class Workload {
         await this.#cancel(client);
         await this.#look(client);
       } catch (error) {
-        // The server is dead, or about to be.
+        // The server has ended, or is about to end.
         if (!(error instanceof TypeError) && !isBroken(error)) throw error;
       }
       await delay(5);
@@ -117,7 +117,7 @@ export class Workload {
     }
   }
 
-  /** Every eighth run is cancelled somewhere in its course. */
+  /** Every eighth run is cancelled at some point. */
   async #cancel(client: TestClient): Promise<void> {
     const run = this.#open.find(({ key, isCancelled }) => /[07]$/u.test(key) && !isCancelled);
     if (run === undefined || this.#chance() > 0.1) return;

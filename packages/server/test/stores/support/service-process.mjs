@@ -132,7 +132,7 @@ function leaveIfStale(error) {
   if (error.name !== 'StaleEpochError') throw error;
 }
 
-/** Until the test has room for it. */
+/** Waits until the test has a place for it. */
 function say(...words) {
   for (;;) {
     try {
