@@ -1,6 +1,6 @@
 /**
- * Records in a page, from its start, how late the marks `§number§` of a stream are on the screen after their bytes,
- * and how long its frames take, in ms. `watched.last` is the last mark that was shown.
+ * Records in a page, from its start, the delay between the bytes and the display of the marks `§number§` of a stream,
+ * and the duration of its frames, in ms. `watched.last` is the last mark that was shown.
  *
  * @param {import('playwright-core').Page} page
  */

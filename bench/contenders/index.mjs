@@ -16,7 +16,7 @@ const PEERS = {
 const LEFT_OUT_OF_QUICK_RUNS = new Set(['@sebastianwessel/quickjs']);
 
 /**
- * Ours must load; a peer that cannot says why and is left out.
+ * Toolscript must load; a peer that cannot load is omitted, with a reason.
  *
  * @param {{ quick: boolean }} options
  * @returns {Promise<{ contenders: import('./tools.mjs').Contender[], missing: { name: string, reason: string }[] }>}

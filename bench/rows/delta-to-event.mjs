@@ -182,7 +182,7 @@ function answerWithTail(source) {
 }
 
 /**
- * One run over HTTP, with a second answer that ends it. Leaves it where `take` says false.
+ * One run over HTTP, with a second answer that ends it. Stops reading if `take` returns false.
  *
  * @returns {Promise<string | undefined>} The status it ended with.
  */

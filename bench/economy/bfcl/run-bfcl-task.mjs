@@ -37,7 +37,7 @@ const ROOM_FOR_ALL = 20_000;
  * @param {Catalog} [catalog]
  * @param {import('../run-task.mjs').Threads} [threads] Of the harness; it starts its own by default.
  * @returns {Promise<Run>}
- * @throws Where a call failed, or the services got other calls than those of the data set.
+ * @throws If a call failed, or the services got other calls than those of the data set.
  */
 export async function runBfclTask(task, way, catalog = {}, threads = {}) {
   const { tools, made } = openWorld(task, catalog.docs);
@@ -59,7 +59,7 @@ export async function runBfclTask(task, way, catalog = {}, threads = {}) {
 }
 
 /**
- * The same run of scripts with another catalogue: all that a catalogue changes is the system text.
+ * The same run of scripts with another catalogue: a catalogue changes only the system text.
  *
  * @param {import('./tasks.mjs').BfclTask} task
  * @param {Run} run

@@ -12,7 +12,7 @@ const RUNS = Number(process.env.TOOLSCRIPT_STREAM_RUNS ?? 12);
 const DROPS = Number(process.env.TOOLSCRIPT_STREAM_DROPS ?? 40);
 const SEED = Number(process.env.TOOLSCRIPT_STREAM_SEED ?? 16);
 
-/** Some runs are too short for so many interruptions. */
+/** Some runs are too short for that number of interruptions. */
 const CUTS_OF_A_CLIENT = Math.ceil((DROPS / RUNS) * 3);
 const MAX_BYTES_TO_CUT = 2000;
 

@@ -16,7 +16,7 @@ const TOGETHER = 40;
 const STEP = 12;
 /** Arguments of each public tool. */
 const ROUNDS = Number(process.env['TOOLSCRIPT_SCHEMA_ROUNDS'] ?? 1);
-/** Arguments of each of our own tools. */
+/** Arguments of each of the tools of Toolscript. */
 const LIKE_ROUNDS = tries(20, 4);
 
 interface Case {
