@@ -25,7 +25,7 @@ import { summarise, timesBetter } from './statistics.mjs';
  */
 
 /**
- * Blocks of all entries in turn, A B C A B C …, each round beginning with another one.
+ * Blocks of all entries in turn, A B C A B C …. Each round starts with a different entry.
  *
  * @param {Row} row
  * @param {Entry[]} entries

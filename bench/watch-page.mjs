@@ -24,7 +24,7 @@ export function watchPage(page) {
     };
 
     const lastMarkOf = (text) => Number([...text.matchAll(MARK)].at(-1)?.[1] ?? -1);
-    // A change that a callback of a frame makes is painted before the next task, another one by the next frame.
+    // The page paints a change of a frame's callback before the next task, and any other change in the next frame.
     let inFrame = false;
     const onFrame = () => {
       inFrame = true;

@@ -203,7 +203,7 @@ describe('the host continues while a tool works', () => {
   });
 });
 
-/** Far less than the work takes, and enough for a busy machine. */
+/** Much shorter than the work, and long enough for a busy machine. */
 const MAX_ABORT_MS = 500;
 const LONG_ATTACKS = new Set([
   'a file of line ends',

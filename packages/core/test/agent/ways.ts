@@ -182,7 +182,7 @@ export function operationsOf({ events }: Played): unknown[] {
   });
 }
 
-/** The item of this type; there is one. */
+/** The only item of this type. */
 export function onlyItem<Type extends OutputItem['type']>(
   history: readonly OutputItem[],
   type: Type,

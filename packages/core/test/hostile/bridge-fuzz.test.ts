@@ -17,7 +17,7 @@ const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
 const isCampaign = FUZZ_CASES !== undefined;
 const isReplay = FUZZ_REPLAY !== undefined;
-/** Far more than a case takes on a busy machine. */
+/** Much longer than a case on a busy machine. */
 const TIMEOUT_MS = 120_000 + CASES * 200;
 
 /** The data to reproduce the fault. */

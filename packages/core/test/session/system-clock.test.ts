@@ -7,7 +7,7 @@ const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
 const HOUR_MS = 3_600_000;
-/** Far more than anything here takes, far less than a jump. */
+/** Much longer than the test, and much shorter than a jump of the clock. */
 const PLAUSIBLE_MS = HOUR_MS / 2;
 const JUMPS = [
   ['back', -HOUR_MS],
