@@ -20,8 +20,7 @@ export const CODING_ROLE = 'You are a coding agent in a folder. Use the tools. B
  * A real folder with the coding tools on it. The state is its files, by path.
  *
  * @param {Record<string, string>} files
- * @param {{ exec?: boolean }} [options] `exec`: commands too. They run outside of the OS sandbox, which not every
- * machine has.
+ * @param {{ exec?: boolean }} [options] `exec`: commands too. They run outside of the OS sandbox, because some machines have none.
  * @returns {() => World}
  */
 export function folderWorld(files, { exec = false } = {}) {
