@@ -1,4 +1,4 @@
-/** How long everything is measured. `quick` keeps the whole run below a minute; its figures are rough. */
+/** The duration of all measurements. `quick` keeps the whole run below a minute; its figures are rough. */
 export const FULL = {
   rounds: 15,
   blockMs: 150,

@@ -17,7 +17,7 @@ const RESULTS = new URL('results/', import.meta.url);
 
 const options = readOptions();
 const chosen = ROWS.filter(({ name }) => options.row === undefined || options.row.includes(name));
-// Nothing of ours holds the process open while it only waits.
+// No handle of Toolscript keeps the process open while it only waits.
 const open = setInterval(() => {}, 60_000);
 const machine = describeMachine();
 const { contenders, missing } = await loadContenders(options);
@@ -42,7 +42,7 @@ async function measureRows() {
   return measured;
 }
 
-/** A wrong answer or a crash in one row does not lose the others; it fails the run. */
+/** After a wrong answer or a crash in one row, the other rows still run; the run fails. */
 async function measureOne(row) {
   try {
     return await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
@@ -71,7 +71,7 @@ function writeResults() {
   process.stdout.write(`\nWritten to bench/results/${files.join(' and ')}.\n`);
 }
 
-/** Rows that stand by themselves have a file of their own, beside that of the run. */
+/** Independent rows have a file of their own, next to that of the run. */
 function writeOwnResult(name, results) {
   if (options.quick || results.some(({ broken }) => broken)) return;
   const text = `${JSON.stringify({ date: new Date().toISOString(), machine, rows: results }, null, 2)}\n`;

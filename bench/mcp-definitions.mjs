@@ -4,7 +4,7 @@ export const TOOLS_OF_SERVER = 100;
 const VERBS = ['list', 'get', 'create', 'update', 'delete', 'search', 'move', 'copy', 'export', 'archive'];
 const NOUNS = ['issue', 'branch', 'file', 'page', 'user', 'invoice', 'ticket', 'channel', 'message', 'event'];
 
-/** A hundred definitions of tools as servers write them. */
+/** A hundred definitions of tools in the style of servers. */
 export function definitionsOf(server) {
   return Array.from({ length: TOOLS_OF_SERVER }, (_, index) => {
     const [verb, noun] = [VERBS[index % VERBS.length], NOUNS[Math.floor(index / VERBS.length)]];

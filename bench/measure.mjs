@@ -16,16 +16,16 @@ import { summarise, timesBetter } from './statistics.mjs';
  * @property {string} title
  * @property {string} unit
  * @property {'lower' | 'higher'} better
- * @property {number} [limit] The budget for our median.
- * @property {'median' | 'p99'} [limitOf] What the budget is for instead.
- * @property {Record<string, number>} [atLeast] How many times better than a peer we have to be.
- * @property {boolean} [selfRatio] What it is compared with is ours too: its budget is a ratio, and no library is missing.
+ * @property {number} [limit] The budget for the median of Toolscript.
+ * @property {'median' | 'p99'} [limitOf] The value that the budget limits instead.
+ * @property {Record<string, number>} [atLeast] The minimum factor by which Toolscript must be better than a peer.
+ * @property {boolean} [selfRatio] The other side is Toolscript too: the budget is a ratio, and no library is missing.
  * @property {string[]} [notes]
- * @property {string[][][]} [tables] Printed below it, the head of each first.
+ * @property {string[][][]} [tables] Printed below it, each with its header first.
  */
 
 /**
- * Blocks of all entries in turn, A B C A B C …, each round beginning with another one.
+ * Blocks of all entries in turn, A B C A B C …. Each round starts with a different entry.
  *
  * @param {Row} row
  * @param {Entry[]} entries
@@ -74,12 +74,12 @@ function isWithin(figure, { limit, limitOf = 'median', better }) {
 }
 
 /**
- * Runs `work` again and again and times each run. The answer of every run is compared, outside the timing.
+ * Runs `work` repeatedly and times each run. The answer of every run is compared, outside the timing.
  *
  * @param {() => Promise<unknown>} work
  * @param {unknown} answer
- * @param {{ forMs: number, atMost?: number, paceMs?: number, perSample?: number }} effort `perSample`: what one
- * time is divided by; `paceMs`: one run every so many milliseconds.
+ * @param {{ forMs: number, atMost?: number, paceMs?: number, perSample?: number }} effort `perSample`: the divisor
+ * of one time; `paceMs`: the interval between two runs, in ms.
  */
 export async function timeRuns(work, answer, { forMs, atMost = Number.POSITIVE_INFINITY, paceMs, perSample = 1 }) {
   const samples = [];

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
  *
  * @param {string[]} args
  * @param {Record<string, string>} [environment] Added to this process's own.
- * @returns {Promise<{ stdout: string, stderr: string, wallMs: number }>} Rejects where it does not end with 0.
+ * @returns {Promise<{ stdout: string, stderr: string, wallMs: number }>} Rejects if the exit status is not 0.
  */
 export function runNode(args, environment = {}) {
   return new Promise((resolve, reject) => {

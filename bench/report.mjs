@@ -62,7 +62,7 @@ function columnsOf(figure, row) {
   ];
 }
 
-/** `times` says how many times better ours is. */
+/** `times` is the factor by which ours is better. */
 function besideOurs({ times, atLeast, holds }) {
   const text = times >= 1 ? `ours ${number(times)}× better` : `ours ${number(1 / times)}× worse`;
   return atLeast === undefined ? text : `${text} (budget ${atLeast}×: ${holds ? 'holds' : 'BEYOND'})`;

@@ -32,8 +32,8 @@ export function summarise(blocks, better) {
 }
 
 /**
- * How many times better `ours` is, by the median over the rounds: the blocks of one round ran side by side,
- * so what the machine did to one of them it did to the other.
+ * The factor by which `ours` is better, as the median over the rounds. The blocks of one round ran side by side, so
+ * the machine affected them equally.
  */
 export function timesBetter(ours, theirs, better) {
   const ratios = ours.map((block, round) => median(theirs[round]) / median(block));

@@ -27,7 +27,7 @@ export function judge(rows) {
   return { failures, unmet, broken, blind, compared };
 }
 
-/** Why a run fails, or undefined. A wrong answer fails every run. A check that compared nothing has not passed. */
+/** The reason of a failed run, or undefined. A wrong answer fails every run. A check that compared nothing has not passed. */
 export function failureOf({ failures, unmet, broken, blind, compared }, { check, strict }) {
   if (broken.length > 0) return `${broken.join(', ')} could not be measured`;
   if (check && blind.length > 0) return `no peer of ${blind.join(', ')} could be measured`;

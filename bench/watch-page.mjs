@@ -1,6 +1,6 @@
 /**
- * Records in a page, from its start, how late the marks `§number§` of a stream are on the screen after their bytes,
- * and how long its frames take, in ms. `watched.last` is the last mark that was shown.
+ * Records in a page, from its start, the delay between the bytes and the display of the marks `§number§` of a stream,
+ * and the duration of its frames, in ms. `watched.last` is the last mark that was shown.
  *
  * @param {import('playwright-core').Page} page
  */
@@ -24,7 +24,7 @@ export function watchPage(page) {
     };
 
     const lastMarkOf = (text) => Number([...text.matchAll(MARK)].at(-1)?.[1] ?? -1);
-    // A change that a callback of a frame makes is painted before the next task, another one by the next frame.
+    // The page paints a change of a frame's callback before the next task, and any other change in the next frame.
     let inFrame = false;
     const onFrame = () => {
       inFrame = true;

@@ -1,8 +1,8 @@
 import { createProvider } from '@toolscript/core/providers';
 
 /**
- * The real provider of a wire format, whose bytes are heard as they arrive: `hear(text, atMs)` for each piece of an
- * answer's body, before the provider itself is given it.
+ * The real provider of a wire format, with a listener for its bytes: `hear(text, atMs)` receives each chunk of an
+ * answer's body before the provider itself.
  */
 export function heardProvider(api, baseUrl, hear) {
   return createProvider(api, {

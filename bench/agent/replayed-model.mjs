@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createProvider, startScriptedServer } from '@toolscript/core/providers';
 
 /**
- * A model that costs nothing: the answers of a scripted server, taken down once and played again from memory, event by
- * event, by the real provider of the wire format. The server judges every request of the first time; what it takes to
- * judge is no part of what is measured later.
+ * A model that costs nothing: the answers of a scripted server, recorded once and replayed from memory, event by
+ * event, by the real provider of the wire format. The server judges every request of the first run; the later
+ * measurements do not include this time.
  *
  * @param {string} api
  * @param {object} scenario

@@ -2,8 +2,8 @@ import inspector from 'node:inspector/promises';
 import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 
-// How many bytes, of those that scripts and calls make, outlive the young generation and wait for a full
-// collection. V8's sampling profiler counts what is not collected early; it samples every 4 KB on average.
+// The number of bytes that scripts and calls allocate, and that outlive the young generation and wait for a full
+// collection. V8's sampling profiler counts the bytes that are not collected early; it samples every 4 KB on average.
 const seconds = Number(process.argv[2]) / 1_000;
 const CALLERS = 100;
 const CALLS = 500;
@@ -27,7 +27,7 @@ const call = await leftBehind(manyCalls);
 await harness.close();
 console.log(JSON.stringify({ script, call }));
 
-/** How many scripts ran. */
+/** The number of scripts that ran. */
 async function shortScripts() {
   const end = performance.now() + seconds * 1_000;
   let ran = 0;
@@ -39,7 +39,7 @@ async function shortScripts() {
   return ran;
 }
 
-/** How many calls were made. */
+/** The number of calls. */
 async function manyCalls() {
   const end = performance.now() + seconds * 1_000;
   let ran = 0;
@@ -48,7 +48,7 @@ async function manyCalls() {
   return ran;
 }
 
-/** Bytes for each of what `work` counts. */
+/** Bytes for each unit that `work` counts. */
 async function leftBehind(work) {
   const session = new inspector.Session();
   session.connect();

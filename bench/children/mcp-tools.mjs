@@ -1,4 +1,4 @@
-// An MCP server of a hundred tools over stdio, as small as one can be: what is measured is not its own start.
+// An MCP server of a hundred tools over stdio, as small as possible: its own start is not measured.
 import { createInterface } from 'node:readline';
 import { definitionsOf } from '../mcp-definitions.mjs';
 

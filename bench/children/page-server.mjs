@@ -1,4 +1,4 @@
-// A server with the web page, and an agent whose model writes what its prompt names, one delta at a time.
+// A server with the web page, and an agent whose model writes the text that its prompt names, one delta at a time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, memoryStore } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
@@ -29,8 +29,8 @@ async function close() {
 }
 
 /**
- * The prompt says what is written, in how many deltas, and how many ms between them. Each delta holds its number
- * between two marks.
+ * The prompt names the text, the number of deltas, and the ms between them. Each delta has its number between two
+ * marks.
  */
 function writingModel() {
   return {
@@ -40,7 +40,7 @@ function writingModel() {
     async *stream({ conversation }, { answerId = 'answer', signal } = {}) {
       const { content: prompt } = conversation.findLast(({ role }) => role === 'user');
       const { kind, deltas, everyMs } = JSON.parse(prompt);
-      // A script is answered by its error: it is cut off, so that the page only has to show it.
+      // An error answers the script. The script is truncated, so the page only shows it.
       const hasWritten = conversation.at(-1).role !== 'user';
       const id = `${answerId}_0`;
       let content = '';

@@ -1,4 +1,4 @@
-// A server over a file, with an agent whose model says a text in pieces. Its parent asks for what it needs by messages.
+// A server over a file, with an agent whose model writes a text in chunks. Its parent sends its requests as messages.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ async function usedBytes() {
   return heapUsed + external;
 }
 
-/** The prompt says how many deltas, and how many ms between them. */
+/** The prompt names the number of deltas, and the ms between them. */
 function talkingModel() {
   return {
     api: 'openai-responses',
@@ -78,7 +78,7 @@ async function talkPlainly({ url }, response) {
   response.end('event: response_done\ndata: "completed"\n\n');
 }
 
-/** Each delta holds the time at which it was given. */
+/** Each delta contains the time at which it was emitted. */
 async function* talk(deltas, everyMs) {
   let next = performance.now() + Math.random() * everyMs;
   for (let index = 0; index < deltas; index += 1) {

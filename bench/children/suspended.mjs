@@ -1,4 +1,4 @@
-// How much memory COUNT suspended scripts take, held as the text that their outcomes give.
+// The memory that COUNT suspended scripts need in the form of their outcomes' text.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createHarness, defineTool } from '@toolscript/core';

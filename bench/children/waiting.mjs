@@ -1,4 +1,4 @@
-// How much memory COUNT scripts take that wait for a tool.
+// The memory that COUNT scripts need while they wait for a tool.
 import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 

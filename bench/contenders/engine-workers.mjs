@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { callWithJson } from './tools.mjs';
 
 /**
- * Worker threads for engines that bring none: a script goes to the least loaded thread, everything that is
- * ready in one tick goes in one message, in both directions.
+ * Worker threads for engines without their own: a script runs on the least loaded thread, and all data that is
+ * ready in one tick is sent in one message, in both directions.
  *
  * @param {URL} entry Its module calls `serveScripts`.
  * @param {number} size
@@ -55,7 +55,7 @@ function receive(thread, message) {
   else reject(new Error(message.error));
 }
 
-/** Collects what is sent until the end of the tick. */
+/** Collects messages until the end of the tick. */
 export function batchedPost(port) {
   let outgoing = [];
   return (message) => {

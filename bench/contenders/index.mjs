@@ -12,11 +12,11 @@ const PEERS = {
   '@sebastianwessel/quickjs': loadSebastianwesselQuickJs,
 };
 
-/** Slow, and no budget speaks of it. */
+/** Slow, and without a budget. */
 const LEFT_OUT_OF_QUICK_RUNS = new Set(['@sebastianwessel/quickjs']);
 
 /**
- * Ours must load; a peer that cannot says why and is left out.
+ * Toolscript must load; a peer that cannot load is omitted, with a reason.
  *
  * @param {{ quick: boolean }} options
  * @returns {Promise<{ contenders: import('./tools.mjs').Contender[], missing: { name: string, reason: string }[] }>}

@@ -1,4 +1,4 @@
-/** At most `size` holders at once; the others wait in line. */
+/** At most `size` holders at once; the others wait in order. */
 export class Places {
   #free;
   #line = [];

@@ -5,7 +5,7 @@ import { TOOLS } from './tools.mjs';
 const LIMITS = { maxBridgeRequests: 2_000, maxInFlightBridgeRequests: 1_000 };
 
 /**
- * Its pool is one for the whole process and refuses what is over its cap, so callers wait for a place here.
+ * The whole process has one pool, which rejects scripts above its maximum, so callers wait for a place here.
  *
  * @returns {Promise<import('./tools.mjs').Contender>}
  */

@@ -18,7 +18,7 @@ const LIMITS = {
 };
 
 /**
- * The sandbox port without the harness: what is left when nothing validates, approves or reports.
+ * The sandbox port without the harness: without validation, approvals and reports.
  *
  * @returns {Promise<import('./tools.mjs').Contender>}
  */

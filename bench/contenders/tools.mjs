@@ -18,7 +18,7 @@ export async function callWithJson(name, argsJson) {
  *
  * @typedef {object} Contender
  * @property {string} name
- * @property {'ours' | 'part' | 'peer'} role `part` is a piece of ours, measured alone.
+ * @property {'ours' | 'part' | 'peer'} role `part` is a part of Toolscript, measured alone.
  * @property {string} version
  * @property {string} note How it is used here.
  * @property {(options: { workers: number }) => Promise<Session>} open

@@ -2,21 +2,21 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 
 /**
  * @typedef {object} Figures
- * @property {number} turns Answers that the model was asked for.
- * @property {number} inputTokens Of all request bodies, as they were sent.
- * @property {number} newInputTokens Without what the request before had too: what a prompt cache does not have.
+ * @property {number} turns The number of requests to the model.
+ * @property {number} inputTokens The tokens of all request bodies, as they were sent.
+ * @property {number} newInputTokens Without the part that the previous request had too, which a prompt cache contains.
  * @property {number} outputTokens
- * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
+ * @property {number} cost Tokens, weighted by the prices of providers: see `costOf`.
  */
 
-/** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
+/** Tokens as providers charge for them, in tokens of new input: cached input costs a tenth, output five times. */
 function costOf({ inputTokens, newInputTokens, outputTokens }) {
   return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
 }
 
 /**
  * @param {readonly object[]} requests Bodies, as they were sent.
- * @param {readonly object[][]} answers What the model said to each of them.
+ * @param {readonly object[][]} answers The model's answer to each of them.
  * @returns {Figures}
  */
 export function figuresOf(requests, answers) {

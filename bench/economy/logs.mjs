@@ -1,4 +1,4 @@
-/** Four logs of a service, and what is asked of them. */
+/** Four logs of a service, and the questions about them. */
 const ENDPOINTS = ['/orders', '/orders/search', '/users', '/users/login', '/images', '/health'];
 const LINES = 300;
 

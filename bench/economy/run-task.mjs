@@ -6,21 +6,21 @@ import { figuresOf, textTokensIn } from './count-tokens.mjs';
 import { withReadableResults } from './readable-results.mjs';
 
 /**
- * A task, and what a model says that does it, in each way.
+ * A task, and the output of a model that does it, in each way.
  *
  * @typedef {object} Task
  * @property {string} name
- * @property {string} title What it is, for the table.
+ * @property {string} title A description for the table.
  * @property {string} role The system text of the agent, the same in all ways.
  * @property {string} ask
  * @property {() => import('./worlds.mjs').World} open
  * @property {{ one: object[][], parallel: object[][], scripts: object[][] }} ways The turns before the last one, which
- * says `answer`.
+ * returns `answer`.
  * @property {string} answer
- * @property {readonly string[]} evidence What who calls the tools one by one must have read before the answer.
- * @property {unknown} value What the last script must have returned.
- * @property {unknown} [state] What the world must be afterwards. Default: as it was.
- * @property {string} why Why scripts win or lose here, as a sentence.
+ * @property {readonly string[]} evidence Texts that a model with single calls must have read before the answer.
+ * @property {unknown} value The expected value of the last script.
+ * @property {unknown} [state] The expected state of the world at the end. Default: unchanged.
+ * @property {string} why The reason why scripts win or lose here, as a sentence.
  *
  * @typedef {import('./count-tokens.mjs').Figures & { inputTextTokens: number }} Figures `inputTextTokens`: of the texts in
  * the requests alone, without the JSON around them.
@@ -36,10 +36,10 @@ export const WAYS = ['one', 'parallel', 'scripts'];
  * @param {Task} task
  * @param {'one' | 'parallel' | 'scripts'} way
  * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number, threads?: Threads }} [options]
- * `wholeResults`: structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways,
- * and has this one chosen. `instructionTokens`: of the agent. `threads`: of the harness; it starts its own by default.
+ * `wholeResults`: structured calls return the complete JSON. `bothOffered`: the model may call tools in both ways,
+ * and has chosen this one. `instructionTokens`: of the agent. `threads`: of the harness; it starts its own by default.
  * @returns {Promise<{ figures: Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
- * @throws Where the task is not done, or is answered without having read what the answer needs.
+ * @throws If the task is not done, or the model answers without the texts of `evidence`.
  */
 export async function runTask(task, way, options = {}) {
   const { wholeResults = false, bothOffered = false, threads = {}, ...settings } = options;
@@ -51,7 +51,7 @@ export async function runTask(task, way, options = {}) {
     const answers = [...task.ways[way], [{ type: 'text', text: task.answer }]];
     const model = scriptedModel({
       turns: answers.map((parts) => ({ parts })),
-      // The longest deltas: how finely an answer comes is no matter here.
+      // The longest deltas: the size of the chunks does not matter here.
       delta_length: 10_000,
     });
     const provider = way === 'scripts' || wholeResults ? model : withReadableResults(model);
@@ -71,7 +71,7 @@ export async function runTask(task, way, options = {}) {
     assert.deepEqual(model.violations, []);
     assert.equal(model.turnsLeft, 0, 'the run ended early');
     assertDone(task, way, payloads);
-    // As JSON of everything the same facts are spelled otherwise.
+    // As JSON of everything, the same facts have another form.
     if (way !== 'scripts' && !wholeResults) assertRead(task, model.requests.at(-1));
     assert.deepEqual(world.state(), task.state ?? before, 'the world is not what the task makes of it');
     const inputTextTokens = textTokensIn(model.requests);

@@ -30,7 +30,7 @@ export function totalOf(tasks, way, measure) {
   return tasks.reduce((total, { ways }) => total + ways[way][measure], 0);
 }
 
-/** The tasks in which scripts take more of it than the better of the structured ways. */
+/** The tasks in which scripts need more than the better of the structured ways. */
 export function lostTasks(tasks, measure) {
   const { within = 0 } = MEASURES[measure];
   return tasks.filter((task) => task.ways.scripts[measure] - betterOf(task, measure) > within);
@@ -52,8 +52,8 @@ export function taskTable(tasks) {
 }
 
 /**
- * Head, and a line for each measure: what scripts take of it beside each other way over all tasks, beside the better of
- * both in the middle task, and where they take more.
+ * A header, and a line for each measure: the cost of scripts compared with each other way over all tasks, compared with
+ * the better of both in the middle task, and the tasks in which scripts cost more.
  */
 export function ratioTable(tasks) {
   const percent = (ratio) => `${Math.round(100 * ratio)} %`;
@@ -69,7 +69,9 @@ export function ratioTable(tasks) {
   ];
 }
 
-/** Head, and a line for each selection of the tasks: what scripts take of the input and of the cost in each other way. */
+/**
+ * A header, and a line for each selection of the tasks: the input and the cost of scripts compared with each other way.
+ */
 export function selectionTable(tasks) {
   const percent = (selected, way, measure) =>
     `${Math.round((100 * totalOf(selected, 'scripts', measure)) / totalOf(selected, way, measure))} %`;
@@ -101,7 +103,7 @@ function gainOf({ ways: { parallel, scripts } }) {
   return parallel.inputTokens - scripts.inputTokens;
 }
 
-/** Where scripts cost more than 115 % of the better structured way, the worst first. */
+/** The tasks in which scripts cost more than 115 % of the better structured way, the worst first. */
 function dearTasks(tasks) {
   const ratio = (task) => task.ways.scripts.cost / betterOf(task, 'cost');
   return tasks
@@ -157,13 +159,13 @@ function priceOf(task) {
 
 const PRICES = { inputTokens: 'input', newInputTokens: 'new input', outputTokens: 'output' };
 
-/** A table, its head first. */
+/** A table, with its header first. */
 export function markdown([head, ...lines]) {
   const row = (cells) => `| ${cells.join(' | ')} |`;
   return [row(head), row(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...lines.map(row)].join('\n');
 }
 
-/** Whole numbers with their thousands apart; seconds to a tenth. */
+/** Whole numbers with separated thousands; seconds to a tenth. */
 export function shown(value) {
   const text = Number.isInteger(value) ? String(value) : value.toFixed(1);
   return text.replaceAll(/\B(?=(?:\d{3})+(?!\d|\.\d*$))/gu, ' ');

@@ -8,11 +8,11 @@ import { codingTools } from '@toolscript/tools';
 export const CODING_ROLE = 'You are a coding agent in a folder. Use the tools. Be brief.';
 
 /**
- * Where a task is done, made anew for every run.
+ * The environment of a task, created for every run.
  *
  * @typedef {object} World
  * @property {object[]} tools
- * @property {() => unknown} state What the task may change, to be compared with what it should be.
+ * @property {() => unknown} state The state that the task may change, for a comparison with the expected one.
  * @property {() => void} close
  */
 
@@ -20,8 +20,7 @@ export const CODING_ROLE = 'You are a coding agent in a folder. Use the tools. B
  * A real folder with the coding tools on it. The state is its files, by path.
  *
  * @param {Record<string, string>} files
- * @param {{ exec?: boolean }} [options] `exec`: commands too. They run outside of the OS sandbox, which not every
- * machine has.
+ * @param {{ exec?: boolean }} [options] `exec`: commands too. They run outside of the OS sandbox, because some machines have none.
  * @returns {() => World}
  */
 export function folderWorld(files, { exec = false } = {}) {
@@ -46,9 +45,9 @@ function filesIn(folder) {
 }
 
 /**
- * Tools in this process that answer at once. `open` makes their state, an object, and the tools' functions over it.
+ * Tools in this process that answer at once. `open` creates their state, an object, and the tools' functions over it.
  *
- * @param {() => { state?: object, tools: object[] }} open `tools`: what `defineTool` takes, with `effect` where it is
+ * @param {() => { state?: object, tools: object[] }} open `tools`: the options of `defineTool`, with `effect` if it is
  * not `read`.
  * @returns {() => World}
  */

@@ -4,7 +4,7 @@ import { runChild, runNode } from '../processes.mjs';
 
 export const name = 'cold-start';
 
-/** A process that has done nothing yet: to its first outcome, and as a whole. */
+/** A new process: the time to its first outcome, and in total. */
 export async function measure({ effort, contenders }) {
   const subjects = [
     { name: 'toolscript', role: 'ours', child: 'cold-toolscript.mjs' },

@@ -7,13 +7,13 @@ import { APIS } from '../agent/apis.mjs';
 import { heardProvider } from '../agent/heard-provider.mjs';
 import { alternate } from '../measure.mjs';
 
-/** Scripts are looked for in the text, and what follows one is kept: the longest way that a delta can go. */
+/** Scripts are detected in the text, and the text after one is withheld: the longest way of a delta. */
 const AGENT = { slug: 'bench', carrier: 'text', afterScript: 'continue' };
 const PAUSE_MS = 2;
 const TAIL_MS = 2_000;
 const TAIL_PIECES = 100;
 const CLOSING_TAG = '</tool-calls>';
-/** A delta of 16 characters, so that each is a piece of its own on the wire. */
+/** A delta of 16 characters, so each is a separate chunk on the wire. */
 const markerOf = (index) => `delta-${String(index).padStart(6, '0')} and`;
 const LIMIT = { unit: 'ms', better: 'lower', limit: 50, limitOf: 'p99' };
 
@@ -39,7 +39,7 @@ export async function measure({ effort }) {
     await harness.warm();
     const rows = [];
     for (const { api, short } of APIS) rows.push(await deltaRow(api, short, harness, effort));
-    // Counted over all rows: what is compiled is remembered, for whichever format it came by.
+    // Counted over all rows: compiled code is cached, for every format.
     let scripts = 0;
     const nextScript = () => sourceOf(++scripts);
     for (const { api, short } of APIS) rows.push(await tagRow(api, short, harness, nextScript, effort));
@@ -63,7 +63,7 @@ function deltaRow(api, short, harness, effort) {
   );
 }
 
-/** Of each delta, the time between its arrival and its event, in ms. */
+/** The time in ms between the arrival of each delta and its event. */
 async function timeDeltas(api, harness, count) {
   const markers = Array.from({ length: count }, (_, index) => markerOf(index));
   const parts = markers.flatMap((text) => [
@@ -79,7 +79,7 @@ async function timeDeltas(api, harness, count) {
   return told.after(arrived);
 }
 
-/** When each of some texts was there for the first time, in a text that comes in pieces. */
+/** The time at which each of some texts first appeared, in a text that arrives in chunks. */
 class MarkerTimes {
   #markers;
   #times = [];
@@ -125,7 +125,7 @@ async function tagRow(api, short, harness, nextScript, effort) {
   return alternate(row, ours(block), effort.heavyRounds);
 }
 
-/** Leaves as soon as the script has made its call: by then the answer must not be at its end. */
+/** Leaves as soon as the script has made its call; the answer must not have ended by then. */
 async function timeTag(api, harness, source) {
   let arrivedMs;
   let calledMs;
@@ -141,7 +141,7 @@ async function timeTag(api, harness, source) {
   return calledMs - arrivedMs;
 }
 
-/** Once to the end: nothing of the tail is lost, and the script ran. */
+/** One run to its end: nothing of the tail is lost, and the script ran. */
 async function playWholeTail(api, harness, source) {
   let text = '';
   let result;
@@ -182,7 +182,7 @@ function answerWithTail(source) {
 }
 
 /**
- * One run over HTTP, with a second answer that ends it. Leaves it where `take` says false.
+ * One run over HTTP, with a second answer that ends it. Stops reading if `take` returns false.
  *
  * @returns {Promise<string | undefined>} The status it ended with.
  */

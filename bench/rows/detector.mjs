@@ -15,7 +15,7 @@ are worth knowing: a < b is compared as text, and "quotes" stay as they are.
 
 export const name = 'detector';
 
-/** A long answer in pieces of 16 bytes, pushed one after the other. */
+/** A long answer in chunks of 16 bytes, pushed one after the other. */
 export async function measure({ effort }) {
   const prose = textOf(effort.textBytes, () => PARAGRAPH);
   const mixed = textOf(effort.textBytes, (index) =>
@@ -44,7 +44,7 @@ function speedEntry(answer) {
   };
 }
 
-/** Ratios beside itself: twice the text may take little more than twice the time. */
+/** Ratios to itself: twice the text may need little more than twice the time. */
 function linearRow(single, double, rounds) {
   const row = {
     name: 'detector-linear',
@@ -76,7 +76,7 @@ function textOf(bytes, part) {
   return { text, deltas, scripts };
 }
 
-/** How long it took, in ms. Every byte must have come out again, and every script. */
+/** The time in ms. The output must contain every byte and every script. */
 function detectAll({ text, deltas, scripts }) {
   const segments = [];
   const keep = (events) => {

@@ -26,7 +26,7 @@ import { alternate } from '../measure.mjs';
  * 4. Conditions of the user ("if the pressure is below 40") are part of the script, and need a request in other ways.
  */
 
-/** Scripts have to stay so much better, with the default of `instructionTokens`. */
+/** Scripts must stay better by this factor, with the default of `instructionTokens`. */
 const AT_LEAST = { one: 1.05, parallel: 1 };
 /** The short run does one task out of this many. */
 const QUICK_STEP = 40;

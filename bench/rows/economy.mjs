@@ -34,9 +34,9 @@ import { median } from '../statistics.mjs';
  */
 
 const MODEL_SECONDS = 1;
-/** For a remark: a shorter text that teaches scripts. */
+/** For a note in the report: a shorter text that teaches scripts. */
 const SHORT_TEXT_TOKENS = 1_500;
-/** Scripts have to stay so much better than the others, over all tasks. */
+/** Scripts must stay better than the others by this factor, over all tasks. */
 const AT_LEAST = {
   turns: { one: 2.5, parallel: 1.3 },
   inputTokens: { one: 2, parallel: 1.1 },
@@ -112,7 +112,7 @@ async function inputTokensWith(way, options) {
   return total;
 }
 
-/** A model that has both, and calls for each task in the way that costs less. */
+/** A model with both ways, which uses the cheaper one for each task. */
 async function bothOffered(tasks) {
   let cost = 0;
   for (const task of TASKS) {

@@ -61,7 +61,7 @@ async function measureStore(store, count, effort) {
   }
 }
 
-/** The time of `work`, each time with new input from `prepare`, which is not counted. */
+/** The time of `work`, each time with new input from `prepare`, which is not timed. */
 async function timeEach(prepare, work, answer, { forMs }) {
   const samples = [];
   for (const until = performance.now() + forMs; performance.now() < until || samples.length === 0;) {
@@ -85,7 +85,7 @@ function open(store) {
   });
 }
 
-/** As harnesses do it, without running anything. */
+/** In the way of harnesses, without running anything. */
 async function fill({ claim, journal }, count) {
   const holder = { owner: 'the benchmark', leaseMs: 60_000 };
   const approvals = [{ approvalId: 'apr_1', tool: 'ask', line: 1 }];

@@ -16,7 +16,10 @@ const OF_ALL = new RegExp(`of ${SERVERS * TOOLS_OF_SERVER} tools`, 'u');
 
 export const name = 'mcp-gateway';
 
-/** `toolscript mcp` before ten servers of a hundred tools: until a client has its tools, and what they cost the client. */
+/**
+ * `toolscript mcp` in front of ten servers of a hundred tools: the time until a client has its tools, and their cost
+ * for the client.
+ */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-'));
   try {
@@ -68,7 +71,7 @@ function tokensRow(tools) {
   );
 }
 
-/** A client by hand, so that nothing of an SDK is in the time. */
+/** A client without an SDK, so the time contains nothing of an SDK. */
 async function toolsOfGateway(config, folder) {
   const began = performance.now();
   const child = spawn(process.execPath, [PROGRAM, 'mcp', '--config', config], {

@@ -3,14 +3,14 @@ import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 import { alternate } from '../measure.mjs';
 
-/** Half a second of computing, more or less. */
+/** About half a second of computing. */
 const HOG = 'let sum = 0; for (let i = 0; i < 6_000_000; i++) sum += i % 7; return sum';
 const NEIGHBOURS = 8;
 const CALLS = 30;
 
 export const name = 'neighbour';
 
-/** How long scripts that call tools are held up at most while others on the same two workers compute for long. */
+/** The maximum delay of scripts that call tools while others on the same two workers compute for long. */
 export async function measure({ effort }) {
   const row = {
     name: 'neighbour-wait',

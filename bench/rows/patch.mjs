@@ -11,7 +11,7 @@ const PATCHES = 10;
 
 export const name = 'patch';
 
-/** A patch of ten hunks for a file of 10 000 lines: read, matched, written beside the file and renamed over it. */
+/** A patch of ten hunks for a file of 10 000 lines: read, matched, written next to the file and renamed over it. */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-'));
   try {

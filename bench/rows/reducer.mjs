@@ -55,7 +55,7 @@ function runEvents(atLeast) {
   return { events, items };
 }
 
-/** One message, one script with its calls, its output. Returns how many items that makes. */
+/** One message, one script with its calls, its output. Returns the number of these items. */
 function emitTurn(emit, turn) {
   const pieces = Array.from({ length: DELTAS }, (_, index) => `word ${index} `);
   const message = `msg_${turn}`;

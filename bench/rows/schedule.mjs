@@ -5,12 +5,12 @@ const TOOL_MS = 50;
 const SOURCE = `const batch = () => Promise.all([1, 2, 3, 4].map(() => tools.wait({ ms: ${TOOL_MS} })));
 const waited = [...(await batch()), ...(await batch()), await tools.wait({ ms: ${TOOL_MS} }), await tools.wait({ ms: ${TOOL_MS} })];
 return waited.length;`;
-/** Two batches and two single calls, nothing but the tools' own time. */
+/** Two batches and two single calls; the time is only that of the tools. */
 const IDEAL_MS = 4 * TOOL_MS;
 
 export const name = 'schedule';
 
-/** Ten calls of 50 ms, four at a time where the script says so. */
+/** Ten calls of 50 ms, four at a time if the script requests it. */
 export function measure({ contenders, effort }) {
   return withSessions(contenders, { workers: 2, source: SOURCE, answer: 10, warmMs: 0 }, async (opened) => [
     await alternate(

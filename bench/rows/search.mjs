@@ -10,16 +10,16 @@ import { alternate } from '../measure.mjs';
 
 const FILES = 20_000;
 const FILES_A_FOLDER = 20;
-/** Every so many files one holds the word that is looked for. */
+/** One file in this number contains the word of the search. */
 const NEEDLE_EVERY = 100;
 const WORDS = ['user', 'order', 'invoice', 'client', 'server', 'cache', 'queue', 'token', 'parser', 'router'];
 const PATTERN = 'needle_[0-9]+';
-/** A list is remembered only when nothing in the tree is as young as the file system's clock is coarse. */
+/** A list is cached only if all entries in the tree are older than the clock of the file system can distinguish. */
 const SETTLE_MS = 200;
 
 export const name = 'search';
 
-/** grepFiles and fileSearch on 20 000 files, beside the program that both stand on. */
+/** grepFiles and fileSearch on 20 000 files, compared with the program that both use. */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-search-'));
   try {
@@ -87,7 +87,7 @@ function entries(ours, plain) {
   ];
 }
 
-/** The first run of a block warms up what the other column has pushed aside. */
+/** The first run of a block loads the caches that the other column has replaced. */
 async function timed(work) {
   const samples = [];
   for (let index = 0; index < 4; index++) {

@@ -8,7 +8,7 @@ import { alternate } from '../measure.mjs';
 
 const TOKEN = 'token-of-the-benchmark';
 const WORKERS = 200;
-/** Each run gives so many deltas a second, as a fast model does. */
+/** Each run emits this number of deltas a second, as a fast model does. */
 const EVERY_MS = 50;
 const IDLE_THREADS = 300;
 const WAITING_RUNS = 100;
@@ -142,7 +142,7 @@ class BenchServer {
     return server;
   }
 
-  /** Runs at once, each to its end: how late its deltas were, and when its first event came. */
+  /** Concurrent runs, each to its end: the delay of its deltas, and the time of its first event. */
   play(runs, deltas, everyMs = EVERY_MS) {
     const prompt = JSON.stringify({ deltas, everyMs });
     return Promise.all(
@@ -158,7 +158,7 @@ class BenchServer {
     );
   }
 
-  /** How late the deltas of as many plain streams are. */
+  /** The delay of the deltas of as many plain streams. */
   playPlainly(streams, deltas, everyMs = EVERY_MS) {
     const url = `${this.#plainUrl}/${encodeURIComponent(JSON.stringify({ deltas, everyMs }))}`;
     return Promise.all(
@@ -180,7 +180,7 @@ class BenchServer {
     }
   }
 
-  /** Resolves when the first events are there. */
+  /** Resolves when the first events have arrived. */
   async openStream(runId) {
     const response = await this.#get(`${this.#baseUrl}/api/v2/stream/${runId}`);
     await once(response, 'data');
@@ -244,7 +244,7 @@ class BenchServer {
   }
 }
 
-/** Reads the times that deltas hold, in a text that comes in pieces. */
+/** Reads the times in the deltas of a text that arrives in chunks. */
 class DelayReader {
   delays = [];
   isCompleted = false;

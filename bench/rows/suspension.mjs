@@ -110,7 +110,7 @@ async function timeResumes(suspend, harness, answer, effort) {
   return samples;
 }
 
-/** In a process of its own, so that nothing else is weighed. */
+/** In a process of its own, so no other memory is measured. */
 async function measureWaiting() {
   const { ran, megabytes, running } = await runChild('suspended.mjs', ['1000']);
   assert.ok(ran, 'the scripts were not put aside');
@@ -151,7 +151,7 @@ function open(options) {
   return createHarness({ tools, suspensionKey: 'a key of the benchmark, 32 bytes or more', ...options });
 }
 
-/** Text that compresses like text, not like one letter. */
+/** Text that compresses like prose, not like one repeated letter. */
 const prose = Array.from({ length: MEGABYTE / 10 }, (_, index) =>
   `${((index * 2_654_435_761) % 999_983).toString(36)}       `.slice(0, 9),
 )

@@ -7,12 +7,12 @@ const PLAIN = 'return 1+1';
 const WAITING = `const both = await Promise.all([tools.wait({ ms: 10 }), tools.wait({ ms: 10 })]);
 return both.length + (await tools.wait({ ms: 10 })).ms;`;
 
-/** `run` holds a worker while its tools wait; with many workers, its own cap, it waits better. */
+/** `run` occupies a worker while its tools wait. This is its own maximum of workers, which lets more scripts wait. */
 const MANY_WORKERS = 32;
 
 export const name = 'throughput';
 
-/** A hundred callers that ask for the next script as soon as theirs is done, on two workers. */
+/** A hundred callers that submit the next script as soon as theirs has ended, on two workers. */
 export async function measure(bench) {
   const plain = await throughputRow(bench, bench.contenders, PLAIN, 2, {
     name: 'throughput-plain',

@@ -120,7 +120,7 @@ async function declarationsOf(tools) {
   }
 }
 
-/** The three that the script calls, and others of the size that tools usually have. */
+/** The three tools that the script calls, and others of the usual size. */
 function manyTools() {
   const tool = (id, input, output) =>
     defineTool({

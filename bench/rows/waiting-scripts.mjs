@@ -41,7 +41,7 @@ export async function measure({ effort }) {
   }
 }
 
-/** In a process of its own, so that nothing else is weighed. */
+/** In a process of its own, so no other memory is measured. */
 async function measureMemory() {
   const { ran, megabytes } = await runChild('waiting.mjs', [String(WAITING)]);
   assert.ok(ran, 'a script that waited has not got its answer');

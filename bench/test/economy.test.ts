@@ -27,7 +27,7 @@ describe('tasks', () => {
       }
       expect(parallel.turns).toBeLessThanOrEqual(one.turns);
       expect(scripts.turns).toBeLessThanOrEqual(parallel.turns);
-      // One call or several in a turn: the model says the same.
+      // One call or several in a turn: the model's texts are the same.
       expect(parallel.outputTokens).toBe(one.outputTokens);
     },
   );

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-/** Sentences that read like a translation begin so. A question may begin so, too. */
+/** Openings of sentences that read like a translation. A question may begin in the same way. */
 const OPENING = /(?:\/\*\*? +|\/\/ +|[.:;!] +|['"`])(?:Of|What|Whoever|Whatever|For\s+what) [^.?'"`\n]*(.)/gu;
 
 /** Words with a private meaning, each with the field's word. They are no names either. */
@@ -22,7 +22,29 @@ const PRIVATE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ['(?:MOST|LEAST|LONGEST)_[A-Z_]+', 'MAX_, MIN_'],
 ];
 
-const PRIVATE_WORD = new RegExp(PRIVATE_WORDS.map(([word]) => String.raw`(\b(?:${word})\b)`).join('|'), 'giu');
+/** For reference pages, and for comments of tests and benchmarks. In other sources these words have other uses too. */
+const PROSE_WORDS: readonly (readonly [word: string, instead: string])[] = [
+  ...PRIVATE_WORDS,
+  [String.raw`hears?|heard`, 'receive'],
+  ['beside', 'next to, in addition to'],
+  ['for ever', 'without end'],
+  ['again and again', 'repeatedly'],
+  ['(?:once|every|until|in|with|of) so many(?:th)?', 'this number of'],
+  ['of ours', 'of Toolscript'],
+  ['says? (?:so|nothing|what|which)', 'report, contain'],
+  ['stands? (?:there|in|on|beside|inside)', 'is, contain, use'],
+  ['nowhere', 'undeclared, missing'],
+];
+
+const wordsOf = (words: typeof PRIVATE_WORDS) =>
+  new RegExp(words.map(([word]) => String.raw`(\b(?:${word})\b)`).join('|'), 'giu');
+
+const PRIVATE_WORD = wordsOf(PRIVATE_WORDS);
+const PROSE_WORD = wordsOf(PROSE_WORDS);
+
+/** A sentence of a comment or of a page must not begin with one of these words, except a question. */
+const PROSE_OPENING =
+  /(?:^|[.:;!] )(?:Of|What|Whoever|Whatever|Where|Why|Who|Whose|How|Whether)(?: (?:long|many|much|often))?\b [^.?]*(.|$)/gu;
 
 /** Places where the word means what a dictionary says, or is data. */
 const ALLOWED: readonly RegExp[] = [
@@ -33,6 +55,17 @@ const ALLOWED: readonly RegExp[] = [
   // A rule says what a package manager obeys.
   /tells a package manager/u,
 ];
+
+/** The pages of this test. Others show the output of commands. */
+const PAGES = [
+  ...['diagnostics', 'errors', 'events', 'guest', 'limits', 'mcp', 'responses', 'tools'].map(
+    (name) => `docs/reference/${name}.md`,
+  ),
+  'docs/security.md',
+];
+
+/** Scripts of models are data, with comments in the words of models. */
+const DATA = /\/(?:checker\/(?:good|bad)|fixtures|peers|scripts)\//u;
 
 /** Joins the lines of each comment. Every offset stays. */
 function withoutBreaks(source: string): string {
@@ -52,6 +85,48 @@ function problemsIn(path: string, source: string): string[] {
     .map(({ at, problem }) => ({ at, problem, around: text.slice(Math.max(0, at - 40), at + 80) }))
     .filter(({ around }) => !ALLOWED.some((allowed) => allowed.test(around)))
     .map(({ at, problem, around }) => `${path}:${source.slice(0, at).split('\n').length} ${problem}: ${around}`);
+}
+
+const withoutCode = (text: string) => text.replaceAll(/`[^`\n]*`/gu, (found) => '_'.repeat(found.length));
+
+/** Paragraphs, items and cells of a page: without headings, code, generated blocks and the titles of tests. */
+function proseOf(page: string): string[] {
+  return page
+    .replaceAll(/^```.*?^```$/gmsu, '')
+    .split('\n')
+    .filter((line) => !/^(?:#|<!--|\| `[\w-]+` \| `packages\/)/u.test(line))
+    .flatMap((line) => line.split(/ \| |^\| | \|$|^ *(?:-|\d+\.) /u))
+    .filter((text) => text.trim() !== '');
+}
+
+function commentsOf(source: string): string[] {
+  const comments = /^ *\/\*\*(.*?)\*\/|(?:^ *|[;{,)] )\/\/ ([^\n]*(?:\n *\/\/ [^\n]*)*)/gmsu;
+  return [...source.matchAll(comments)].map(([, block, lines = '']) =>
+    (block ?? lines).replaceAll(/\s*\n\s*(?:\*|\/\/)? ?/gu, ' ').trim(),
+  );
+}
+
+function problemsOfProse(path: string, texts: readonly string[]): string[] {
+  return texts.map(withoutCode).flatMap((text) => {
+    const words = [...text.matchAll(PROSE_WORD)].map((found) => {
+      const rule = found.slice(1).findIndex((group) => group !== undefined);
+      return `"${found[0]}" means ${PROSE_WORDS[rule]?.[1]}`;
+    });
+    const openings = [...text.matchAll(PROSE_OPENING)]
+      .filter(([, end]) => end !== '?')
+      .map(() => 'a sentence begins with a question word');
+    return [...words, ...openings].map((problem) => `${path}: ${problem}: ${text}`);
+  });
+}
+
+function testsAndBenchmarks(): string[] {
+  return [...readdirSync('packages').map((name) => `packages/${name}/test`), 'bench']
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .map((name) => `${folder}/${name}`)
+        .filter((path) => /\.(?:tsx?|mjs)$/u.test(path) && !path.includes('node_modules') && !DATA.test(path)),
+    );
 }
 
 function sources(): string[] {
@@ -83,5 +158,37 @@ describe('the English of the product', () => {
     const paths = sources();
     expect(paths.length).toBeGreaterThan(500);
     expect(paths.flatMap((path) => problemsIn(path, readFileSync(path, 'utf8')))).toEqual([]);
+  });
+
+  it('is checked in prose by rules that detect each mistake', () => {
+    const bad = [
+      'How many calls it made.',
+      'The value. Where it is absent, nothing runs.',
+      'Every so many calls one fails.',
+      'A folder beside the workspace.',
+      'The screen says what was shown.',
+      'The client hears no more of it.',
+      'Nothing of ours keeps it open.',
+    ];
+    for (const text of bad) expect(problemsOfProse('bad', [text]), text).not.toEqual([]);
+    expect(problemsOfProse('good', ['What runs? The script, as `told` reports.'])).toEqual([]);
+    expect(commentsOf('const a = 1; // Zero.\n/** One. */\n// Two\n// lines.\n')).toEqual([
+      'Zero.',
+      'One.',
+      'Two lines.',
+    ]);
+    expect(proseOf('# What\n- One `two`.\n| a cell | b |\n```\ncode\n```\n')).toEqual(['One `two`.', 'a cell', 'b']);
+  });
+
+  it.each(PAGES)('uses the words of the field in %s', (path) => {
+    const texts = proseOf(readFileSync(path, 'utf8'));
+    expect(texts.length).toBeGreaterThan(20);
+    expect(problemsOfProse(path, texts)).toEqual([]);
+  });
+
+  it('uses the words of the field in comments of tests and benchmarks', () => {
+    const paths = testsAndBenchmarks();
+    expect(paths.length).toBeGreaterThan(300);
+    expect(paths.flatMap((path) => problemsOfProse(path, commentsOf(readFileSync(path, 'utf8'))))).toEqual([]);
   });
 });

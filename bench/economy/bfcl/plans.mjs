@@ -18,8 +18,9 @@ function structured({ tool, args }) {
 }
 
 /**
- * Calls that go into one request: all whose arguments and conditions are known by then. An answer's calls are done in
- * their order, so one that only needs the effect of another goes with it. None that changes something overtakes another.
+ * Calls that fit into one request: all whose arguments and conditions are known by then. The calls of an answer run in
+ * their order, so a call that only needs the effect of another belongs to the same request. No call with an effect is
+ * moved before another.
  */
 export function groupsOf(turn) {
   const groups = [];
@@ -45,7 +46,7 @@ function changes({ tool }) {
   return as === undefined || does;
 }
 
-/** The calls of each script: a new one begins where the model must have read what came so far. */
+/** The calls of each script: a new script begins at the point where the model must have read the earlier results. */
 function partsOf(turn) {
   const parts = [];
   for (const call of turn) {

@@ -7,14 +7,14 @@ import { PLANS } from './plans.mjs';
 import { serviceTool } from './services/index.mjs';
 import { openWorld } from './world.mjs';
 
-/** Stands for each question of the data set, in the mean length of those that were counted. */
+/** Replaces each question of the data set, with the mean length of those that were counted. */
 export const ASK =
   'Before I leave the office today, I would like to have this matter settled. Please look at the details, complete whatever is necessary for it, and report the outcome.';
 /** The model's text after the calls of a turn of the user. */
 export const ANSWER =
   'That is done, and all of it went as you wanted. Tell me if there is anything else that I can do for you.';
 const ROLE = 'You help a user with the tools that you have. Be brief.';
-/** So many that every tool is shown with all its docs. */
+/** Enough to show every tool with all its docs. */
 const ROOM_FOR_ALL = 20_000;
 
 /**
@@ -37,7 +37,7 @@ const ROOM_FOR_ALL = 20_000;
  * @param {Catalog} [catalog]
  * @param {import('../run-task.mjs').Threads} [threads] Of the harness; it starts its own by default.
  * @returns {Promise<Run>}
- * @throws Where a call failed, or the services got other calls than those of the data set.
+ * @throws If a call failed, or the services got other calls than those of the data set.
  */
 export async function runBfclTask(task, way, catalog = {}, threads = {}) {
   const { tools, made } = openWorld(task, catalog.docs);
@@ -59,7 +59,7 @@ export async function runBfclTask(task, way, catalog = {}, threads = {}) {
 }
 
 /**
- * The same run of scripts with another catalogue: all that a catalogue changes is the system text.
+ * The same run of scripts with another catalogue: a catalogue changes only the system text.
  *
  * @param {import('./tasks.mjs').BfclTask} task
  * @param {Run} run
@@ -101,7 +101,7 @@ function assertSucceeded({ type, status, success, report, output }) {
   if (type === 'function_call_output') assert.ok(success, output);
 }
 
-/** In their order too, but that a parallel call may stand before one that it needs nothing of. */
+/** In their order too, except that a parallel call may come before one that it does not depend on. */
 function assertMade({ turns }, way, made) {
   const wanted = turns.flat().map(({ tool, args }) => ({ tool, args: { ...defaultsOf(tool), ...args } }));
   if (way === 'parallel') assert.deepEqual(sorted(made), sorted(wanted));
@@ -122,7 +122,7 @@ function defaultsOf(tool) {
   return Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
 }
 
-/** Each request begins with all of the one before it. */
+/** Each request begins with the complete previous request. */
 function assertCacheable(requests) {
   for (const [index, { instructions, tools, input }] of requests.slice(1).entries()) {
     const before = requests[index];

@@ -47,7 +47,7 @@ function isNeeded(calls, index) {
   return calls.some(({ flows = {}, when = '' }) => [...Object.values(flows), when].join(' ').includes(`$${index}.`));
 }
 
-/** Neighbours under the same condition belong together. */
+/** Consecutive calls under the same condition are grouped. */
 function endOfBlock(calls, index) {
   const { when } = calls[index];
   if (when === undefined) return index + 1;
@@ -63,7 +63,7 @@ function shownNames(shown, names, end = names.length) {
   return names.slice(0, end).filter((_, index) => shown[index]);
 }
 
-/** Where there is something to read in what is under the condition, the script ends early without it. */
+/** If the script reads something under the condition, it ends early without it. */
 function underCondition(when, body, { names, guards, so }) {
   if (when === undefined) return body;
   const condition = withNames(when, names);

@@ -1,6 +1,8 @@
 import { NAMES, markdown, shown } from '../table.mjs';
 
-/** How much of the tools scripts are shown, from most to least. `docs` and `instructionTokens`: of the catalogue. */
+/**
+ * The part of the tools that scripts are shown, in descending order. `docs` and `instructionTokens`: of the catalogue.
+ */
 export const CATALOGS = {
   all: { title: 'all docs, those of results too' },
   arguments: { title: 'all docs but those of results', docs: { results: false } },
@@ -13,10 +15,10 @@ export const CATALOGS = {
   },
 };
 
-/** Characters of the function documents of the data set, to which those of our tools are compared. */
+/** Characters of the function documents of the data set, for the comparison with those of our tools. */
 const DATA_SET_DOCUMENTS = 94_004;
 
-/** The services that a quarter of the tasks each is about. */
+/** The services that each appear in a quarter of the tasks. */
 export const SUBJECTS = {
   files: 'a file system',
   vehicle: 'a car',
@@ -31,13 +33,13 @@ export const SUBJECTS = {
  *
  * @typedef {object} BfclResult
  * @property {Record<'tasks' | 'turns' | 'calls' | 'tools' | 'oneCall' | 'waiting' | 'resultTokens' | 'documents' | 'askTokens' | 'answerTokens', number>} counts
- * `oneCall`: turns of the user with one call or none. `waiting`: those in which a call needs what another one brings.
- * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of what describes our tools, in the form of the data set.
+ * `oneCall`: turns of the user with one call or none. `waiting`: those in which a call needs the result of another one.
+ * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of the descriptions of our tools, in the form of the data set.
  * @property {Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>} totals
  * @property {Record<keyof typeof SUBJECTS, Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>>} bySubject
  */
 
-/** Head, and a line for each catalogue: what scripts take with it beside the structured ways. */
+/** A header, and a line for each catalogue: the cost of scripts with it, compared with the structured ways. */
 export function catalogTable({ totals, counts }) {
   const { one, parallel } = totals;
   const beside = (total) => [
@@ -65,7 +67,7 @@ export function catalogTable({ totals, counts }) {
   ];
 }
 
-/** Head, and a line for each way: how its cost comes together, for one task. */
+/** A header, and a line for each way: the parts of its cost, for one task. */
 export function costTable({ totals, counts }) {
   const each = (value) => shown(Math.round(value / counts.tasks));
   const line = (title, total) => {
@@ -83,7 +85,7 @@ export function costTable({ totals, counts }) {
   ];
 }
 
-/** Head, and a line for each subject: what scripts cost beside parallel calls. */
+/** A header, and a line for each subject: the cost of scripts compared with parallel calls. */
 export function subjectTable({ bySubject }) {
   const names = ['all', 'arguments', 'default', 'signatures'];
   return [

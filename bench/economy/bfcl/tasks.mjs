@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * A call of the data set, and what we add to it.
+ * A call of the data set, with our additions.
  *
  * @typedef {object} Call
  * @property {string} tool
  * @property {Record<string, unknown>} args
  * @property {Record<string, string>} [flows] Arguments that come from results of earlier calls of the same turn of the
  * user, as TypeScript, with `$0`, `$1` … for those results.
- * @property {string} [when] The condition in the words of the user, as such TypeScript. It holds.
+ * @property {string} [when] The condition in the words of the user, as such TypeScript. It is true.
  * @property {boolean} [look] The model must have read the results so far.
  *
  * @typedef {object} BfclTask
  * @property {string} id
  * @property {readonly string[]} classes Services whose tools the model is offered.
  * @property {readonly (readonly Call[])[]} turns Calls by turn of the user.
- * @property {Record<string, object>} initial State of each service where it is not the default.
+ * @property {Record<string, object>} initial The state of each service that differs from its default.
  */
 
 /** @type {readonly BfclTask[]} */

@@ -5,12 +5,12 @@ import { SERVICES } from './services/index.mjs';
 /**
  * @typedef {object} Docs
  * @property {boolean} [results] Members of results are described, as they are in the data set. Default true.
- * @property {boolean} [everyOpening] The description of each tool begins with what its service is, as in the data set,
- * and not that of the first one alone. Default true.
+ * @property {boolean} [everyOpening] Every tool's description begins with the one of its service, as in the data set,
+ * not only the first tool's. Default true.
  */
 
 /**
- * The services of a task, opened anew: their tools, and the calls that were made of them.
+ * New instances of the services of a task: their tools, and the calls to them.
  *
  * @param {import('./tasks.mjs').BfclTask} task
  * @param {Docs} [docs]

@@ -4,9 +4,9 @@ import { CODING_ROLE, folderWorld } from '../worlds.mjs';
 const FILE = `import { now } from './clock.js';
 
 export interface RateLimit {
-  /** Most requests in a burst. */
+  /** The maximum number of requests in a burst. */
   readonly burst: number;
-  /** Requests that are given back in a second. */
+  /** The number of requests that become available again in a second. */
   readonly perSecond: number;
 }
 
@@ -26,7 +26,7 @@ export class RateLimiter {
     this.#limit = limit;
   }
 
-  /** Ms to wait before the next try; 0 where the request may go on. */
+  /** Ms to wait before the next try; 0 if the request may continue. */
   take(key: string): number {
     this.#sweep();
     const bucket = this.#bucketOf(key);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { oneByOne, script } from '../turns.mjs';
 import { serviceWorld } from '../worlds.mjs';
 
-/** Each says in prose where the matter went; the next one is found by understanding it, not by a rule. */
+/** Each describes in prose where the matter continued; only understanding finds the next one, not a rule. */
 const DOCUMENTS = {
   'minutes-03': {
     title: 'Committee minutes, March',

@@ -25,7 +25,7 @@ const PARTS = ['bin', 'bundle', 'package.json'];
 /** The program as it is installed, in a folder of its own. */
 let installed: string;
 let cache: string;
-/** The cache as the first command leaves it. */
+/** The cache after the first command. */
 let filled: string;
 
 beforeAll(() => {
@@ -52,7 +52,7 @@ function start(env: Record<string, string> = {}): { status: number | null; stdou
   return { status, stdout, stderr };
 }
 
-/** In place of the first command. */
+/** Runs instead of the first command. */
 function fillCache(): void {
   cpSync(filled, cache, { recursive: true, preserveTimestamps: true });
 }
@@ -64,7 +64,9 @@ function keptFiles(): string[] {
     .map((name) => join(cache, name));
 }
 
-/** As the program writes a cached file: a digest of the folder's name, the file's name and the data, then the data. */
+/**
+ * A cached file in the program's format: a digest of the folder's name, the file's name and the data, then the data.
+ */
 function sealed(folder: string, file: string, data: Buffer): Buffer {
   const digest = createHash('sha256')
     .update(`${folder}\n./${basename(file, '.bin')}\n`)

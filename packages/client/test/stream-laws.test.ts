@@ -12,7 +12,7 @@ const RUNS = Number(process.env.TOOLSCRIPT_STREAM_RUNS ?? 12);
 const DROPS = Number(process.env.TOOLSCRIPT_STREAM_DROPS ?? 40);
 const SEED = Number(process.env.TOOLSCRIPT_STREAM_SEED ?? 16);
 
-/** Some runs are too short to be cut so often. */
+/** Some runs are too short for that number of interruptions. */
 const CUTS_OF_A_CLIENT = Math.ceil((DROPS / RUNS) * 3);
 const MAX_BYTES_TO_CUT = 2000;
 
@@ -26,9 +26,9 @@ interface SubmittedRun {
 }
 
 interface FollowedRun extends SubmittedRun {
-  /** Read without a pause and without a cut. */
+  /** Read without pauses and interruptions. */
   readonly steady: readonly StreamEvent[];
-  /** Read over connections that break. */
+  /** Read over connections that are interrupted. */
   readonly cut: readonly StreamEvent[];
   /** Read with pauses, from `from` on. */
   readonly slow: readonly StreamEvent[];
@@ -65,7 +65,7 @@ class RestartedServer {
     this.#restarts += 1;
   }
 
-  /** A client that finds the server wherever it is. */
+  /** A client that finds the server after each restart. */
   client(send: typeof globalThis.fetch = fetch): Client {
     const toServer: typeof globalThis.fetch = (input, init) => {
       const url = new URL(input instanceof Request ? input.url : input);

@@ -6,7 +6,7 @@ import { referenceServer } from './support/reference-servers.js';
 
 const QUICK: McpOptions = { reconnect: { firstDelayMs: 1, attempts: 2 } };
 
-/** A harness with the hostile server and a good one beside it. */
+/** A harness with the hostile server and a good one. */
 async function beside(behaviour: string, options: McpOptions = {}, env: Record<string, string> = {}) {
   const servers = { hostile: hostileServer(behaviour, env), everything: referenceServer('everything') };
   const mcp = await openServers(servers, { ...QUICK, ...options });

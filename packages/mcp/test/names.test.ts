@@ -19,7 +19,7 @@ const name = fastCheck.oneof(
   ),
 );
 
-/** As a script writes it: core's own rule. */
+/** In the form of a script: core's own rule. */
 function written(part: string): string {
   const identifier = part.replaceAll(/[^\w$]/gu, '_');
   return /^\d/u.test(identifier) ? `_${identifier}` : identifier;

@@ -24,7 +24,7 @@ async function changing(options: McpOptions = {}) {
   return { mcp, harness, names, offer, untrusted: () => mcp.status()[0]!.untrusted };
 }
 
-/** Resolves with the next event that holds tools back. */
+/** Resolves with the next event that blocks tools. */
 function heldBack(): { options: McpOptions; next: Promise<McpEvent> } {
   let onEvent: McpOptions['onEvent'];
   const next = new Promise<McpEvent>((resolve) => {

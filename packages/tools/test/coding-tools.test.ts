@@ -28,7 +28,7 @@ const context: ToolCallContext = {
   maxOutputBytes: 1000,
 };
 
-/** As the facade calls a tool: input checked, result checked. */
+/** As the facade calls a tool: with a check of the input and of the result. */
 async function call(name: string, input: unknown): Promise<unknown> {
   const tool = tools.get(name)!;
   const valid = tool.validateInput(input);

@@ -59,7 +59,7 @@ describe('fileSearch', () => {
   it('shows no name from a folder that became a link to the outside after the walk', async () => {
     const parent = temporaryFolder({ 'inside/slot/a.txt': '', 'outside/a.txt': '' });
     const workspace = createWorkspace({ roots: join(parent, 'inside') });
-    // The list that the walk would give is made before the swap.
+    // The list of the walk is made before the swap.
     class SwappedLists extends FileLists {
       override async of(...args: Parameters<FileLists['of']>) {
         const list = await super.of(...args);
@@ -113,7 +113,7 @@ describe.runIf(process.getuid !== undefined)('the state folder', () => {
     mkdirSync(join(folder, 'other'));
     symlinkSync('other', join(folder, 'link'));
     expect(makePrivateFolder(join(folder, 'link'))).toBe(false);
-    // Only root can give a folder away; for all others the root folder is another user's.
+    // Only root can give a folder to another user; for all others the root folder is another user's.
     if (process.getuid!() === 0) chownSync(join(folder, 'other'), 12_345, 12_345);
     expect(makePrivateFolder(process.getuid!() === 0 ? join(folder, 'other') : '/')).toBe(false);
   });

@@ -30,7 +30,7 @@ const patch = (...files: string[]) => ({
   patch: `*** Begin Patch\n${files.map((file) => `*** Add File: ${file}\n+x\n`).join('')}*** End Patch`,
 });
 
-/** Which of the calls pass under the rules alone; the others would be asked about. */
+/** The calls that pass with these rules alone; the others would ask the user. */
 async function passing(suggestion: RuleSuggestion | undefined, tool: string, inputs: readonly object[]) {
   const passed: object[] = [];
   for (const input of inputs) {

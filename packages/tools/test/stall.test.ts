@@ -7,7 +7,7 @@ import { MAX_STALL_MS, shortestStall } from '../../core/test/support/stall.js';
 import { put, temporaryFolder } from './support/temporary-folder.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Work that takes seconds even in slices is larger in CI; a fault shows in a part of it too. */
+/** The tests use more work in CI; a fault also shows in a part of the work. */
 const IS_CI = process.env['CI'] !== undefined;
 const GLOBS = IS_CI ? 100 : 5;
 const SHORT_LINES = IS_CI ? 900_000 : 120_000;
@@ -20,7 +20,7 @@ const SLOW_GLOBS = Array.from({ length: GLOBS }, () => `**/${'*a'.repeat(40)}b/*
 let folder: string;
 let tools: ReadonlyMap<string, Tool>;
 
-/** A million lines that differ in their last characters alone. */
+/** A million lines that differ only in their last characters. */
 function similarLines(count: number, length: number): string {
   return Array.from({ length: count }, (_, index) => `${'x'.repeat(length - 6)}${index}\n`).join('');
 }
@@ -194,7 +194,7 @@ const ATTACKS: readonly [string, string, object][] = [
   ['viewImage', 'a large image', { path: 'image.gif' }],
 ];
 
-// A stall that a script can make as long as it likes is what this is about; those took from 1 to 40 seconds.
+// This is about stalls whose length a script can choose; they took from 1 to 40 seconds.
 describe('the host continues while a tool works', () => {
   it.each(ATTACKS)('%s: %s', async (name, _, input) => {
     const stall = await shortestStall(() => call(name, input));
@@ -203,7 +203,7 @@ describe('the host continues while a tool works', () => {
   });
 });
 
-/** Far less than the work takes, and enough for a machine that is busy with others. */
+/** Much shorter than the work, and long enough for a busy machine. */
 const MAX_ABORT_MS = 500;
 const LONG_ATTACKS = new Set([
   'a file of line ends',

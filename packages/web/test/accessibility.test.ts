@@ -30,9 +30,9 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe finds: the rule, and the first element. */
+/** The findings of axe: the rule, and the first element. */
 async function violations(page: Page): Promise<string[]> {
-  // The page's policy allows no scripts beside its own; the debugger may run one all the same.
+  // The page's policy allows no scripts except its own, but the debugger may run one.
   await page.evaluate(axe.source);
   const found = await page.evaluate(
     async () =>

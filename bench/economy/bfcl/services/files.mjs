@@ -230,7 +230,7 @@ function fileOf(state, name) {
   return entry;
 }
 
-/** Puts an entry into the directory that is named, or under that name. */
+/** Adds an entry to the directory with that name, or under that name. */
 function place(state, source, destination, entry) {
   const directory = directoryOf(state);
   if (entry === undefined) throw new Error(`There is no ${source}.`);

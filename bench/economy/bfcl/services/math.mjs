@@ -9,7 +9,7 @@ const UNITS = {
   unit_out: text('Unit that the value gets.'),
 };
 
-/** A tool that gives one number. */
+/** A tool that returns one number. */
 function calculation(name, does, takes, gives, of) {
   return {
     name,

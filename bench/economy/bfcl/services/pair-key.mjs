@@ -1,4 +1,4 @@
-/** The same for two places in either order. */
+/** The same key for two places in either order. */
 export function pairKey(one, other) {
   return one < other ? `${one}-${other}` : `${other}-${one}`;
 }

@@ -167,7 +167,7 @@ export const posts = {
   ],
 };
 
-/** Posts that stand there when a task begins, up to the id of its own first one. */
+/** Existing posts at the start of a task, up to the id of its own first one. */
 function earlierPosts(next, username) {
   return Array.from({ length: next }, (_, id) => ({ id, username, content: `Post ${id}`, tags: [], mentions: [] }));
 }

@@ -7,7 +7,7 @@ export const flag = (description, more) => ({ type: 'boolean', description, ...m
 export const list = (items, description, more) => ({ type: 'array', items: { type: items }, description, ...more });
 export const rows = (properties, description) => ({ type: 'array', items: object(properties), description });
 
-/** An object of named members; those with a default, and those that are named as such, may be left out. */
+/** An object of named members; those with a default, and those that are listed as optional, may be omitted. */
 export function object(properties, { optional = [], ...more } = {}) {
   const required = Object.keys(properties).filter(
     (name) => !optional.includes(name) && properties[name].default === undefined,
@@ -29,10 +29,9 @@ export function object(properties, { optional = [], ...more } = {}) {
  * @property {object} takes Schemas by argument.
  * @property {object} gives Schemas by member of the result.
  * @property {(state: any, args: any) => object} run
- * @property {string} [as] How a script calls the result. Left out: nothing of it is worth reading, and a script goes
- *   on.
- * @property {boolean} [changes] It changes something although its result is worth reading. What has no `as` does so
+ * @property {string} [as] The variable of a script for the result. Default: no script reads the result.
+ * @property {boolean} [changes] It changes something although scripts read its result. Tools without `as` change something
  *   too.
- * @property {boolean} [isPassedOn] Where a later call takes the result, nobody reads it.
+ * @property {boolean} [isPassedOn] If a later call uses the result, the model does not read it.
  * @property {readonly string[]} [mayLack] Members of the result that may be absent.
  */

@@ -278,7 +278,7 @@ export const trading = {
   ],
 };
 
-/** Stocks that only one task knows have a price, and other figures near it. */
+/** Stocks of only one task have a price, and other figures near it. */
 function figuresOf({ prices }, name) {
   const price = prices[name];
   return price === undefined ? STOCKS[name] : [price, 0.05, 1.5, price - 0.5, price - 0.25];

@@ -123,7 +123,7 @@ describe('a script that needs an approval, without a terminal', () => {
     const literal = `for (const _ of [1, 2]) await tools.writeFile({ path: 'd.txt', content: 'd' });`;
     for (const [remember, source, status] of [
       ['plan', literal, 0],
-      // Nobody could see these arguments in the script's text.
+      // The script's text does not show these arguments to anyone.
       ['plan', computed, 3],
       ['script', computed, 0],
     ] as const) {

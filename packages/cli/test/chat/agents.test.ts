@@ -40,7 +40,7 @@ describe('the user’s own agents', () => {
   it('send an unencrypted key to another machine only if they allow it', async () => {
     const scene = new Scene();
     const server = await served([text('It is 42.')]);
-    // This address reaches this machine on Linux and macOS, and is none that names it.
+    // This address reaches this machine on Linux and macOS, but does not name it.
     const provider = {
       api: 'openai-chat',
       model: 'model-1',

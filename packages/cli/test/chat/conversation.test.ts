@@ -10,7 +10,7 @@ const SIGN = '› ';
 const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 
-/** Types, each when the screen says so; answers with what was shown, without its colours. */
+/** Types each text when the screen shows its cue; returns the screen's text without colors. */
 async function talk(
   turns: readonly Turn[],
   presses: readonly (readonly [string, string])[],
@@ -235,7 +235,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
         ['Read one.', ''],
         [SIGN, 'three\rfour\r'],
         ['Read two.', ''],
-        // A terminal marks what is pasted; its last line waits for Enter.
+        // A terminal marks pasted text; its last line waits for Enter.
         [SIGN, '\x1b[200~curl \\\r  -X POST\rand more\x1b[201~'],
         ['and more', '\r'],
         ['Read three.', ''],

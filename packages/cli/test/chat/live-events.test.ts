@@ -27,7 +27,7 @@ it('a conversation at the terminal is streamed live to others on the same data f
   const { signal } = new AbortController();
   for await (const event of streamRun(stores, log, run!.runId, { from: 0, signal })) {
     events.push(event);
-    // The script ends only after a client has seen live that it runs.
+    // The script ends only after a client has received a live event of its start.
     if (event.payload.type === 'script_log') writeFileSync(join(scene.workspace, 'go'), '');
   }
   expect(await end).toMatchObject({ status: 0, stderr: '' });

@@ -119,7 +119,7 @@ describe('toolscript doctor', () => {
       expect(found[name]?.status).toBe('ok');
     const sandbox = found['exec sandbox'];
     expect(sandbox?.detail).toMatch(sandbox?.status === 'ok' ? /ran a command/u : /exec rejects every command/u);
-    // Whom there is to talk to depends on keys, and nothing else here does.
+    // The keys determine the available models, and nothing else here does.
     expect(found['models']?.detail).toContain('claude-sonnet: ANTHROPIC_API_KEY is not set');
     expect(report.configuration).toMatchObject({ approve: 'ask', limits: { timeoutMs: 600_000 } });
   });

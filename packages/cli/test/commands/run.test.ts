@@ -208,7 +208,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     const cwd = folderWithFile();
     const source =
       "await tools.readFile({ path: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
-    // Its process has the number that it sees only outside the sandbox.
+    // Inside a sandbox, the process would see another number.
     const child = start(
       process.execPath,
       [PROGRAM, 'run', '-', '--cwd', cwd, '--approve', 'auto', '--exec-sandbox', 'off'],

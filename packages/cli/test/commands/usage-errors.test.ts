@@ -4,7 +4,7 @@ import { Place } from '../support/place.js';
 const THREAD = "the conversation's id, or the start of it (toolscript threads lists them)";
 const SCRIPT = "the script's id, or the start of it (toolscript approvals lists them)";
 
-/** A command line, and what stderr says after `toolscript: `. */
+/** A command line, and the text of stderr after `toolscript: `. */
 const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[] = [
   [['threads', 'lst'], 'There is no command threads lst. To list: toolscript threads'],
   [['threads', 'ls', '--all'], 'There is no command threads ls. To list: toolscript threads'],

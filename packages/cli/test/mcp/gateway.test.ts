@@ -198,7 +198,7 @@ describe('the gateway', () => {
   it('offers the coding tools in the folders of the client with --tools coding', async () => {
     const place = placeWithMail();
     const client = new OlderClient({ name: 'older', version: '1.0.0' }, { capabilities: { roots: {} } });
-    // One folder holds the user's own files, so that it is left out.
+    // One folder contains the user's own files, so it is omitted.
     const roots = [place.base, place.mailFolder].map((folder) => ({ uri: `file://${folder}` }));
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
     await client.connect(new OlderStdio(command(place, '--tools', 'coding')) as never);

@@ -7,8 +7,8 @@ type Write = typeof process.stdout.write;
 let running: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command line in this process, one at a time: for tests of what a command does. Tests of how the program starts,
- * ends, reads stdin or meets another process need a process of their own.
+ * Runs a command line in this process, one at a time, for tests of a command's effects. Tests of the start, the end,
+ * stdin or other processes need a process of their own.
  */
 export function inProcess(args: readonly string[], options: Omit<StartOptions, 'stdin'> = {}): Promise<Finished> {
   const next = running.then(() => runHere(args, options));
@@ -34,13 +34,13 @@ async function runHere(args: readonly string[], { env, cwd = emptyFolder() }: St
   }
 }
 
-/** In threads that all command lines of a test file share. */
+/** Runs it in threads that all command lines of a test file share. */
 async function sharedEngines() {
   const { runtime, compiler } = sharedThreads();
   return { runtime, compiler, close: () => runtime.close() };
 }
 
-/** Takes what is written to a stream, and the listeners that a program adds, which a process would end with. */
+/** Captures the writes to a stream, and the listeners of a program, which would end with its process. */
 class Capture {
   text = '';
   readonly #stream: NodeJS.WriteStream;

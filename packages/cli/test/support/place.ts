@@ -48,7 +48,7 @@ export class Place {
     return finished(start('sh', ['-c', command], { cwd: this.workspace, env: this.env }));
   }
 
-  /** Runs an answer of these scripts, which must suspend. Answers with the id and what was printed. */
+  /** Runs an answer with these scripts, which must suspend. Returns the id and the printed text. */
   async suspend(...scripts: string[]): Promise<{ id: string; stdout: string }> {
     const { status, stdout, stderr } = await this.run(['run', this.answer(...scripts)]);
     expect(status, stdout + stderr).toBe(3);

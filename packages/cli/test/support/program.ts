@@ -15,7 +15,7 @@ export interface Finished {
 }
 
 export interface StartOptions {
-  /** Written to stdin, which is then closed. Left out: stdin is /dev/null, no terminal and no pipe. */
+  /** Written to stdin, which is then closed. Default: stdin is /dev/null, neither a terminal nor a pipe. */
   stdin?: string | Uint8Array;
   /** Stdin is a pipe that stays open. */
   keepStdinOpen?: boolean;
@@ -57,7 +57,7 @@ export async function toolscript(args: readonly string[], options: StartOptions 
   return finished(child);
 }
 
-/** The folder of a program that is given none: the same for all of a file. */
+/** The default folder of a program: the same for all of a file. */
 export function emptyFolder(): string {
   return (currentFolder ??= temporaryFolder());
 }
@@ -88,7 +88,7 @@ export function finished(child: ChildProcessWithoutNullStreams): Promise<Finishe
   });
 }
 
-/** Resolves when the stream has said what is waited for. */
+/** Resolves when the stream contains the expected text. */
 export function said(child: ChildProcessWithoutNullStreams, wanted: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -12,7 +12,7 @@ export const hasTerminal =
 /** The prompt at the end of every question. */
 export const PROMPT = 'Allow it?';
 
-/** Presses keys, each when the screen has said something new that fits. Answers with everything that was shown. */
+/** Presses each key when new text on the screen matches. Returns all text of the screen. */
 export async function atTerminal(
   command: string,
   presses: readonly (readonly [wait: string, keys: string])[],
@@ -45,7 +45,7 @@ function drive(
     shown += text;
     press();
   });
-  // Keys that wait for nothing are typed ahead.
+  // Keys without a cue are typed ahead.
   press();
   return new Promise((resolve) => {
     child.on('close', (status) => {

@@ -139,7 +139,7 @@ link (http://a.b)
     expect(shown(['    ``` *a*` b\n'])).toBe('  ``` *a*` b\n');
   });
 
-  // Where the work grows with the square of a text’s length, a megabyte does not end in time.
+  // If the work grows with the square of a text’s length, a megabyte does not end in time.
   it.each([
     ...['a', ' ', '> ', '-', '`', '[', '| ', '*a', '`a', '    a\n'].map((sign) => ['', sign] as const),
     ['a', ' '] as const,

@@ -5,7 +5,7 @@ import { tries } from '../../../core/test/support/some-cases.js';
 
 const DANGEROUS = /(?![\t\n\r])\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
-/** Some of each kind that shows nothing. */
+/** Some characters of each invisible kind. */
 const INVISIBLE = [
   0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180e, 0x180f, 0x200b, 0x200d, 0x2060, 0x2064, 0x2800,
   0x3164, 0xfe00, 0xfe0e, 0xfe0f, 0xfeff, 0xffa0, 0xe0001, 0xe0041, 0xe0100, 0xe01ef,

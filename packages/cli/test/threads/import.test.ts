@@ -8,7 +8,7 @@ import { message, runsOf, say, suspension, texts, ThreadPlace } from './place.js
 
 const DAY = Date.parse('2026-01-02T03:04:05Z');
 
-/** A folder of conversations as earlier versions kept them. */
+/** A folder of conversations in the format of earlier versions. */
 class OldPlace extends ThreadPlace {
   readonly folder = join(this.data, 'toolscript', 'threads');
 
@@ -140,9 +140,7 @@ describe('conversations of earlier versions', () => {
   });
 });
 
-/**
- * Imports until the step that is not taken any more, as a process that is killed. False: the import has ended before.
- */
+/** Imports until the step at which the process is killed, which does not run. False: the import has ended before. */
 async function importEndingAt(step: number, place: OldPlace): Promise<boolean> {
   const files = new ThreadFiles(place.folder, join(place.data, 'toolscript', 'imported-threads'));
   const { openStores } = await import('@toolscript/server/stores');

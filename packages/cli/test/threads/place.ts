@@ -49,7 +49,7 @@ export async function say(thread: Thread, prompt: string, answer: string): Promi
   await thread.endRun();
 }
 
-/** Begins to resume a script in a run of which it is the one that waits, or in a new one. */
+/** Begins to resume a script, in the run that waits for it or in a new one. */
 export async function beginScript(thread: Thread, scriptId: string, decisions: Decisions = {}): Promise<RunNames> {
   const continuation = await thread.beginResume(scriptId, decisions);
   if (continuation.type !== 'script') throw new Error('the whole run continues');

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 
 export interface CuttingFetch {
   readonly fetch: typeof globalThis.fetch;
-  /** Connections that were cut. */
+  /** The number of interrupted connections. */
   readonly cuts: () => number;
   /** The `Last-Event-ID` of each request. */
   readonly lastEventIds: (string | null)[];
 }
 
 /**
- * The global `fetch`, whose bodies break off after a random number of bytes, in the middle of an event too. The
- * connection is closed then. After `maxCuts` nothing breaks any more.
+ * The global `fetch`. Its bodies end early after a random number of bytes, also in the middle of an event, and the
+ * connection is closed then. After `maxCuts`, no body ends early.
  */
 export function cuttingFetch(seed: number, { maxCuts, maxBytes }: { maxCuts: number; maxBytes: number }): CuttingFetch {
   const lengths = fc.sample(fc.integer({ min: 0, max: maxBytes }), { seed, numRuns: maxCuts });

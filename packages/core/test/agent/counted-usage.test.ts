@@ -34,7 +34,7 @@ describe.each(APIS)('%s', (api) => {
     const said = encode(SCRIPT.code).length;
     const sent = encode(JSON.stringify(scene.server.requests[0])).length;
     expect(usageOf(played).estimated).toBe(true);
-    // Messages say the input before the answer begins.
+    // The format Messages reports the input tokens before the answer begins.
     const least = api === 'anthropic-messages' ? USED.input_tokens : Math.floor(sent * 0.9);
     expect(usageOf(played).input_tokens).toBeGreaterThanOrEqual(USED.input_tokens + least);
     expect(usageOf(played).output_tokens).toBeGreaterThanOrEqual(USED.output_tokens + said);
@@ -69,7 +69,7 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
-/** A provider of a host's own that says this, and these figures, for each answer. */
+/** A custom provider of the host that returns this text and these figures for each answer. */
 function saying(text: string, usages: readonly Usage[]): ModelProvider {
   return {
     api: 'mine',

@@ -5,7 +5,7 @@ import { defineTool } from '#core/index.js';
 import type { EventPayload, FunctionCallItem, ModelProvider, ModelRequest } from '#core/protocol/index.js';
 import { collectRun, openWorld } from './running.js';
 
-/** A provider of a host's own, whose first answer has these calls, as they are. */
+/** A custom provider of the host, whose first answer has these calls, unchanged. */
 function calling(...calls: readonly Partial<FunctionCallItem>[]): ModelProvider & { requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
   return {
@@ -27,7 +27,7 @@ function calling(...calls: readonly Partial<FunctionCallItem>[]): ModelProvider 
   };
 }
 
-/** `put` writes what it is given, all of it optional; `ping` takes nothing. */
+/** `put` writes its arguments, all of them optional; `ping` has no arguments. */
 async function run(...calls: readonly Partial<FunctionCallItem>[]) {
   const done: string[] = [];
   const tool = (name: string, input: z.ZodObject) =>

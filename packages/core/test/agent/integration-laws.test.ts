@@ -344,7 +344,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
 describe('a script starts while the model is still writing', () => {
   const cases = APIS.flatMap((api) => [
     { api, way: 'in the text', agent: { carrier: 'text' as const, afterScript: 'continue' as const } },
-    // In Chat no call is whole before its answer is.
+    // In Chat, no call is complete before its answer is.
     ...(api === 'openai-chat' ? [] : [{ api, way: 'by tool', agent: { carrier: 'tool' as const } }]),
   ]);
 
@@ -375,10 +375,10 @@ describe('a script starts while the model is still writing', () => {
   });
 });
 
-/** So long a gate stays shut for a product that never opens it, in ms: the test then fails by what happened. */
+/** The time in ms that a gate stays closed if the product never opens it. The test then fails by its events. */
 const PATIENCE_MS = 20_000;
 
-/** The wire, where nothing is heard from the event on that holds `words`, before the gate is opened. */
+/** The wire. Nothing arrives after the event that contains `words` until the gate is opened. */
 function gateBefore(words: string, happened: string[]) {
   let open: () => void = () => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

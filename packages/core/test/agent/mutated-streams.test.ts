@@ -27,12 +27,12 @@ interface Sample {
   readonly name: string;
   readonly api: ProviderApi;
   readonly messages: readonly WireMessage[];
-  /** Each call of the answer as it came: the tool's name and its input. */
+  /** Each call of the answer in its original form: the tool's name and its input. */
   readonly asked: readonly string[];
   readonly harness: Harness;
   /** The inputs of the tools. */
   readonly done: string[];
-  /** It is mutated at no more places than this, spread over it. */
+  /** The maximum number of mutated positions, spread over the stream. */
   readonly places: number;
 }
 
@@ -128,14 +128,14 @@ const firstChoice = (event: Json): Json => ((event.choices as Json[] | undefined
 const callPieces = (event: Json): Json[] =>
   ((firstChoice(event).delta as Json | undefined)?.tool_calls ?? []) as Json[];
 
-/** Whether the event announces a slot: a call, a content block, an output item. */
+/** True if the event announces a slot: a call, a content block, an output item. */
 function announces(message: WireMessage): boolean {
   const event = json(message);
   if (event.type === 'content_block_start' || event.type === 'response.output_item.added') return true;
   return callPieces(event).some((piece) => (piece.function as Json | undefined)?.name !== undefined);
 }
 
-/** Whether the event brings a piece of a call's arguments. */
+/** True if the event contains a chunk of a call's arguments. */
 function isArgumentPiece(message: WireMessage): boolean {
   const event = json(message);
   if (event.type === 'content_block_delta') return (event.delta as Json).type === 'input_json_delta';
@@ -143,7 +143,7 @@ function isArgumentPiece(message: WireMessage): boolean {
   return callPieces(event).some((piece) => (piece.function as Json | undefined)?.name === undefined);
 }
 
-/** The events that say that the answer is done. */
+/** The events that mark the end of the answer. */
 function endOf(messages: readonly WireMessage[]): WireMessage[] {
   const isEnd = (message: WireMessage) => {
     const event = json(message);
@@ -153,7 +153,7 @@ function endOf(messages: readonly WireMessage[]): WireMessage[] {
   return messages.filter(isEnd);
 }
 
-/** Responses list every item in their last event once more. This one lists none. */
+/** The last event of Responses repeats every item. This one has none. */
 function withoutOutput(message: WireMessage): WireMessage {
   const event = json(message);
   if (event.type !== 'response.completed') return message;
@@ -171,7 +171,7 @@ function mutationsOf({ api, messages, places: most }: Sample): Mutation[] {
   const isPiece = messages.map(isArgumentPiece);
   const pieces = [...messages.keys()].filter((place) => isPiece[place]);
   const without = (dropped: readonly number[]) => messages.filter((_, place) => !dropped.includes(place));
-  // Two equal pieces of text in a row are two pieces, where the format does not number its events or say them again.
+  // Two equal chunks of text in a row are two chunks if the format does not number or repeat its events.
   const canDouble = (place: number) => api === 'openai-responses' || !isPiece[place];
   const announcements = [...messages.keys()].filter((place) => announces(messages[place]!));
   return [

@@ -6,7 +6,7 @@ export const PIXEL_BYTES = Buffer.from(
   'base64',
 );
 
-/** As a tool gives it: by its name. */
+/** In the form of a tool: by its name. */
 export const PIXEL_PART = {
   type: 'image',
   mediaType: 'image/png',

@@ -6,7 +6,7 @@ import { RunInterruption } from '#core/protocol/index.js';
 import type { EventPayload, HarnessStore, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
 
-/** Answers with the parts first, and with `Done.` once there are results. */
+/** Answers first with the parts, and with `Done.` after there are results. */
 function provider(parts: readonly EventPayload[][], asked: OutputItem[][] = []): ModelProvider {
   return {
     api: 'mine',
@@ -56,7 +56,7 @@ interface Cut {
 
 type Write = (store: HarnessStore) => unknown;
 
-/** A store that can be made again as it stood after each of its writes. */
+/** A store that can be restored to its state after each of its writes. */
 function recording(store: HarnessStore): { store: HarnessStore; writes: Write[] } {
   const writes: Write[] = [];
   const port = <Name extends keyof HarnessStore>(name: Name): HarnessStore[Name] =>
@@ -81,7 +81,7 @@ async function replayed(writes: readonly Write[]): Promise<HarnessStore> {
   return store;
 }
 
-/** The run as it stood in its stores at each of its events. */
+/** The run as its stores had it at each of its events. */
 async function cuts(parts: readonly EventPayload[][], more: object = {}): Promise<Cut[]> {
   const effects: Effects = [];
   const { store, writes } = recording(memoryStore());

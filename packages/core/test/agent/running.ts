@@ -29,7 +29,7 @@ export interface World {
 }
 
 export interface WorldOptions extends Partial<HarnessOptions> {
-  /** With threads of its own, whose counts are of this world. */
+  /** With threads of its own, so its counts cover only this world. */
   alone?: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface Played {
   readonly history: readonly OutputItem[];
 }
 
-/** A run's events, held against what is promised of every run. */
+/** Compares a run's events with the guarantees for every run. */
 export async function collectRun(
   stream: AsyncIterable<StreamEvent>,
   history: readonly OutputItem[] = [],
@@ -214,7 +214,7 @@ export function expectStablePrefixes({ server }: { server: { readonly requests: 
     if (index > 0) expect(list.slice(0, lists[index - 1]!.length)).toEqual(lists[index - 1]);
 }
 
-/** All turns were taken, and no rule was broken. */
+/** All turns were used, and no rule was broken. */
 export function expectClean(scene: Scene): void {
   expect(scene.server.violations).toEqual([]);
   expect(scene.server.turnsLeft).toBe(0);

@@ -90,7 +90,7 @@ await tools.readFile({ path: 'missing.txt' }).catch(() => {});`;
     end,
   ];
 
-  /** A folder, its tools, and what comes of it when a model works there. */
+  /** A folder, its tools, and the result of a model's work there. */
   async function openFolder(api: (typeof APIS)[number]) {
     const root = await mkdtemp(join(tmpdir(), 'toolscript-ways-'));
     onTestFinished(() => rm(root, { recursive: true, force: true }));

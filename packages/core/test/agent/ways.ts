@@ -14,7 +14,7 @@ import { APIS, expectClean, openWorld, play, type Played, type Scene, type World
 export type Turn = Scenario['turns'][number];
 export type Part = Extract<Turn, { parts: unknown }>['parts'][number];
 
-/** How a model asks for work, and the agent that lets it. */
+/** The ways in which a model requests work, each with an agent that allows it. */
 export interface Way {
   readonly way: string;
   readonly agent: Partial<AgentInput>;
@@ -35,7 +35,7 @@ export const script = (code: string): Part => ({ type: 'script', code });
 export const call = (name: string, input: Record<string, unknown>): Part => ({ type: 'call', name, arguments: input });
 export const says = (said: string, expected: string[] = []): Turn => ({ parts: [text(said)], expect: expected });
 
-/** A scenario over real HTTP, with more to choose than `openScene` has. */
+/** A scenario over real HTTP, with more options than `openScene`. */
 export async function openScenario(
   api: ProviderApi,
   scenario: Scenario,
@@ -87,7 +87,7 @@ export async function playOnEach({ agent, turns, world: options, more, leaves = 
   return takes;
 }
 
-/** The three histories say the same, in the same order, and the tools were called the same. */
+/** The three histories have the same items, in the same order, and the same tool calls. */
 export function expectSame(takes: readonly Pick<Take, 'api' | 'played' | 'calls'>[]): void {
   expect(takes.map(({ api }) => api)).toEqual(APIS);
   const [first, ...others] = takes;
@@ -100,23 +100,23 @@ export function expectSame(takes: readonly Pick<Take, 'api' | 'played' | 'calls'
   }
 }
 
-/** Names and blobs of a wire format's own. */
+/** Names and blobs of one wire format. */
 const NATIVE = ['api', 'native_id', 'native_type', 'encrypted_content', 'signature', 'reasoning_content'];
-/** Members that only some formats give to what a model says. */
+/** Members that only some formats add to the model's output. */
 const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
   message: ['status'],
   reasoning: ['summary'],
   function_call: ['status', 'input'],
 };
-/** Ids, which are only distinguished. */
+/** Ids, whose values do not matter if they are distinct. */
 const NAMES = ['call_id', 'answer_id', 'script_id'];
-/** The names of a script's calls, which texts hold too. */
+/** The names of a script's calls, which texts contain too. */
 const CALL_NAME = /scr_[\w-]+_call_(?=\d)/gu;
 const MEASURED = /(?:_ms|Ms|_mb|cache_hit|created_at)$/u;
 
 /**
- * A history without what must differ between two runs or two wire formats: names become numbers, in order of
- * appearance; times, sizes, what a cache held and what only one format knows are left out. Everything else stays.
+ * A history without the values that differ between two runs or two wire formats. Names become numbers, in order of
+ * appearance. Times, sizes, cached tokens and members of one format are removed. Everything else stays.
  */
 export function comparable(history: readonly OutputItem[]): unknown[] {
   const numbers = new Map<string, string>();
@@ -166,7 +166,7 @@ function withResultsBehindCalls(history: readonly OutputItem[]): OutputItem[] {
   return [...ordered, ...held];
 }
 
-/** A script by a custom tool, as it comes where there are only functions. */
+/** A script from a custom tool, in the form for formats that have only functions. */
 function asFunctionCall(item: OutputItem): OutputItem {
   if (item.type === 'script_execution' && item.carrier === 'custom') return { ...item, carrier: 'tool' };
   if (item.type !== 'function_call' || item.native_type !== 'custom_tool_call') return item;
@@ -182,7 +182,7 @@ export function operationsOf({ events }: Played): unknown[] {
   });
 }
 
-/** The item of this type; there is one. */
+/** The only item of this type. */
 export function onlyItem<Type extends OutputItem['type']>(
   history: readonly OutputItem[],
   type: Type,

@@ -49,7 +49,7 @@ const PLAYERS: readonly [string, Play][] = [
   ],
 ];
 
-/** The items of the answer, without names and measurements. An agent notes the error as an item and runs on. */
+/** The items of the answer, without names and measurements. An agent records the error as an item and continues. */
 function itemsOf(events: readonly StreamEvent[]) {
   const items = foldResponse(events).output_items.filter(
     (item) => item.type !== 'error' && !(item.type === 'message' && (item.role === 'user' || item.content === 'Seen.')),

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { renderForPerson } from '#core/approvals/render.js';
 import { tries } from '../support/some-cases.js';
 
-/** Code points that must never be shown as they are; the line feed is how a shown line ends. */
+/** Code points that must always be escaped; the line feed ends a shown line. */
 function isDangerous(codePoint: number): boolean {
   const ranges: [number, number][] = [
     [0x00, 0x09],

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A script that runs, and does what it should, in `makeWorld()`. */
+/** A script that runs correctly in `makeWorld()`. */
 export interface GoodScript {
   readonly name: string;
   readonly source: string;
 }
 
-/** A script with one mistake that shows before it runs. */
+/** A script with one mistake that can be found before it runs. */
 export interface BadScript {
   readonly name: string;
   readonly source: string;
-  /** Where the mistake may be reported: any of these lines of the source, counted from 1. */
+  /** The lines of the source, counted from 1, where the mistake may be reported. */
   readonly lines: readonly number[];
   /** The text that a message about it must contain. */
   readonly about: string;
-  /** So hard to distinguish that a warning suffices. */
+  /** The mistake is hard to detect, so a warning is enough. */
   readonly mayWarn: boolean;
 }
 
@@ -25,7 +25,7 @@ export function goodScripts(): GoodScript[] {
   return scriptsOf(GOOD);
 }
 
-/** The comments at the head of a file say what is wrong with it; they are part of the source. */
+/** The comments at the head of a file describe its mistake; they are part of the source. */
 export function badScripts(): BadScript[] {
   return scriptsOf(BAD).map(({ name, source }) => {
     const [, lines, about, may] = /^\/\/ line: ([\d,]+)\n\/\/ about: (.+)\n(\/\/ may: warn\n)?/u.exec(source) ?? [];

@@ -76,7 +76,7 @@ function open(options: Partial<HarnessOptions>): Harness {
   return opened;
 }
 
-/** `line:column` of each error that refused the script, with its message; empty where it ran. */
+/** `line:column` of each error that rejected the script, with its message; empty if the script ran. */
 async function refused(source: string, under = harness): Promise<string[]> {
   const before = calls;
   const outcome: Outcome = await under.runScript(source);
@@ -88,7 +88,7 @@ async function refused(source: string, under = harness): Promise<string[]> {
     .map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
-/** Without the notes on repairs. */
+/** Without the diagnostics of repairs. */
 function toldOf({ diagnostics }: Outcome) {
   return diagnostics.filter(({ severity }) => severity !== 'info');
 }

@@ -2,7 +2,7 @@ import { createHarness, type Harness, type HarnessOptions } from '#core/index.js
 import type { Outcome, Tool } from '#core/protocol/index.js';
 import { WORLD } from './world.js';
 
-/** A warm harness that gives each run a world of its own: what one script writes, no other reads. */
+/** A warm harness with a separate world for each run: no run reads the data of another. */
 export interface WorldHarness {
   readonly harness: Harness;
   run(source: string): Promise<Outcome>;
@@ -26,7 +26,9 @@ export function worldHarness(options: Partial<HarnessOptions>, parts: readonly (
   };
 }
 
-/** The tools of one run. A part is made with the first call of one of its tools: that takes longer than most scripts. */
+/**
+ * The tools of one run. The first call of a tool creates its part of the world, which takes longer than most scripts.
+ */
 class World {
   readonly #made = new Map<() => Tool[], readonly Tool[]>();
 

@@ -11,11 +11,11 @@ import { goodScripts } from '../checker/corpus.js';
 import { worldHarness } from '../checker/world-harness.js';
 import { cases, someOf } from '../support/some-cases.js';
 
-/** A way to write a script that is another system's; undefined where the script has no room for it. */
+/** A form of the script in the manner of another system; undefined if the script does not allow it. */
 interface Habit {
   readonly name: string;
   readonly write: (source: string, index: SyntaxIndex) => string | undefined;
-  /** Lines that it puts before the script. */
+  /** Lines before the script. */
   readonly linesBefore: number;
 }
 
@@ -95,7 +95,7 @@ function withoutAwaits(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(findToolCalls(index), source);
 }
 
-/** Also of `Promise.all(…)` and of the script's own functions. */
+/** Also calls of `Promise.all(…)` and of the script's own functions. */
 function withoutAnyAwait(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(new PromiseCalls(index, findToolCalls(index)).all, source);
 }
@@ -129,7 +129,7 @@ const scripts = goodScripts().map(({ name, source }) => {
   return { name, source, index: indexSyntax(parseSync('script.ts', source, options).program) };
 });
 
-/** What a script does, with the lines that its calls stand on. */
+/** The effects of a script, with the lines of its calls. */
 function behaviourOf(outcome: Outcome, linesBefore: number): unknown {
   return {
     end:
@@ -146,7 +146,7 @@ async function originalOf(name: string, source: string): Promise<unknown> {
   return originals.get(name);
 }
 
-/** Of more scripts than that, one in so many is taken; each habit begins with another. */
+/** Every n-th script is used if there are more scripts than this; each habit starts with another one. */
 const MOST = 60;
 const STEP = 9;
 

@@ -2,14 +2,14 @@ import { transformSync } from 'oxc-transform';
 import type { OrdinaryScript } from './ordinary-scripts.js';
 import { WORLD_TOOL_NAMES, type World } from './world.js';
 
-/** What a script came to: the JSON text of its value, or the error it ended with. */
+/** The outcome of a script: the JSON text of its value, or its error. */
 export interface Ending {
   readonly json: string | undefined;
   readonly error: { readonly name: string; readonly message: string } | undefined;
   readonly output: string;
 }
 
-/** Runs a script by Node itself, with the types taken out and with tools that copy as the harness does. */
+/** Runs a script in Node itself, without its types, with tools that copy as the harness does. */
 export async function runByNode(
   script: OrdinaryScript,
   world: World,

@@ -40,7 +40,7 @@ async function runByHarness({
   return { ending: endingOf(outcome), saved: [...world.saved], outcome };
 }
 
-/** What left the script uncaught reads `Name: message`; a tool's error keeps its code and its own message. */
+/** An uncaught error reads `Name: message`; a tool's error keeps its code and its own message. */
 function endingOf(outcome: Outcome): Ending {
   if (outcome.status === 'completed')
     return { json: JSON.stringify(outcome.value), error: undefined, output: outcome.output };

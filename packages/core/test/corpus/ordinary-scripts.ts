@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface OrdinaryScript {
-  /** What it is about; unique. */
+  /** The subject; unique. */
   readonly name: string;
   readonly language: 'ts' | 'js';
-  /** As a model would write it: top-level await and return. */
+  /** In the form that a model writes: top-level await and return. */
   readonly source: string;
 }
 

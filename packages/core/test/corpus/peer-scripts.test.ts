@@ -5,7 +5,7 @@ import { worldHarness } from '../checker/world-harness.js';
 import { peerScripts, type Expected, type PeerScript } from './peer-scripts.js';
 import { PEER_WORLD } from './peer-world.js';
 
-/** Of the scripts, the part that must do what their authors expect. */
+/** The fraction of the scripts that must meet the expectations of their authors. */
 const MIN_AS_EXPECTED = 0.97;
 const MIN_SCRIPTS = 200;
 
@@ -14,7 +14,7 @@ const scripts = peerScripts();
 const { harness, run } = worldHarness({ limits: { maxToolCalls: 200, timeoutMs: 5_000 } }, [...WORLD, ...PEER_WORLD]);
 afterAll(() => harness.close());
 
-/** What is not as the author expects; empty where all is. */
+/** The differences from the author's expectations; empty if there are none. */
 function differences(expected: Expected, outcome: Outcome): string[] {
   const found: string[] = [];
   const told = (what: string, wanted: unknown, got: unknown) => {

@@ -1,31 +1,31 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * A script in the manner of one that others wrote: the same construct in words of our own, with what its author
- * expects of it. Not what Toolscript makes of it.
+ * A script with the same construct as one of another author, in our own words, and with that author's expectations,
+ * which may differ from the behavior of Toolscript.
  */
 export interface PeerScript {
   readonly name: string;
-  /** Repository and path, or page, of the script that it follows. */
+  /** Repository and path, or page, of the source of the script. */
   readonly source: string;
-  /** What is particular about it. */
+  /** The special feature of the script. */
   readonly construct: string;
   readonly script: string;
   readonly expected: Expected;
 }
 
 export interface Expected {
-  /** JSON text of the value; empty where the script gives none. */
+  /** JSON text of the value; empty if the script returns none. */
   readonly gives?: string;
   /** The code of the failure, and words of its message. */
   readonly fails?: { readonly code: string; readonly words: string };
-  /** Nothing was called. Told for failures. */
+  /** No tool was called. Set for failures. */
   readonly isRefused: boolean;
   /** Names of the tools in the order of the calls. */
   readonly calls?: readonly string[];
-  /** What `text()` said. */
+  /** The output of `text()`. */
   readonly output?: string;
-  /** Texts of the console's lines. */
+  /** The texts of the console lines. */
   readonly logs?: readonly string[];
 }
 

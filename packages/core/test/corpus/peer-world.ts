@@ -3,8 +3,8 @@ import type { Tool } from '#core/protocol/index.js';
 import { z } from 'zod';
 
 /**
- * Tools in the shapes that the sources of the peers' scripts give theirs: results that are plain numbers, texts and
- * lists, MCP results, unions, results without a schema. They answer from memory, the same way every time.
+ * Tools with the shapes of the sources of the peers' scripts: results that are plain numbers, texts and lists, MCP
+ * results, unions, results without a schema. They answer from memory, always the same way.
  */
 export const PEER_WORLD: readonly (() => Tool[])[] = [
   arithmeticTools,

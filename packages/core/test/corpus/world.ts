@@ -1,7 +1,7 @@
 import { defineTool } from '#core/tools/index.js';
 import { z } from 'zod';
 
-/** Functions that the scripts call, over data that one run has for itself. */
+/** Functions that the scripts call, over the separate data of one run. */
 export type World = { readonly saved: Map<string, unknown> } & {
   readonly [Name in ToolName]: (args: never) => unknown;
 };

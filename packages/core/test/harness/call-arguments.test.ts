@@ -6,7 +6,7 @@ import { defineTool } from '#core/tools/index.js';
 import { tries } from '../support/some-cases.js';
 import { openHarness, valueOf } from './open-harness.js';
 
-/** A tool that takes anything, and what it was given. */
+/** A tool that accepts any arguments, and the arguments that it received. */
 function takingAnything() {
   const received: unknown[] = [];
   const take = defineTool({
@@ -24,7 +24,7 @@ function takingAnything() {
 }
 
 describe('the arguments of a call', () => {
-  // Each is an object that is not what it seems; `JSON.stringify` in the script itself says what it is.
+  // Each object differs from its appearance; `JSON.stringify` in the script itself shows its data.
   it.each([
     '{ a: 1, b: "x", c: true }',
     '{ b: -0, a: NaN, c: Infinity, d: 1e21, e: 1e-7, f: 0.1 + 0.2 }',

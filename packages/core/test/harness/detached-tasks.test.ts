@@ -35,7 +35,7 @@ const speaker = (until: Promise<unknown> = Promise.resolve()) =>
     },
   });
 
-/** A harness whose scripts may detach tasks, and short ways to ask it. */
+/** A harness whose scripts may detach tasks, with short functions that query it. */
 function open(options: Partial<HarnessOptions> = {}) {
   const sample = sampleTools();
   const harness = openHarness({

@@ -6,7 +6,7 @@ import { collect, openHarness, valueOf } from './open-harness.js';
 
 const item = z.object({ id: z.number(), name: z.string(), rank: z.number().optional() });
 
-/** `list` gives the same object at every call; `shapeless` says nothing of its results. */
+/** `list` returns the same object at every call; `shapeless` has no output schema. */
 function open() {
   const kept = {
     items: [

@@ -29,7 +29,7 @@ const ANSWER = [
 
 const types = (events: readonly StreamEvent[]) => events.map(({ payload }) => payload.type);
 
-/** Items without what differs from run to run. */
+/** Items without the values that differ from run to run. */
 function stable(events: readonly StreamEvent[]) {
   return foldResponse(events).output_items.map((item) => {
     switch (item.type) {

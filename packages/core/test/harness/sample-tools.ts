@@ -14,8 +14,8 @@ export interface SampleTools {
 }
 
 /**
- * Small tools with one trait each: `echo` gives its argument back, `add` computes, `wait` ends early when it
- * is aborted, `hold` runs until it is released and ignores its signal, `fail` throws, `write` needs approval.
+ * Small tools with one trait each: `echo` returns its argument, `add` computes, `wait` ends early when it is aborted,
+ * `hold` runs until it is released and ignores its signal, `fail` throws, `write` needs approval.
  */
 export function sampleTools(): SampleTools {
   const deeds: Deed[] = [];

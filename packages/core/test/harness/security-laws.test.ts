@@ -6,8 +6,8 @@ import { sampleTools, type SampleTools } from './sample-tools.js';
 
 const LIMIT_MS = 150;
 /**
- * How far past its limit a script may be when it is gone. Held against its own processor time: on a busy machine
- * the time that passes says nothing about the engine.
+ * The maximum delay between a limit and the end of the script. It is compared with the script's own processor time: on
+ * a busy machine, elapsed time does not measure the engine.
  */
 const MARGIN_MS = 1_000;
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.close());
 
-/** Runs a script, and after it an innocent one that must be served as if nothing had happened. */
+/** Runs a script, and then a harmless one that must run normally. */
 async function attack(source: string): Promise<Outcome> {
   const outcome = await harness.runScript(source);
   expect(valueOf(await harness.runScript('return [({}).hack, [].hack, typeof leaked, 1 + 1]'))).toEqual([

@@ -1,4 +1,4 @@
-// Runs a script with a type error, and prints what the operator learns of it. `own`: the host listens.
+// Runs a script with a type error, and prints the report for the operator. `own`: the host has a listener.
 import { createHarness, defineTool } from '@toolscript/core';
 
 const notices = [];

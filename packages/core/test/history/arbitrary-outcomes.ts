@@ -61,7 +61,7 @@ export function operation(changes: Partial<Operation> = {}): Operation {
 }
 
 const text = fc.string({ unit: 'binary', maxLength: 60 });
-/** UTF-16 at its worst: lone surrogates too. */
+/** Extreme UTF-16, with lone surrogates. */
 const anyText = fc.oneof(
   text,
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 80 }).map((units) => String.fromCharCode(...units)),

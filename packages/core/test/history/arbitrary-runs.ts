@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { EventPayload, OutputItem, StreamEvent } from '#core/protocol/index.js';
 
-/** A run as a harness writes it, and what a reader must make of it. */
+/** A run as a harness writes it, and the expected result of a reader. */
 export interface Run {
   events: StreamEvent[];
   /** The finished items in order of their start, scripts with the status that their outputs gave them. */
@@ -164,7 +164,7 @@ function callPayloads(scriptId: string, callId: string): EventPayload[] {
   ];
 }
 
-/** Payloads that the schema accepts and no harness would write: few ids, so that they get in each other's way. */
+/** Payloads that the schema accepts but no harness writes: few ids, so they collide. */
 export const hostilePayload: fc.Arbitrary<EventPayload> = hostile();
 
 function hostile(): fc.Arbitrary<EventPayload> {

@@ -20,7 +20,7 @@ import { completed, failed, operation, suspended } from './arbitrary-outcomes.js
 const identity = { id: 'item_1', callId: 'call_1' };
 const tokenBudget = 2000;
 
-/** An image's bytes; each number another one. */
+/** An image's bytes; each number gives another image. */
 function pixels(seed: number, length = 90): Buffer {
   return Buffer.alloc(length, `image ${seed} `);
 }

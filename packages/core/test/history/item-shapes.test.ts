@@ -11,7 +11,7 @@ const FILE = fileURLToPath(new URL('../../src/history/item-shapes.ts', import.me
 
 const schemas = Object.fromEntries(OutputItemSchema.options.map((schema) => [schema.shape.type.value, schema]));
 
-/** The file as the schemas of the protocol say it. */
+/** The file in the form that the schemas of the protocol define. */
 function generatedFile(): string {
   const shapes = Object.entries(schemas).map(([type, schema]) => [type, shapeOf(schema).properties]);
   return [
@@ -39,7 +39,7 @@ function isSkipped(key: string): boolean {
   return key === 'additionalProperties' || key === 'propertyNames';
 }
 
-/** Values of a shape, and values that differ from one in some place. */
+/** Values of a shape, and values that differ from one of them in some place. */
 function valuesOf(shape: JsonShape): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: fitting(shape), weight: 12 }, { arbitrary: fc.jsonValue({ maxDepth: 1 }), weight: 1 });
 }

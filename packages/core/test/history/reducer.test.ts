@@ -172,7 +172,7 @@ describe('a hostile stream', () => {
         const reducer = new ResponseReducer();
         for (const [index, event] of stream.entries()) {
           reducer.apply(event);
-          // Looking must not change what is seen later.
+          // A read must not change later reads.
           if (looks[index]) reducer.response({ includePending: index % 2 === 0 });
         }
         expect(reducer.response({ includePending: true })).toEqual(foldResponse(kept));

@@ -34,7 +34,7 @@ export function expectWholeItems(events: readonly StreamEvent[]): void {
 /** Parts that differ in every run: times, sizes of texts with ids in them, sealed data. */
 const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'created_at', 'duration_ms', 'suspension', 'usage']);
 
-/** Names in order of their appearance, and nothing of clocks. */
+/** Names in order of their appearance, without times. */
 export function comparable(values: readonly unknown[]): unknown[] {
   const names = new Map<string, string>();
   const text = JSON.stringify(values, (key, value: unknown) => (MEASURED.has(key) ? undefined : value));
@@ -46,7 +46,7 @@ export function comparable(values: readonly unknown[]): unknown[] {
   return JSON.parse(named) as unknown[];
 }
 
-/** Without the beginnings of scripts, and of those that never became one. */
+/** Without the starts of scripts, and of blocks that never became a script. */
 export function withoutTyping(events: readonly StreamEvent[]): Payload[] {
   const scripts = typed(events);
   const typing = ['item_start', 'item_delta', 'item_cancelled'];

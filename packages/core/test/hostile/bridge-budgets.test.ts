@@ -12,7 +12,7 @@ async function firstWords(body: string, limits: Partial<SandboxLimits> = {}): Pr
   return read(segment);
 }
 
-/** One inside the other: each runs at HOOK, while the value of the one before is read. */
+/** Nested scripts: each runs at HOOK, while the value of the outer one is read. */
 const nested = (outer: string, depth: number) => `
   const dive = (left) => ${outer.replace('HOOK', `if (left > 0) dive(left - 1);`)};
   dive(${depth});`;

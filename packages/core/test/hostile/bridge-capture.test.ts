@@ -6,8 +6,8 @@ const SITES = 24;
 const TURNS = SITES * 200;
 
 /**
- * Fills the heap to the last small block and calls a tool from many places, giving back a block now and then:
- * sooner or later something in the middle of the bridge finds no room.
+ * Fills the heap to the last small block and calls a tool from many places. It frees a block from time to time, so that
+ * an allocation in the middle of the bridge fails.
  */
 function callInFullHeap(callee: string, afterwards: string): string {
   const sites = Array.from({ length: SITES }, (_, site) => `() => ${callee}({ a: ${site} })`);

@@ -12,12 +12,12 @@ import type { ThreadFault } from './bridge-fuzz/thread-memory.js';
 /** `npm run fuzz:bridge` sets these. */
 const { FUZZ_CASES, FUZZ_SEED = '1', FUZZ_REPLAY, CI } = process.env;
 const CASES = Number(FUZZ_CASES ?? (CI === undefined ? 300 : 2_000));
-/** The number of cases through a whole harness with its threads, where one takes longer. */
+/** The number of cases through a whole harness with its threads, which is slower. */
 const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
 const isCampaign = FUZZ_CASES !== undefined;
 const isReplay = FUZZ_REPLAY !== undefined;
-/** Far more than a case takes on a busy machine. */
+/** Much longer than a case on a busy machine. */
 const TIMEOUT_MS = 120_000 + CASES * 200;
 
 /** The data to reproduce the fault. */
@@ -56,7 +56,7 @@ describe('the bridge between guest and host', () => {
       if (isCampaign)
         console.log(`${report.cases} cases, ${report.features} things reached, room ran out in ${report.ranOut}`);
       expect(describeAll(report.findings)).toBe('');
-      // A generator whose scripts or faults do nothing would find nothing.
+      // A generator without working scripts or faults would find nothing.
       expect(report.features).toBeGreaterThan(300);
       expect(report.ranOut).toBeGreaterThan(CASES / 20);
     },
@@ -92,7 +92,7 @@ const replacing = (module: string, from: string | RegExp, to: string): PlantedFa
 });
 
 describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
-  // The seeds are those that find it soonest.
+  // The seeds that find it fastest.
   it.each([
     [3, 'a budget that nested calls exceed', without('bridge/calls.ts', /\/\/ defence: budget-after-arguments\n.*\n/u)],
     [

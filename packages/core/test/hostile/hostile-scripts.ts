@@ -1,12 +1,12 @@
 import type { ErrorCode } from '@toolscript/core';
 
-/** A script that means harm, and how its run may end: 'completed' or one of the codes. */
+/** A malicious script, and the allowed ends of its run: 'completed' or one of the codes. */
 export interface HostileScript {
   class: string;
   name: string;
   source: string;
   ends: readonly ('completed' | ErrorCode)[];
-  /** The value that the script returns if it completes: proof that it reached nothing. */
+  /** The value that the script returns if it completes: it proves that the script reached nothing. */
   value?: unknown;
 }
 

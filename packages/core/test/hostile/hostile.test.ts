@@ -4,7 +4,7 @@ import { createHarness, defineTool, type Harness, type Outcome } from '@toolscri
 import { HOSTILE_SCRIPTS } from './hostile-scripts.js';
 
 const LIMITS = { timeoutMs: 1_500, computeMs: 700, memoryMb: 48 };
-/** After its limit a script is gone within this time. */
+/** The maximum time between a limit and the end of the script. */
 const GRACE_MS = 1_000;
 
 const effects: string[] = [];
@@ -96,7 +96,7 @@ describe('hostile scripts', () => {
       const ended = outcome.status === 'failed' ? outcome.error.code : outcome.status;
       expect(script.ends, JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome)).toContain(ended);
       if (outcome.status === 'completed' && 'value' in script) expect(outcome.value).toEqual(script.value);
-      // Not a measurement: a script that was not stopped would take for ever.
+      // Not a measurement: a script that is not stopped never ends.
       expect(took).toBeLessThan(LIMITS.timeoutMs + GRACE_MS + 5_000);
       expectNothingLeaked(outcome);
       await expectNextIsClean(harness);

@@ -31,7 +31,7 @@ function baseScripts(): { name: string; source: string }[] {
     .filter((script) => script !== undefined);
 }
 
-/** Runs without the checker; each run brings its own world along. */
+/** Runs without the checker; each run has its own world. */
 let running: WorldHarness;
 let checking: Record<keyof typeof MIN_REFUSED, Harness>;
 const base = baseScripts();
@@ -40,7 +40,7 @@ let different: Mutant[] = [];
 
 beforeAll(async () => {
   running = worldHarness(
-    // A mutant may loop for ever.
+    // A mutant may loop without end.
     { typecheck: 'off', limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 } },
     PARTS,
   );

@@ -18,8 +18,8 @@ interface Good {
 }
 
 /**
- * At most `perOperator` mutants of each operator, spread over the scripts: the first change that each script has
- * room for, then the second, and so on, with the scripts in an order of the operator's own.
+ * At most `perOperator` mutants of each operator, spread over the scripts: the first possible change of each script,
+ * then the second, and so on. Each operator has its own order of the scripts.
  */
 export function makeMutants(scripts: readonly Good[], tools: readonly Tool[], perOperator: number): Mutant[] {
   const parsed = scripts.map(({ name, source }) => parseScript(name, source, tools));

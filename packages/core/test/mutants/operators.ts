@@ -14,10 +14,10 @@ import {
 /** One change of a script. */
 type Mutation = readonly Edit[];
 
-/** Makes one kind of mistake, in every place where a script has room for it. */
+/** Makes one kind of mistake, in every place of a script that allows it. */
 export interface Operator {
   readonly name: string;
-  /** Where this kind of mistake was seen, or which list of operators has it. */
+  /** The source of this kind of mistake: an observation, or a list of operators. */
   readonly seen: string;
   readonly mutate: (script: ParsedScript) => Mutation[];
 }
@@ -207,7 +207,7 @@ function valueAs(member: Member, name: string, text: string): Mutation {
   return replaced(member, `${name}: ${text}`);
 }
 
-/** A literal of another type; undefined where the schema accepts it too. */
+/** A literal of another type; undefined if the schema accepts that type too. */
 function otherType(value: Node, schema: Schema): string | undefined {
   if (value.type === 'Literal' && typeof value.value === 'string') return schema.type === 'string' ? '42' : undefined;
   if (value.type === 'TemplateLiteral') return schema.type === 'string' ? '42' : undefined;
@@ -429,7 +429,7 @@ const waiting: Operator[] = [
 
 // Results
 
-/** Where `.member` begins: what it is read from may end in a bracket that the tree does not have. */
+/** The position where `.member` begins. The object before it may end in a bracket that the tree does not have. */
 function dotOf({ property, optional }: NodeOf<'MemberExpression'>): number {
   return property.start - (optional ? 2 : 1);
 }
@@ -438,7 +438,7 @@ function before(node: NodeOf<'MemberExpression'>, text: string): Mutation {
   return replaced({ start: dotOf(node), end: dotOf(node) }, text);
 }
 
-/** Calls that are awaited where their value goes somewhere. */
+/** Calls that are awaited and whose value is used. */
 function usedResults(script: ParsedScript): Node[] {
   return awaits(script).flatMap(({ node, parent }) =>
     script.calls.some((call) => call.node === unwrapped(node.argument)) && parent?.node.type !== 'ExpressionStatement'
@@ -624,7 +624,7 @@ const language: Operator[] = [
   },
 ];
 
-/** Kinds of mistakes at the border between a script and its tools, and of those that models bring from elsewhere. */
+/** Kinds of mistakes at the boundary between a script and its tools, and kinds that models learn from other systems. */
 export const OPERATORS: readonly Operator[] = [
   ...toolNames,
   ...tools,

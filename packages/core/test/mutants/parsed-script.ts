@@ -5,13 +5,13 @@ import { memberName, unwrapped, type Node, type NodeOf } from '#core/script/synt
 import { findToolCalls, type ToolCall } from '#core/script/tool-calls.js';
 import { walk, type Visit } from '#core/script/walk.js';
 
-/** A good script, with what the operators ask about it. */
+/** A good script, with the data that the operators need. */
 export interface ParsedScript {
   readonly name: string;
   readonly source: string;
   readonly index: SyntaxIndex;
   readonly visits: readonly Visit[];
-  /** Calls to tools that there are. */
+  /** Calls to existing tools. */
   readonly calls: readonly KnownCall[];
   /** Names of members that results of the called tools have. */
   readonly resultMembers: ReadonlySet<string>;
@@ -19,11 +19,11 @@ export interface ParsedScript {
 
 export interface KnownCall extends ToolCall {
   readonly schema: Schema;
-  /** The only argument, where it is an object literal. */
+  /** The only argument, if it is an object literal. */
   readonly argument: NodeOf<'ObjectExpression'> | undefined;
 }
 
-/** As much of a JSON Schema as the operators look at. */
+/** The part of a JSON Schema that the operators use. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -84,7 +84,7 @@ function collectMembers(schema: Schema | undefined, names: Set<string>): void {
   for (const definition of Object.values(schema.$defs ?? {})) collectMembers(definition, names);
 }
 
-/** Members of a literal argument that are written out, each with its schema. */
+/** Members of a literal argument that the source contains, each with its schema. */
 export function membersOf(call: KnownCall): { member: Member; name: string; schema: Schema; required: boolean }[] {
   return (call.argument?.properties ?? []).flatMap((member) => {
     if (member.type !== 'Property' || member.computed || member.key.type !== 'Identifier') return [];
@@ -96,7 +96,7 @@ export function membersOf(call: KnownCall): { member: Member; name: string; sche
   });
 }
 
-/** Places where a member of a result is read. */
+/** Places that read a member of a result. */
 export function resultReads({ visits, resultMembers }: ParsedScript): (Visit & { node: NodeOf<'MemberExpression'> })[] {
   return visits.filter((visit): visit is Visit & { node: NodeOf<'MemberExpression'> } => {
     const { node, key, parent } = visit;

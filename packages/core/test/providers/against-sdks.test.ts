@@ -7,7 +7,7 @@ import { haveRecordings, recordings, type Recording } from './recordings.js';
 import { failWithSdk, readWithSdk, wholeWithSdk } from './sdk-oracle.js';
 import { bodyOf, messagesOf } from './wire-text.js';
 
-/** At least so many streams and errors are there, where there are any. */
+/** The minimum number of streams and errors, if there are any. */
 const RECORDED: Readonly<Record<ProviderApi, readonly [streams: number, errors: number]>> = {
   'openai-responses': [55, 5],
   'openai-chat': [128, 9],
@@ -21,7 +21,7 @@ interface Tolerance {
   readonly throws?: RegExp;
   /** Changes a message so that the SDK reads it as we do; undefined drops it. */
   readonly mend: (message: Json) => Json | undefined;
-  /** The mended stream says a stop reason that the recording does not. */
+  /** The repaired stream has a stop reason that the recording does not have. */
   readonly mendsStop?: boolean;
 }
 
@@ -74,7 +74,7 @@ const TOLERATED: Readonly<Record<string, Tolerance>> = {
   f42c5266086b166b: { why: 'no role (Cloudflare): an answer is the assistant’s', ...missingRole },
 };
 
-/** The recordings in which the provider reports an error in its stream: the SDK throws it, we say it. */
+/** The recordings in which the provider reports an error in its stream: the SDK throws it, Toolscript reports it. */
 const ERRORS_IN_BAND: Readonly<Record<string, string>> = {
   '25e988586b4d1744': 'Groq: the call does not fit its schema',
   '952e74de7cb030fb': 'Groq: no tool was called',

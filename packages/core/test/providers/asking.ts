@@ -98,7 +98,7 @@ export async function ask(provider: ModelProvider, request: ModelRequest, option
   return fold(await payloadsOf(provider, request, options));
 }
 
-/** A thread with one model: what is said is kept. */
+/** A thread with one model that stores the conversation. */
 export class Talk {
   readonly conversation: OutputItem[] = [];
   readonly #provider: ModelProvider;
@@ -121,18 +121,18 @@ export function callsOf({ output_items: items }: Response): FunctionCallItem[] {
   return items.filter((item) => item.type === 'function_call');
 }
 
-/** Time that passes only on request, or at once, as it is awaited. */
+/** A clock that advances only on request, or at once in each wait. */
 export class FakeClock {
   /** The elapsed time. */
   time = 1_700_000_000_000;
   /** The offset of the system's time. */
   jumpedMs = 0;
   chance = 0.5;
-  /** The times that were waited for, in ms. */
+  /** The durations of the waits, in ms. */
   readonly waits: number[] = [];
   readonly #immediate: (ms: number) => boolean;
 
-  /** `immediate`: which waits are over as soon as they begin. The others never are. */
+  /** `immediate`: the waits that end at once. The others never end. */
   constructor(immediate: (ms: number) => boolean = () => false) {
     this.#immediate = immediate;
   }

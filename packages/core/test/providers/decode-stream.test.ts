@@ -55,7 +55,7 @@ describe('decodeStream', () => {
     for await (const event of decodeStream(api, slow())) {
       seen.push(event);
       if (event.payload.type !== 'item_delta' || !event.payload.delta.startsWith('Grüße')) continue;
-      // The rest of the body is not asked for before this event was taken.
+      // The rest of the body is not requested before this event was consumed.
       expect(release).toBeUndefined();
       setTimeout(() => release?.(), 5);
     }

@@ -104,7 +104,7 @@ const call: fc.Arbitrary<Calls> = fc
         {
           type: 'function_call',
           id,
-          // Ids of a provider's own are what it takes itself.
+          // A provider accepts the ids that it created itself.
           call_id: callIdOf(id, odd, api),
           name: raw ? 'run_script' : 'getWeather',
           arguments: raw ? `return ${JSON.stringify(args)}` : args,
@@ -161,7 +161,7 @@ const script: fc.Arbitrary<Calls> = fc
 interface Round {
   api: string;
   named: boolean;
-  /** The results stand where they happened, inside the answer. */
+  /** The results follow their calls, inside the answer. */
   interleaved: boolean;
   parts: (Said | Calls)[];
   shuffle: boolean;

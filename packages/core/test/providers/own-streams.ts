@@ -1,7 +1,7 @@
 import type { ProviderApi } from '#core/providers/index.js';
 import { streamOf } from './wire-text.js';
 
-/** Small answers of our own making, so that the laws are tested without recordings too. */
+/** Small synthetic answers, which test the laws without recordings too. */
 
 const chunk = (delta: object, more: object = {}) => ({
   id: 'chatcmpl-1',

@@ -16,7 +16,7 @@ import { messagesOf } from './wire-text.js';
 
 type Json = Record<string, unknown>;
 
-/** The conversation after the answer, every call with a result; undefined where the answer failed. */
+/** The conversation after the answer, every call with a result; undefined if the answer failed. */
 async function promptAfter({ api, body }: Recording): Promise<Prompt | undefined> {
   const response = foldResponse(await eventsOf(api, body));
   if (response.status !== 'completed') return undefined;
@@ -26,7 +26,7 @@ async function promptAfter({ api, body }: Recording): Promise<Prompt | undefined
   return promptOf(api, 'any', { conversation, promptCache: { marks: false } });
 }
 
-/** Without what says nothing: null members, empty lists of remarks. */
+/** Without members that have no content: null members, empty lists of annotations. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, member: unknown) => {
@@ -55,7 +55,7 @@ const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording
     );
     const finished = events.filter(({ type }) => type === 'response.output_item.done');
     const { output: whole } = (await wholeWithSdk(recording)) as { output: Json[] };
-    // The final response seals reasoning once more; what goes back is what the stream said first.
+    // The final response seals reasoning again; the request contains the first version from the stream.
     const done = whole.map((item, index) => {
       const event = finished.find(({ output_index: at }) => at === index);
       return (event?.item ?? item) as Json;
@@ -90,7 +90,7 @@ const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording
 /** Recordings that the SDK reads without an error, but incompletely; see against-sdks.test.ts. */
 const MISREAD = ['8aa14a899f0a9de2', 'b157c9e1aa76045a'];
 
-/** Some it does not read at all. */
+/** Some are not read at all. */
 async function isReadable(recording: Recording): Promise<boolean> {
   return wholeWithSdk(recording).then(
     () => true,

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { ProviderApi } from '#core/providers/index.js';
 
 /**
- * Recorded answers of real providers. They are no part of the repository: the tests look for them in the folder that
- * `TOOLSCRIPT_STREAM_FIXTURES` names, or beside the checkout, and say it loudly when there are none.
+ * Recorded answers of real providers. They are not part of the repository. The tests look for them in the folder that
+ * `TOOLSCRIPT_STREAM_FIXTURES` names, or next to the checkout, and print a warning if there are none.
  */
 
 const FOLDERS: Readonly<Record<ProviderApi, string>> = {

@@ -54,7 +54,7 @@ const scenario: Scenario = {
   ],
 };
 
-/** The violation of the last of the requests; undefined where it breaks no rule. */
+/** The violation of the last of the requests; undefined if it breaks no rule. */
 function violationOf(path: string, ...bodies: Body[]): string | undefined {
   const endpoint = new ScriptedEndpoint(scenario);
   for (const [index, body] of bodies.entries()) {
@@ -350,7 +350,7 @@ describe('the scripted provider', () => {
     expect(reply(chat([go], { nonsense: true }))).toMatchObject({ type: 'json', status: 400 });
     expect(endpoint.turnsLeft).toBe(2);
     expect(reply(chat([go])).type).toBe('stream');
-    // Nobody heard the end of the first answer: the caller asks again.
+    // The end of the first answer was lost: the caller asks again.
     expect(reply(chat([go])).type).toBe('stream');
     expect(endpoint.turnsLeft).toBe(0);
     expect(reply(chat([go]))).toMatchObject({ status: 400 });

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startScriptedServer, type Scenario, type ScriptedServer } from '#core/providers/index.js';
 
-/** The official SDKs as clients of the scripted server: its wire is what they expect, and its rules let them pass. */
+/** The official SDKs as clients of the scripted server: they accept its wire, and its rules accept their requests. */
 
 const servers: ScriptedServer[] = [];
 
@@ -51,7 +51,7 @@ describe('the official SDKs as clients of the scripted server', () => {
     expect(first.usage).toMatchObject({ input_tokens: 11, output_tokens: 22, total_tokens: 33 });
     const calls = first.output.filter((item) => item.type === 'function_call');
     expect(calls.map((call) => JSON.parse(call.arguments))).toEqual([{ city: 'Oslo' }, { city: 'Rom', exact: true }]);
-    // The SDK adds what it read out of the arguments; that is no part of the wire.
+    // The SDK adds the parsed arguments, which are not part of the wire.
     const echo = first.output.map((item) => {
       const { parsed_arguments: _, ...sent } = item as typeof item & { parsed_arguments?: unknown };
       if (sent.type !== 'message') return sent;

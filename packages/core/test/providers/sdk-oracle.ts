@@ -3,11 +3,11 @@ import OpenAI from 'openai';
 import type { ProviderApi } from '#core/providers/index.js';
 import type { Recording } from './recordings.js';
 
-/** An answer in the words that readings are compared in. */
+/** An answer in the form for the comparison. */
 export interface Reading {
   text: string;
   reasoning: string;
-  /** Arguments as text where the wire has text, and as the object where it has one. */
+  /** Arguments as text if the wire has text, and as an object if it has an object. */
   calls: { callId: string; name: string; arguments: unknown }[];
   /** The wire's own object. */
   usage: unknown;
@@ -79,7 +79,7 @@ async function readResponses(recording: Recording): Promise<SdkReading> {
       reading.calls.push({ callId: item.call_id, name: item.name, arguments: item.arguments });
     if (item.type === 'reasoning')
       thoughts.push([...item.summary, ...(item.content ?? [])].map(({ text }) => text).join('\n\n'));
-    // The final response seals reasoning once more; what is to be given back is what the stream said first.
+    // The final response seals reasoning again; the expected value is the first version from the stream.
     reading.blobs.push(blobOf(done.get(index) ?? item));
   }
   reading.reasoning = joinedThoughts(thoughts);
@@ -103,7 +103,7 @@ function blobOf(item: OpenAI.Responses.ResponseOutputItem): unknown {
   }
 }
 
-/** An empty list of annotations or log probabilities says as much as none. */
+/** An empty list of annotations or log probabilities means the same as a missing one. */
 export function withoutEmptyLists(part: object): object {
   return Object.fromEntries(Object.entries(part).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }

@@ -6,8 +6,8 @@ import type { ChatBody } from '#core/providers/openai-chat/encode.js';
 import type { ResponsesBody, ResponsesInput } from '#core/providers/openai-responses/encode.js';
 
 /**
- * Our bodies, compared with the types of the official SDKs by the compiler (`npm run check`). Data that is sent back
- * as the wire sent it has no type of ours and is excluded.
+ * Our bodies, compared with the types of the official SDKs by the compiler (`npm run check`). Data that is sent back as
+ * the wire sent it has no type of Toolscript and is excluded.
  */
 
 type Named<Part> = Part extends { type: string } ? Part : never;

@@ -20,7 +20,7 @@ const own = (api: ProviderApi): Sample[] =>
 
 const recorded = (api: ProviderApi): Sample[] => recordings(api, 'stream').map(({ name, body }) => [name, body]);
 
-/** Events that no version of the formats has, fields that say nothing here, and comments. */
+/** Events that no version of the formats has, fields without meaning here, and comments. */
 const NOISE: readonly string[] = [
   ': a comment\n\n',
   ':\n\n',
@@ -32,7 +32,7 @@ const NOISE: readonly string[] = [
   'data:\n\n',
 ];
 
-/** Without what differs between two readings of the same: when it was read. */
+/** Without the member that differs between two readings of the same stream: the time of the reading. */
 function said(events: readonly StreamEvent[]): unknown[] {
   return events.map(({ timestamp: _now, ...event }) => event);
 }
@@ -41,10 +41,10 @@ async function saidBy(api: ProviderApi, pieces: Iterable<string | Uint8Array>): 
   return said(await eventsOf(api, piecesOf(pieces)));
 }
 
-/** How often a law is tried on one sample: recordings are many. */
+/** The number of tries of a law for one sample: there are many recordings. */
 const runs = (samples: readonly Sample[]) => ({ numRuns: samples.length > 10 ? 1 : 100 });
 
-/** Longer recordings are not read byte by byte: it takes most of the time, and finds what the others find. */
+/** Longer recordings are not read byte by byte: that takes most of the time, and finds no other faults. */
 const LONG_BYTES = 20_000;
 
 function laws(api: ProviderApi, samples: readonly Sample[]): void {
@@ -119,7 +119,7 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
   });
 }
 
-/** Every event of a short answer; the first and the last of a longer one, and some between: the cost is quadratic. */
+/** Every event of a short answer; the first, the last and some other events of a longer one: the cost is quadratic. */
 function placesOf(events: number): number[] {
   const ends = tries(200);
   const step = Math.max(16, Math.ceil(events / tries(200)));
@@ -152,16 +152,16 @@ function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
   return { api, status, reading: readingOf(api, events), finished: new Set(finishedItems(events)) };
 }
 
-/** Less than a line is no stream yet. */
+/** A part of a line is not a stream yet. */
 const CUT = ['AnswerTruncated', 'AnswerMalformed'];
 
-/** Recordings that continue after a `finish_reason`: a cut there cannot be detected. */
+/** Recordings that continue after a `finish_reason`: an interruption there cannot be detected. */
 const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
   '63a3f09bc0218a96': 'Together: each of several calls comes with a finish_reason',
   baafd4cb5cec28b1: 'OpenRouter: every chunk says "length", and then comes an error',
 };
 
-/** 1 where the reading says that it was cut, 0 where nothing but figures of usage was lost. */
+/** 1 if the reading reports an interruption, 0 if only figures of usage were lost. */
 function checkCut(whole: Whole, part: readonly StreamEvent[], name: string): number {
   // The part before the last events is checked with the whole.
   expect(brokenLaws(part, part.length - 20)).toEqual([]);

@@ -212,7 +212,7 @@ describe('a whole answer', () => {
   const piece = (content: string): string =>
     streamOf({ id: 'chatcmpl-1', choices: [{ index: 0, delta: { content } }] });
 
-  /** Says something far beyond every bound of these tests. */
+  /** Sends a size far beyond every limit of these tests. */
   const endless = (onPiece: () => void = () => {}): Response => {
     let pieces = 0;
     return ok(

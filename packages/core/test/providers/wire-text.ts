@@ -1,11 +1,14 @@
-/** Server-sent events as text, in any dress. */
+/** Server-sent events as text, in all valid forms. */
 
 export interface WireMessage {
   readonly name: string;
   readonly data: string;
 }
 
-/** The messages of a body that is well made; a reading of its own, so that the product's is not compared with itself. */
+/**
+ * The messages of a well-formed body. The reader is separate, because a comparison of the product with itself would
+ * prove nothing.
+ */
 export function messagesOf(body: string): WireMessage[] {
   return body
     .replaceAll('\r\n', '\n')
@@ -27,7 +30,7 @@ export function bodyOf(messages: readonly WireMessage[], lineEnd = '\n'): string
     .join('');
 }
 
-/** A stream as the provider would send it: each value one event, named by its `type` where it has one. */
+/** A stream as the provider would send it: one event for each value, named by the value's `type` if it has one. */
 export function streamOf(...values: unknown[]): string {
   return bodyOf(
     values.map((value) =>
@@ -42,7 +45,7 @@ export async function* piecesOf<Piece>(pieces: Iterable<Piece>): AsyncGenerator<
   for (const piece of pieces) yield await Promise.resolve(piece);
 }
 
-/** The bytes cut at these places, in any order and more than once. */
+/** The bytes, split at these places; the places may be unordered and may repeat. */
 export function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const cuts = [0, ...places.map((place) => place % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b);
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));

@@ -75,7 +75,7 @@ class Stepper {
     );
   }
 
-  /** Acts, and waits for so many signs of life. */
+  /** Acts, and waits for this number of signs of life. */
   #until(act: () => void, signs: number): Promise<void> {
     return new Promise((resolve) => {
       let left = signs;

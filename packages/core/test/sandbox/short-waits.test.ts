@@ -73,7 +73,7 @@ test('a thread without messages sleeps', async () => {
   expect(worker.performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
 });
 
-/** A loop that was answered at once several times in a row. */
+/** A loop that got immediate answers several times in a row. */
 function wakefulLoop(): WakefulLoop {
   const loop = new WakefulLoop();
   for (let message = 0; message < 8; message++) {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 
-/** Computes for a good while, then gives the number back. */
+/** Computes for a long time, then returns the number. */
 const hog = (value: number, turns = 1_500_000) =>
   `let sum = 0; for (let i = 0; i < ${turns}; i++) sum += i % 7; return sum >= 0 ? ${value} : -1`;
 const LIMITS = { computeMs: 60_000, queueWaitMs: 60_000 };
@@ -82,7 +82,7 @@ describe('workers that are ended from outside', () => {
     };
     const made: string[] = [];
     const host = async (_name: string, args: unknown) => {
-      // By what was done and not by a clock: on a slow machine the same script would be killed again and again.
+      // Limited by work and not by time: on a slow machine the same script would be killed repeatedly.
       if (made.push(JSON.stringify(args)) % 16 === 0) killOne();
       await delay(10);
       return args;

@@ -40,7 +40,7 @@ const date: fc.Arbitrary<Options> = fc
     day: choose('numeric', '2-digit'),
   })
   .map((given) => defined(given as Options))
-  // How fields stand without the ones that usually stand between them is not covered.
+  // Fields without the usual fields between them are not covered.
   .filter(({ year, month, day }) => month !== undefined || year === undefined || day === undefined);
 const clock: fc.Arbitrary<Options> = fc.oneof(
   fc.constantFrom<Options>(

@@ -150,7 +150,7 @@ const rest: fc.Arbitrary<Options> = fc.record(
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<Options>;
-// How many digits money has in other notations, Node's releases disagree about; few dinars have a name here.
+// Node's releases disagree about the number of digits of money in other notations; few dinars have a name here.
 const anyOptions = fc
   .tuple(style, fc.oneof(fc.constant({}), digits), fc.oneof(fc.constant({}), rest))
   .map(([kind, how, more]): Options => ({ ...kind, ...how, ...more }))

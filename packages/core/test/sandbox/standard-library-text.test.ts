@@ -12,7 +12,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
 );
-// Bytes near what UTF-8 and UTF-16 stumble over.
+// Bytes near the special cases of UTF-8 and UTF-16.
 const byte = fc.oneof(
   fc.integer({ min: 0, max: 255 }),
   fc.constantFrom(

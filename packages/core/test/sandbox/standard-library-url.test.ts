@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => realm.close());
 
-// Everything one can read of a URL.
+// Every readable property of a URL.
 function read({ address, base }: { address: string; base?: string }): unknown {
   const url = new URL(address, base);
   const { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash } = url;
@@ -16,7 +16,8 @@ function read({ address, base }: { address: string; base?: string }): unknown {
   return { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash, parameters };
 }
 
-// Without what Node's releases disagree about: '^' in paths, spaces at the end of opaque paths, and "xn--" labels.
+// Excludes the cases in which Node's releases disagree: '^' in paths, spaces at the end of opaque paths, and "xn--"
+// labels.
 const piece = fc.oneof(
   {
     weight: 6,
@@ -219,7 +220,7 @@ const addresses = [
   'http://bücher.example:8080/x',
 ];
 
-// Where a host came to be empty before it was given a port, Node 20 does not do what the standard says.
+// If a host becomes empty before it gets a port, Node 20 does not follow the standard.
 function agreed(changes: [string, string][]): boolean {
   const hasPort = changes.some(([part, text]) => part === 'host' && text.includes(':'));
   return !hasPort || changes.every(([part]) => part !== 'href' && part !== 'hostname');
@@ -253,7 +254,7 @@ describe('URL', () => {
 
   it('changes each part like Node', () => {
     const name = fc.constantFrom('href', 'protocol', 'username', 'password', 'hostname', 'pathname', 'search', 'hash');
-    // Where a port is no number, or the host before it is none, Node 20 does not do what the standard says.
+    // If a port is not a number, or the host before it is missing, Node 20 does not follow the standard.
     const host = fc.tuple(
       fc.constant('host'),
       fc.oneof(
@@ -397,7 +398,7 @@ describe('URLSearchParams', () => {
 
   it('reads and writes any text like Node', () => {
     fc.assert(
-      // Node reads bytes that are not UTF-8 otherwise when they stand beside text that is not ASCII.
+      // Node reads bytes that are not UTF-8 differently if text that is not ASCII precedes or follows them.
       fc.property(
         fc
           .array(fc.oneof(word, fc.constantFrom('&', '=')), { maxLength: 8 })

@@ -87,7 +87,7 @@ describe('the standard library', () => {
   it('takes less than 150 KB of the heap', async () => {
     const compiler = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
     const measured = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
-    // The engine counts the bytecode that was handed to it among its binary objects until it collects it.
+    // The engine counts the bytecode that it received among its binary objects until it collects it.
     const used = () => {
       const { memoryUsedSize, binaryObjectSize } = measured.getMemoryUsage();
       return memoryUsedSize - binaryObjectSize;

@@ -39,7 +39,7 @@ class Waiting {
     return driveRun(this.#pool, body, { host, job, limits: PATIENT, wallMs: 600_000 }).then(returned);
   }
 
-  /** Until so many of them, in all, have called. */
+  /** Resolves when this number of scripts has called. */
   async called(count: number): Promise<void> {
     while (this.#made < count) await new Promise<void>((resolve) => (this.#onCall = resolve));
   }

@@ -90,12 +90,12 @@ const sections = fc.oneof(
   between('`', '`'),
 );
 
-/** Answers of every kind: prose, blocks, and rubble of both. */
+/** Answers of every kind: prose, blocks, and fragments of both. */
 export const answers = fc.oneof(
   rubble(40),
   fc.array(sections, { maxLength: 6, size: 'max' }).map((parts) => parts.join('')),
 );
-/** The text in pieces, cut at these places. */
+/** The text in chunks, split at these places. */
 export function splitAt(text: string, cuts: readonly number[]): string[] {
   const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b);
   return [...places, text.length].map((place, index) => text.slice(places[index - 1] ?? 0, place));

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createCompiler } from '#core/script/compiler.js';
 
-// Compiles each source it is sent, and says what that took of this process.
+// Compiles each source that it receives, and reports the used time and memory of this process.
 const compiler = createCompiler({ deadlineMs: 20_000 });
 const compile = (source) => compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
 
-/** In MB. Linux can begin anew; elsewhere it is the most of the whole life. */
+/** In MB. On Linux the count can restart; elsewhere it is the maximum of the whole process. */
 function peakMemory() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS / 1024;
   const peak = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024;

@@ -14,7 +14,7 @@ interface Told {
   restarts: number;
 }
 
-/** In a process of its own: a bomb that is not refused ends the process it is compiled in. */
+/** In a process of its own: a bomb that is not rejected ends the process that compiles it. */
 let host: ChildProcess;
 
 beforeAll(() => {
@@ -34,9 +34,9 @@ async function compileIn(source: string): Promise<Told> {
   return told;
 }
 
-/** A thread's heap may grow to its limit before it is collected; native memory is what would be unbounded. */
+/** A thread's heap may grow to its limit before a collection; native memory must be bounded. */
 const MAX_GROWN_MB = 350;
-/** The host does nothing but wait; what stalls it is the machine's memory. Generous, for a busy machine. */
+/** The host only waits; the machine's memory causes its stalls. The value is generous, for a busy machine. */
 const MAX_STALL_MS = 1_000;
 
 describe('a small source', () => {
@@ -46,7 +46,7 @@ describe('a small source', () => {
       const told = await compileIn(source);
       expect(['ScriptSyntaxError', 'ScriptTooLargeError']).toContain(told.code);
       expect(told).toMatchObject({ next: true, restarts: 0 });
-      // A refusal that comes before the work costs nearly nothing; what it prevents costs hundreds of megabytes.
+      // A rejection before the work costs nearly nothing; the work would cost hundreds of megabytes.
       expect(told.grown).toBeLessThan(80);
       expect(told.stall).toBeLessThan(MAX_STALL_MS);
     },

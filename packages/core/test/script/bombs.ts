@@ -1,4 +1,4 @@
-/** Small sources of which a parser or a transpiler could make gigabytes or minutes. */
+/** Small sources that could cost a parser or a transpiler gigabytes or minutes. */
 
 const SIZE = 20_000;
 

@@ -9,7 +9,7 @@ import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
 
-/** Known answers and the types of their segments, so that the laws below are known to see every kind. */
+/** Known answers and the types of their segments, which prove that the laws below cover every kind. */
 const KNOWN: [string, AnswerSegment['type'][]][] = [
   ['hello', ['text']],
   ['a\n<tool-calls>\nreturn 1\n</tool-calls>\nb', ['text', 'script', 'text']],
@@ -103,7 +103,7 @@ describe('laws for every answer', () => {
 });
 
 describe('linear work', () => {
-  /** How often each character was looked at, on average. */
+  /** The average number of reads of each character. */
   function workOf(answer: string, deltaLength: number): number {
     const scanner = new AnswerScanner(['tool-calls'], true);
     for (let index = 0; index < answer.length; index += deltaLength)

@@ -19,7 +19,7 @@ const soup = fc
   .array(fc.tuple(fc.constantFrom(...TOKENS), fc.constantFrom('', ' ', '\n')), { maxLength: 40 })
   .map((tokens) => tokens.flat().join(''));
 
-/** Ordinary scripts with something cut out or put in. */
+/** Ordinary scripts with a part removed or added. */
 const damaged = fc
   .tuple(
     fc.constantFrom(...ORDINARY),

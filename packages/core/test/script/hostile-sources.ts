@@ -1,6 +1,6 @@
 const SIZE = 65_536;
 
-/** 64 KB of `open` repeated, closed as often by `close`, with what stands before, between and after. */
+/** 64 KB of `open` repeated, closed as often by `close`, with the texts before, between and after them. */
 function nest(open: string, { close = '', before = '', middle = '', after = '' } = {}): string {
   const count = Math.floor((SIZE - before.length - middle.length - after.length) / (open.length + close.length));
   return before + open.repeat(count) + middle + close.repeat(count) + after;

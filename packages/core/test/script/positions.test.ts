@@ -143,7 +143,7 @@ describe('edits', () => {
   });
 });
 
-/** Where V8 says the error is: at `new`, or at the member read of null. */
+/** The position that V8 reports for the error: at `new`, or at the member read of null. */
 function placeOfError(source: string): number {
   const thrown = source.search(/new (Type)?Error/);
   return thrown >= 0 ? thrown : source.indexOf('x;', source.indexOf('null'));

@@ -530,7 +530,7 @@ describe('repairs', () => {
   });
 });
 
-/** Puts a line that throws where the script's own first statement or function body begins. */
+/** Inserts a line that throws at the start of the script's own first statement or function body. */
 function insertThrow(source: string, ends: string): { source: string; line: number } | undefined {
   const marker = /return |throw 1/.exec(source);
   if (marker === null) return undefined;

@@ -54,7 +54,7 @@ function toldBy(events: readonly DetectorEvent[]): string[] {
 const withoutSources = (events: readonly DetectorEvent[]) =>
   events.filter(({ type }) => type !== 'script_start' && type !== 'source_delta');
 
-/** Every block that opened has one start, then its source in deltas, then its segment. Returns how many there were. */
+/** Every block that opened has one start, then its source in deltas, then its segment. Returns the number of blocks. */
 function expectBlocksInOrder(events: readonly DetectorEvent[]): number {
   let open: { language: string; format: string; source: string } | undefined;
   let blocks = 0;

@@ -23,7 +23,7 @@ describe('answers of the catalog and of tasks', () => {
         made++;
         return answerOf(MEGABYTE)();
       });
-    // Four million characters may wait; the answer that goes beyond them is the last.
+    // Four million characters may wait; the answer that exceeds this limit is the last.
     expect(made).toBe(5);
     for (let turn = 0; turn < 50; turn++) await nextTurn();
     expect(made).toBe(5);

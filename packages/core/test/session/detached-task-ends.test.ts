@@ -5,7 +5,7 @@ import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#c
 import { keepCopy } from '../suspension/world.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
@@ -215,7 +215,7 @@ describe('the end of a detached task', () => {
     const second = suspended(await other.resume(first.suspension, { [two!.approvalId]: 'approve' }));
     expect(statusesOf(second)).toEqual(['awaiting_approval', 'unknown', 'completed']);
     expect(await tasksOf(other)).toMatchObject([{ tool: 'hold', status: 'unknown' }]);
-    // The process that had started the task is alive after all, and hears no more of the script than that.
+    // The process that had started the task is alive after all, and gets no other message about the script.
     release();
     const third = open({ store: await afterTheDeathOfAll(copy) });
     const done = await third.resume(second.suspension, { [one!.approvalId]: 'approve' });

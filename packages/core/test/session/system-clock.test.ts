@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { createHarness, defineTool, memoryStore, type HarnessOptions } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
 const HOUR_MS = 3_600_000;
-/** Far more than anything here takes, far less than a jump. */
+/** Much longer than the test, and much shorter than a jump of the clock. */
 const PLAUSIBLE_MS = HOUR_MS / 2;
 const JUMPS = [
   ['back', -HOUR_MS],

@@ -5,7 +5,7 @@ import { openHarness, valueOf } from '../harness/open-harness.js';
 
 const CALLS = 30;
 
-/** Keeps the event loop busy, as checking large arguments does. */
+/** Blocks the event loop, as the validation of large arguments does. */
 function compute(ms: number): true {
   for (const until = performance.now() + ms; performance.now() < until;);
   return true;

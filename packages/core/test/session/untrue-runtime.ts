@@ -10,7 +10,7 @@ import type {
 export type Told = Partial<SandboxSegment>;
 
 export interface UntrueRuntime extends SandboxRuntime {
-  /** How often a script was started. */
+  /** The number of starts of a script. */
   readonly runs: () => number;
   readonly settled: readonly Settlement[];
 }

@@ -48,7 +48,7 @@ const slow = defineTool({
     }),
 });
 
-/** Each: the source for a number, and the status it ends with. */
+/** For each kind: the source for a number, and the final status. */
 const KINDS = [
   [() => 'return 1 + 1', 'completed'],
   [(n) => `return ${n} + 1`, 'completed'],
@@ -63,7 +63,7 @@ const KINDS = [
   [() => 'const a = []; for (let i = 0; i < 3000; i++) a.push({ i }); return a.length', 'completed'],
   [() => 'for (let i = 0; i < 30; i++) console.log(i); text("x"); return new Map([[1, 2]]).size', 'completed'],
 ];
-/** Dear ones, now and then: a limit, a growth, a cancellation. */
+/** Expensive ones, from time to time: a limit, a growth, a cancellation. */
 const RARE = [
   [() => 'while (true) {}', 'failed', { computeMs: 50 }],
   [() => 'return new Array(1e6).fill(1.5).length', 'completed'],
@@ -111,7 +111,7 @@ console.log(JSON.stringify({ scripts: count, unheard, halfway, end, growth, stat
 strictEqual(unheard, 0, 'promises were rejected unheard');
 if (growth.heap > MAX_HEAP_GROWTH || growth.rss > MAX_RSS_GROWTH) throw new Error('memory grew');
 
-// Nothing may hold the process open now. The timer is the alarm, and does not hold it either.
+// Nothing may keep the process open now. The timer is the alarm, and does not keep it open either.
 setTimeout(() => {
   console.error('still open:', process.getActiveResourcesInfo());
   process.exit(1);

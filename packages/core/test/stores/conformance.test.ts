@@ -33,7 +33,7 @@ describe('the file store', () => {
   it.each(laws)('%s', (_name, law) => law.check(makeFileStore));
 });
 
-/** Each weakness, and a law that must see it. */
+/** Each weakness, and a law that must detect it. */
 const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => HarnessStore][] = [
   [
     'exactly one of many concurrent claims wins',
@@ -46,7 +46,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   [
     'exactly one of many claims wins, across two handles',
-    // Looks, and then writes.
+    // Checks, and then writes.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
         const epoch = (await store.claim.current(scriptId))?.epoch ?? 0;
@@ -60,7 +60,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   [
     'a claim returns every earlier append, and later appends of the old epoch do not count',
-    // Reads the journal, and then takes.
+    // Reads the journal, and then claims.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
         const before = await store.journal.read(scriptId);

@@ -10,7 +10,7 @@ import {
 
 const named = <Law extends { name: string }>(laws: readonly Law[]) => laws.map((law) => [law.name, law] as const);
 
-/** Another opening of what is in memory is the same. */
+/** A second store over the same memory is equal to the first. */
 const makeStores: MakeStores = ({ beside, ...options } = {}) => beside ?? memoryStores(options);
 const makeEventLog: MakeEventLog = ({ beside, ...options } = {}) => beside ?? memoryEventLog(options);
 

@@ -34,7 +34,7 @@ function log(weaken: (log: EventLog) => Partial<EventLog>) {
     beside ?? weakened(memoryEventLog(now === undefined ? {} : { now }), weaken);
 }
 
-/** Each weakness, and a law that must see it. */
+/** Each weakness, and a law that must detect it. */
 const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
   [
     'the same key with another thread, input or options is rejected',

@@ -19,7 +19,7 @@ export function sharedThreads(): Threads {
   return { runtime: shareOf(pool), compiler: shareOfCompiler(compiler) };
 }
 
-/** True where a harness says how its own threads are. */
+/** True if a harness configures its own threads. */
 export function hasOwnThreads({ runtime, compiler: given, workers }: Partial<HarnessOptions>): boolean {
   return runtime !== undefined || given !== undefined || workers !== undefined;
 }

@@ -1,7 +1,7 @@
 /** Laws that take long are tried on all of their cases. */
 export const ALL_CASES = process.env['TOOLSCRIPT_ALL_CASES'] !== undefined;
 
-/** Every so manyth case, from a place on; all of them where `TOOLSCRIPT_ALL_CASES` is set. */
+/** Every n-th case, from a start index; all of them if `TOOLSCRIPT_ALL_CASES` is set. */
 export function someOf<Case>(cases: readonly Case[], step: number, from = 0): readonly Case[] {
   return ALL_CASES ? cases : cases.filter((_, index) => (index + from) % step === 0);
 }
@@ -11,10 +11,10 @@ export function cases(step: number, name: string): string {
   return ALL_CASES ? `every ${name}` : `one ${name} in ${step}`;
 }
 
-/** True where there is time for every try of a law: in continuous integration. */
+/** True if there is time for every try of a law: in continuous integration. */
 const TRIES_ALL = ALL_CASES || process.env['CI'] !== undefined;
 
-/** How often a law is tried: `count` times in continuous integration, elsewhere a fifth of that or `min`. */
+/** The number of tries of a law: `count` in continuous integration, elsewhere a fifth of that or `min`. */
 export function tries(count: number, min = 20): number {
   return TRIES_ALL ? count : Math.min(count, Math.max(min, Math.ceil(count / 5)));
 }

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The time of the reference work on a quiet machine: the unit of the measurements. */
 const REFERENCE_MS = 10;
-/** The goal is 50 ms on a quiet machine. The rest is for what the reference does not see. */
+/** The goal is 50 ms on a quiet machine. The rest covers stalls that the reference does not measure. */
 const MAX_CPU_STALL_MS = 100;
-/** Where other programs count too. */
+/** For machines on which other programs count too. */
 const MAX_WALL_STALL_MS = 500;
 const ATTEMPTS = 5;
 /** The reference is measured as compiled code. */
@@ -32,7 +32,7 @@ export function shortestStall(work: () => Promise<unknown>): Promise<number> {
   return best(() => longestStall(work));
 }
 
-/** How long `work` takes in ms, in the best of a few attempts. */
+/** The time of `work` in ms, in the best of a few attempts. */
 export function shortestRun(work: () => unknown): Promise<number> {
   return best(() => {
     const before = busyMs();
@@ -41,7 +41,7 @@ export function shortestRun(work: () => unknown): Promise<number> {
   });
 }
 
-/** A machine that disturbs the first attempt gets more of them. */
+/** If the machine disturbs the first attempt, there are more attempts. */
 async function best(measure: () => number | Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;
   for (let attempt = 1; attempt <= ATTEMPTS && shortest > MAX_STALL_MS; attempt += 1) {
@@ -52,7 +52,7 @@ async function best(measure: () => number | Promise<number>): Promise<number> {
   return shortest;
 }
 
-/** How many times slower this machine is at this moment than a quiet one; never less than 1. */
+/** The factor by which this machine is slower now than a quiet one; never less than 1. */
 function slowness(): number {
   while (warmups > 0) {
     warmups -= 1;
@@ -63,7 +63,7 @@ function slowness(): number {
   return Math.max(1, (busyMs() - before) / REFERENCE_MS);
 }
 
-/** Objects, strings and maps, as validation and checks make them. */
+/** Objects, strings and maps, like those of validation and checks. */
 function referenceWork(): number {
   const rows = Array.from({ length: 8_000 }, (_, index) => ({
     id: index,

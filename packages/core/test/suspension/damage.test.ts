@@ -75,7 +75,7 @@ interface Kept {
   readonly keys: Keys;
 }
 
-/** One that waits, and one that was interrupted inside an effect. */
+/** One script that waits, and one that was interrupted inside an effect. */
 const kept: Record<string, Kept> = {};
 
 beforeAll(async () => {
@@ -140,7 +140,7 @@ describe.each(['suspended', 'interrupted'])('a script that is %s', (state) => {
         expect(['completed', 'gone', ...Object.keys(ERROR_TABLE)]).toContain(end);
         rmSync(copy, { recursive: true, force: true });
       }
-      // Only what the journal is made of can keep a script from its end.
+      // Only damage to the content of the journal can prevent a script from ending.
       if (kind !== 'journal' && kind !== 'claim') expect([...ends.keys()]).toEqual(['completed']);
     },
     7_200_000,

@@ -6,7 +6,7 @@ import { decideAll, failureOf, open, suspended, valueOf, type Effects } from './
 
 type Append = HarnessStore['journal']['append'];
 
-/** A store in memory whose appends go through `change`, which has the number of the append, from 0. */
+/** A store in memory that passes its appends through `change`, with the number of the append, from 0. */
 function storeWith(change: (append: Append, count: number) => Append): HarnessStore {
   const { claim, images, journal } = memoryStore();
   let count = 0;

@@ -4,7 +4,7 @@ import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type Harnes
 import type { JournalContent, SandboxRuntime, Tool } from '#core/protocol/index.js';
 import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 
-/** However slow the machine is. */
+/** Long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
@@ -13,7 +13,7 @@ interface Charge {
   input: unknown;
 }
 
-/** `charge` has an effect. Its first process never hears how that ended; a later one is answered. */
+/** `charge` has an effect. Its first process never receives the result; a later one does. */
 function charge(seen: Charge[], options: { idempotent?: boolean; answers?: boolean; approval?: 'always' } = {}): Tool {
   const { idempotent, answers = true, approval = 'never' } = options;
   return defineTool({

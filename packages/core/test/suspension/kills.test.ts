@@ -10,11 +10,11 @@ import type { Operation, ScriptFailure } from '#core/protocol/index.js';
 
 const LIFE = fileURLToPath(new URL('life.mjs', import.meta.url));
 
-/** Every script of a process is somewhere else when the process is killed. */
+/** Every script of a process is at a different point when the process is killed. */
 const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 25));
 const SCRIPTS = 8;
 
-/** sfc32 would do as well; this one is short. */
+/** sfc32 would be as good; this generator is short. */
 function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -50,9 +50,7 @@ interface Told {
   error?: ScriptFailure;
 }
 
-/**
- * Every complete line that the process printed before it ended, or was killed. `told`: in the moment after the first.
- */
+/** Every complete line that the process printed before it ended or was killed. `told`: after the first line. */
 function live(folder: string, action: string, options: object, killAfterMs?: number | 'told'): Promise<Told[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [LIFE, folder, action, JSON.stringify(options)]);
@@ -65,7 +63,7 @@ function live(folder: string, action: string, options: object, killAfterMs?: num
     });
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     const effects = join(folder, 'effects');
-    // The first effect says that the scripts have begun.
+    // The first effect shows that the scripts have begun.
     const begun = setInterval(() => {
       if (typeof killAfterMs !== 'number' || !existsSync(effects)) return;
       clearInterval(begun);
@@ -100,7 +98,7 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
     const told = await live(folder, 'run-all', { sources, slowMs }, run % 5 === 0 ? 'told' : chance() * 200);
     let watched: Told[] = [];
     if (watching !== undefined) {
-      // Long enough to take over what the killed process has left.
+      // Enough time to claim the scripts of the killed process.
       await delay(300);
       writeFileSync(join(folder, 'STOP'), '');
       watched = await watching;
@@ -134,7 +132,7 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
     }
     rmSync(folder, { recursive: true, force: true });
   }
-  // It would be easy to pass by never being in the middle of anything.
+  // Without a kill in the middle of a script, this test would prove nothing.
   expect(cutOff).toBeGreaterThan(PROCESSES);
   expect(unknown).toBeGreaterThan(0);
   expect(suspendedBefore + takenOver).toBeGreaterThan(0);

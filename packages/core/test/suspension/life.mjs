@@ -67,7 +67,7 @@ async function act() {
   }
 }
 
-/** Recovers every script without a holder, as soon as possible, until there is a file STOP. */
+/** Recovers every script without a holder, as soon as possible, until a file STOP exists. */
 async function watch() {
   while (!existsSync(join(folder, 'STOP'))) {
     const scripts = await listScripts(store);
@@ -77,7 +77,7 @@ async function watch() {
   }
 }
 
-/** A store each of whose operations takes so long. */
+/** A store whose operations each take this time. */
 function slow(store, ms) {
   if (ms === 0) return store;
   const late = (port) =>
@@ -95,7 +95,7 @@ function slow(store, ms) {
   return { claim: late(store.claim), journal: late(store.journal), images: late(store.images) };
 }
 
-/** To the script's end, whatever it takes. */
+/** To the script's end, without a time limit. */
 async function finish(id) {
   let outcome = await harness.recover(id);
   while (outcome.status === 'suspended') {

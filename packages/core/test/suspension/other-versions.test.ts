@@ -128,7 +128,7 @@ describe('a worker that is ended under five scripts with effects', () => {
       for (let i = 0; i < 8; i++) { out.push(await tools.mark({ text: '${name}.' + i })); if (i === 3) await sleep(400); }
       return out.length`;
     const five = [1, 2, 3, 4, 5].map((name) => harness.runScript(body(name)));
-    // Into the quiet between their effects: the planted fault sees no messages that come in quick succession.
+    // In the pause between their effects: the planted fault detects no messages in quick succession.
     await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000, interval: 5 });
     await delay(50);
     const hung = harness.runScript('console.log("FAULT_HANG"); return await tools.read({})', {

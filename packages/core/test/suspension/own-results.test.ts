@@ -41,7 +41,7 @@ describe('the results of a script that was suspended', () => {
   });
 });
 
-/** The store with the journal alone: nothing is restored from memory there. */
+/** The store with only the journal: nothing is restored from memory there. */
 async function withoutImages(store: HarnessStore, scriptId: string): Promise<HarnessStore> {
   const content = (await store.journal.read(scriptId))!;
   return keepCopy(memoryStore(), scriptId, content, (await store.claim.current(scriptId))?.epoch ?? 1);

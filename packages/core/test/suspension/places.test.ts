@@ -34,7 +34,7 @@ return [before.stack, after.stack];`;
 });
 
 describe('the place of a call whose process ended', () => {
-  /** The store as it is while `mark` has started and its process dies, then what recovering comes to. */
+  /** The store at the death of its process, after `mark` has started, and then the result of recovery. */
   async function recovered(source: string) {
     const store = memoryStore();
     let started = () => {};

@@ -36,7 +36,7 @@ interface Cut {
   readonly scriptId: string;
 }
 
-/** A machine that loses its power while the third call is being made: of the journal, what was flushed is left. */
+/** A machine that loses its power during the third call: only the flushed part of the journal is left. */
 async function afterPowerCut(durability: 'process' | 'power'): Promise<Cut> {
   const root = mkdtempSync(join(tmpdir(), 'toolscript-power-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -56,7 +56,7 @@ async function afterPowerCut(durability: 'process' | 'power'): Promise<Cut> {
   const flushed = Number(head.split(' ')[1]);
   const journal = join(folder, 'journal', `${scriptId}.jsonl`);
   const text = readFileSync(journal, 'utf8');
-  // The last entries had been written, and not flushed.
+  // The last entries had been written, but not flushed.
   const end = text.indexOf(`\n#1.${Math.max(1, flushed)}*`);
   if (end >= 0) writeFileSync(journal, text.slice(0, end));
   return { folder, effects: [...effects], scriptId };

@@ -17,7 +17,7 @@ function makeFolder(): string {
 }
 
 interface Life {
-  /** Undefined where the process was killed before it said anything. */
+  /** Undefined if the process was killed before it printed anything. */
   outcome: Outcome | undefined;
   stderr: string;
 }
@@ -61,7 +61,7 @@ describe('a script that outlives its processes', () => {
         tools.read({ n: 6 }),
       ]);
       return results.map((result) => result.n ?? result);`;
-    // The first process is killed the moment after its script is safe.
+    // The first process is killed immediately after its script is stored.
     let id = '';
     const store = fileStore(join(folder, 'store'));
     const first = await live(folder, 'run', { source }, async (stop) => {

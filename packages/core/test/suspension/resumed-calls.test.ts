@@ -5,7 +5,7 @@ import { QuickJsPool } from '#core/sandbox/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
 
-/** Takes as long as its call says. */
+/** Takes the time that its call names. */
 const slow = defineTool({
   name: 'slow',
   description: 'Waits',
@@ -15,7 +15,7 @@ const slow = defineTool({
   execute: async (input: unknown) => delay((input as { ms: number }).ms, 'done'),
 });
 
-/** A tool whose call stays until it is released. */
+/** A tool whose call runs until it is released. */
 function heldTool() {
   let started = () => {};
   let end = (_result: string) => {};

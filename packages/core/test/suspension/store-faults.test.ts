@@ -8,7 +8,7 @@ import type { Outcome } from '#core/protocol/index.js';
 import { files } from '#core/stores/store-folder.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** Every so many file operations one is made to fail. 1: each of them. */
+/** One file operation in this number fails. 1: each of them. */
 const STRIDE = Number(process.env['TOOLSCRIPT_FAULT_STRIDE'] ?? (process.env['CI'] === undefined ? 25 : 8));
 
 const SOURCE = `
@@ -21,7 +21,7 @@ const SOURCE = `
 const real = { ...files };
 afterEach(() => void Object.assign(files, real));
 
-/** The file operations of a store, of which one fails. */
+/** The file operations of a store; one of them fails. */
 class FaultyDisk {
   count = 0;
   hasFailed = false;
@@ -38,7 +38,7 @@ class FaultyDisk {
 
   async #run(name: keyof typeof real, args: unknown[]): Promise<unknown> {
     const operation = real[name] as (...args: unknown[]) => Promise<unknown>;
-    // A file that cannot be closed is none of the store's concerns.
+    // A file that cannot be closed does not affect the store.
     if (name === 'close' || this.count++ !== this.#at) return operation(...args);
     this.hasFailed = true;
     if (this.#fault === 'half' && name === 'write') {

@@ -20,7 +20,7 @@ describe('a harness in a mode without execution', () => {
       expect(failureOf(outcome)).toMatchObject({ code: 'ScriptDisabledError', message: expect.stringContaining(mode) });
     for await (const _event of still.resumeText(waiting.suspension, decisions));
     expect(effects).toEqual([]);
-    // Nothing was used up.
+    // Nothing was consumed.
     expect(valueOf(await open({ effects, store }).resume(waiting.suspension, decisions))).toBe('a');
     expect(effects).toEqual(['script: a']);
   });
@@ -29,7 +29,7 @@ describe('a harness in a mode without execution', () => {
     const effects: Effects = [];
     const harness = open({ effects, mode: 'dry-run', approvals: 'auto' });
     const planned = await harness.callTool('mark', { text: 'a' });
-    // A call that needs no decision runs no more than one that does.
+    // A call that needs no decision does not run either.
     expect([planned.status, (await harness.callTool('note', { text: 'a' })).status]).toEqual([
       'not_started',
       'not_started',

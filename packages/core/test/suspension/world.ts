@@ -7,7 +7,7 @@ import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 /** The process that claims a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
 
-/** Into another store: what one has of a script, or a part of it, as after the death of its process. */
+/** Into another store: the data of a script, or a part of it, as after the death of its process. */
 export async function keepCopy(
   store: HarnessStore,
   scriptId: string,
@@ -25,7 +25,7 @@ export const KEY = 'a secret of more than thirty-two bytes';
 /** The external effects, in order: one entry for each call that took effect. */
 export type Effects = string[];
 
-/** `note` needs an approval, `mark` has an effect and needs none, `read` only reads. */
+/** `note` needs an approval; `mark` has an effect and needs none; `read` only reads. */
 export function tools(effects: Effects = []) {
   return [
     defineTool({
@@ -87,12 +87,12 @@ export function failureOf(outcome: Outcome) {
   return outcome.error;
 }
 
-/** The same decision about everything that waits. */
+/** The same decision about everything that is pending. */
 export function decideAll(outcome: Outcome, decision: Decision): Record<string, Decision> {
   return Object.fromEntries(suspended(outcome).pendingApprovals.map(({ approvalId }) => [approvalId, decision]));
 }
 
-/** A runtime that captures nothing, so that the tape is the only way. */
+/** A runtime without captures, so the tape is the only way to resume. */
 export function tapeOnly(changeSeed = false): SandboxRuntime {
   const pool = new QuickJsPool({ size: 1 });
   return {

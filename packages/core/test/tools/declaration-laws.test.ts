@@ -34,7 +34,7 @@ const tool = (name: string, inputSchema: object = {}, outputSchema?: object, des
     name.startsWith('mcp.') ? { namespace: 'mcp' } : {},
   );
 
-/** As it came from somewhere that no validator has looked at. */
+/** In a form that no validator has checked. */
 const unchecked = (name: string, inputSchema: object, outputSchema?: object): Tool =>
   ({ ...tool(name), inputSchema, outputSchema }) as Tool;
 

@@ -15,7 +15,7 @@ import type { Tool, ToolCallContext } from '../../src/protocol/tools.js';
 import type { CallResult, FacadeEvent } from '../../src/tools/facade-types.js';
 import { tries } from '../support/some-cases.js';
 
-/** A tool call that a test ends when it likes. */
+/** A tool call that the test ends. */
 interface Held {
   input: unknown;
   context: ToolCallContext;

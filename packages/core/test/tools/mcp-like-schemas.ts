@@ -2,7 +2,7 @@ import type { Schema } from './schema-instances.js';
 
 const STATES = { enum: ['open', 'closed', 'all'] };
 
-/** Schemas in the manner of those that MCP servers and function catalogs have, with what is odd about them. */
+/** Schemas like those of MCP servers and function catalogs, with their peculiarities. */
 export const MCP_LIKE: readonly Schema[] = [
   // No arguments, in three spellings.
   { type: 'object', properties: {} },
@@ -35,7 +35,7 @@ export const MCP_LIKE: readonly Schema[] = [
     },
     required: ['path', 'lines', 'include'],
   },
-  // As pydantic writes what may be left out.
+  // Optional members in the form of pydantic.
   {
     type: 'object',
     title: 'searchArguments',
@@ -58,7 +58,7 @@ export const MCP_LIKE: readonly Schema[] = [
     required: ['from'],
     $defs: { State: STATES },
   },
-  // A type that holds itself.
+  // A type that contains itself.
   {
     type: 'object',
     properties: { filter: { $ref: '#/definitions/Filter' } },
@@ -129,7 +129,7 @@ export const MCP_LIKE: readonly Schema[] = [
     properties: { op: { anyOf: [{ const: 'set' }, { const: 'unset' }] }, key: { type: ['string', 'integer'] } },
     required: ['op'],
   },
-  // Objects that say what else they may hold.
+  // Objects that define their additional members.
   {
     type: 'object',
     properties: {

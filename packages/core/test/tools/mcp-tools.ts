@@ -1,10 +1,10 @@
 import { defineTool } from '#core/tools/define-tool.js';
 import type { Tool } from '../../src/protocol/tools.js';
 
-/** An MCP-like server that a test makes up. */
+/** An MCP-like server that a test defines. */
 export interface Server {
   readonly name: string;
-  /** How many tools it has. */
+  /** The number of its tools. */
   readonly tools: number;
   /** The number for each tool and its first parameter. */
   readonly description?: string;

@@ -12,11 +12,11 @@ import { Instances, oracle, randomOf, spoiled, type Random, type Schema } from '
 
 /** Tools of one harness: as many as an agent has. */
 const TOGETHER = 40;
-/** One public tool in so many is taken. */
+/** One public tool in this number is used. */
 const STEP = 12;
 /** Arguments of each public tool. */
 const ROUNDS = Number(process.env['TOOLSCRIPT_SCHEMA_ROUNDS'] ?? 1);
-/** Arguments of each of our own tools. */
+/** Arguments of each of the tools of Toolscript. */
 const LIKE_ROUNDS = tries(20, 4);
 
 interface Case {
@@ -45,7 +45,10 @@ const IN_TYPES = new Set(['kind', 'missing', 'key']);
 
 const text = (value: unknown): string => JSON.stringify(value).replaceAll('\u2028', '\\u2028');
 
-/** How models give a tool its arguments. The names of the variables differ, so that each form is judged by itself. */
+/**
+ * The forms in which models pass arguments to a tool. The names of the variables differ, so each form is judged by
+ * itself.
+ */
 const FORMS: Readonly<Record<string, (name: string, value: unknown) => string>> = {
   'written out': (name, value) => `await tools.${name}(${text(value)});`,
   'in a constant': (name, value) => `const one = ${text(value)}; await tools.${name}(one);`,
@@ -70,9 +73,7 @@ interface Group {
   readonly declared: { readonly name: string; readonly declarations: string };
 }
 
-/**
- * Asks ajv, the validation, the checker and the bare declarations about arguments, and writes down where they differ.
- */
+/** Passes arguments to ajv, the validation, the checker and the bare declarations, and records their differences. */
 class Agreement {
   readonly disagreements: string[] = [];
   readonly warnings: string[] = [];
@@ -82,7 +83,7 @@ class Agreement {
   readonly #pool = new CheckPool({ size: 1, deadlineMs: 2_000 });
   readonly #random: Random;
 
-  /** `read`: what the tools make of the schemas. */
+  /** `read`: the schemas as the tools read them. */
   constructor(schemas: readonly Schema[], seed: number, read: (schema: Schema) => Schema = (schema) => schema) {
     this.#random = randomOf(seed);
     for (let start = 0; start < schemas.length; start += TOGETHER) {
@@ -109,7 +110,7 @@ class Agreement {
     const value = validInstance(one, this.#random);
     if (value === undefined) return;
     await this.#holdValid(group, one, value);
-    // A pattern that could take too long is not run, and the tool says so.
+    // A pattern that could take too long is not run, and the tool reports that.
     if (one.tool.notes.some((note) => note.includes('is not checked'))) return;
     const broken = spoiled(value, this.#random);
     if (broken === undefined || one.accepts(broken.value)) return;
@@ -154,8 +155,8 @@ class Agreement {
 }
 
 /**
- * Schemas of public MCP servers and function catalogs. They are no part of the repository: the test looks for them in
- * the folder that `TOOLSCRIPT_TOOL_FIXTURES` names, or beside the checkout, and says it when there are none.
+ * Schemas of public MCP servers and function catalogs. They are not part of the repository. The test looks for them in
+ * the folder that `TOOLSCRIPT_TOOL_FIXTURES` names, or next to the checkout, and prints a note if there are none.
  */
 const beside = fileURLToPath(new URL('../../../../../shared/fixtures/mcp-tools', import.meta.url));
 const folder = [process.env['TOOLSCRIPT_TOOL_FIXTURES'] ?? beside].find((path) => existsSync(join(path, 'mcp.json')));

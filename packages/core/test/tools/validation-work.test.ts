@@ -8,7 +8,7 @@ import { defineTool, type DefinedTool } from '#core/tools/define-tool.js';
 import type { CallResult } from '../../src/tools/facade-types.js';
 import { MAX_STALL_MS, shortestRun, shortestStall } from '../support/stall.js';
 
-/** Validation runs on the host's own thread: nothing else happens meanwhile. */
+/** Validation runs on the host's own thread and blocks it. */
 function tool(schema: object): DefinedTool {
   return defineTool({ name: 'probe', description: 'Probes.', approval: 'never', execute: () => 1, ...schema } as never);
 }

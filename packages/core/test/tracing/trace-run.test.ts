@@ -30,7 +30,7 @@ function openTracer(sampler?: Sampler) {
   return { tracer: provider.getTracer('test'), spans: () => [...exporter.getFinishedSpans()] };
 }
 
-/** A model over HTTP, and the headers that it was asked with. */
+/** A model over HTTP, and the headers of its requests. */
 async function openModel(turns: Scenario['turns']) {
   const server = await startScriptedServer({ turns });
   onTestFinished(() => server.close());

@@ -4,13 +4,13 @@ import { GUEST_DECLARATIONS } from '#core/tools/index.js';
 
 export const LIBRARY = readFileSync(new URL('../../dist/script/type-library/guest.lib.d.ts', import.meta.url), 'utf8');
 
-/** The globals of a script with no tools, beside the library. */
+/** The globals of a script without tools, in addition to the library. */
 export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATIONS}`;
 
 const FOLDER = '/library';
 const PROJECT = `${FOLDER}/tsconfig.json`;
 const SCRIPT = `${FOLDER}/script.ts`;
-/** As the checker uses the library. */
+/** In the form that the checker uses. */
 export const OPTIONS = {
   target: 'es2024',
   module: 'esnext',
@@ -38,7 +38,7 @@ export interface DeclaredMembers {
   promised: Set<string>;
 }
 
-/** The native compiler with a library and one script, all in memory: it sees no other file. */
+/** The native compiler with a library and one script, all in memory: it reads no other file. */
 export class Compiler {
   readonly #files: Record<string, string>;
   readonly #api: API;
@@ -68,7 +68,7 @@ export class Compiler {
     });
   }
 
-  /** Everything that the compiler has against a script's body, and against the declarations. */
+  /** All diagnostics of the compiler for a script's body, and for the declarations. */
   async check(body: string): Promise<Finding[]> {
     const { program } = await this.#open(asModule(body));
     const found = [

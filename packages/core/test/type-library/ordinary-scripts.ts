@@ -1,4 +1,4 @@
-/** Scripts as models write them, one for each corner of the library: all of them check clean. */
+/** Scripts as models write them, one for each part of the library: all of them check without errors. */
 export const ORDINARY_SCRIPTS: Readonly<Record<string, string>> = {
   'tool results, filtered and counted': `
 const { files } = await tools.listFiles({ path: 'src' });

@@ -4,8 +4,8 @@ import { driveRun, returned } from '#core/testing/index.js';
 import { Compiler, GUEST, LIBRARY } from './compiler.js';
 
 /**
- * Expressions that a script and the compiler read alike, beside the globals and their prototypes: they show
- * what no global's prototype shows.
+ * Expressions that a script and the compiler read alike, in addition to the globals and their prototypes: they show
+ * members that no global's prototype shows.
  */
 const SPECIMENS = [
   '[]',
@@ -51,21 +51,21 @@ const SPECIMENS = [
   "new TextEncoder().encodeInto('', new Uint8Array())",
 ];
 
-/** Names that are there and not declared, on purpose. */
+/** Existing names that are not declared, on purpose. */
 const NOT_DECLARED = [
-  // Legacy accessors: there are functions for what they do.
+  // Legacy accessors: functions replace them.
   /^Object\.prototype\.__(?:proto|(?:define|lookup)[GS]etter)__$/u,
-  // Throw when they are read in strict mode, as scripts are.
+  // They throw when a script reads them in strict mode.
   /^Function\.prototype\.(?:arguments|caller)$/u,
   /^\(function \(\) \{ return arguments \}\)\(\)\.callee$/u,
   // The engine's own; no other engine has them.
   /^Function\.prototype\.(?:fileName|lineNumber|columnNumber)$/u,
   // Numbers that the names of exceptions replaced long ago.
   /DOMException.*\.[A-Z_]+_ERR$/u,
-  // Subclasses inherit what scripts call on `Error` and on the array itself.
+  // Subclasses inherit the members that scripts use on `Error` and on the array itself.
   /^(?:AggregateError|SuppressedError)\.(?:isError|captureStackTrace|stackTraceLimit)$/u,
   /^\w+Array\.\[Symbol\.species\]$/u,
-  // An element, which the type's index signature stands for.
+  // An element, which the type's index signature represents.
   /\.\d+$/u,
   // The parts of a template are frozen, so they are declared as a list that cannot be changed.
   /^\(\(parts: TemplateStringsArray\) => parts\)``\.(?:copyWithin|fill|pop|push|reverse|shift|sort|splice|unshift)$/u,
@@ -84,9 +84,9 @@ const OF_INSTANCES = [
 ];
 
 export interface SurfaceReport {
-  /** Declared, and the guest has no such thing. */
+  /** Declared, but missing in the guest. */
   invented: string[];
-  /** The guest has it, and nothing declares it. */
+  /** In the guest, but not declared. */
   forgotten: string[];
   globals: number;
   members: number;
@@ -97,7 +97,7 @@ interface PresentMembers {
   isFunction: boolean;
 }
 
-/** Compares what the library declares with what the sandbox has: global by global, member by member. */
+/** Compares the declarations of the library with the members in the sandbox, global by global. */
 export async function compareSurface(library = LIBRARY): Promise<SurfaceReport> {
   const pool = new QuickJsPool({ size: 1 });
   const compiler = new Compiler(library);
@@ -162,7 +162,7 @@ function declaredNames(node: Program['body'][number]): string[] {
 
 type InGuest = (body: string) => Promise<unknown>;
 
-/** The globals that have members, what Intl holds, the prototypes of all these, and the specimens. */
+/** The globals that have members, the members of Intl, the prototypes of all these, and the specimens. */
 async function subjectsOf(inGuest: InGuest, globals: readonly string[]): Promise<string[]> {
   const found = await inGuest(`
     const holders = [...${JSON.stringify(globals)}.map((name) => [name, globalThis[name]]), ...Object.getOwnPropertyNames(Intl).map((name) => ['Intl.' + name, Intl[name]])];

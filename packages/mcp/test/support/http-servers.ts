@@ -69,7 +69,7 @@ export class OlderServer {
     };
   }
 
-  /** SSE alone, as servers were before Streamable HTTP. */
+  /** Only SSE, as in servers before Streamable HTTP. */
   async listenSse(): Promise<{ url: string }> {
     let transport: SSEServerTransport | undefined;
     const url = await listen(async (request: IncomingMessage, response: ServerResponse) => {

@@ -38,13 +38,13 @@ export function failureOf(outcome: Outcome): ScriptFailure {
   return outcome.error;
 }
 
-/** Resolves when the tools of the harness are others than now. */
+/** Resolves when the tools of the harness change. */
 export async function nextTools(harness: Harness): Promise<void> {
   const before = harness.tools();
   while (harness.tools() === before) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** A server that breaks the protocol as `fixtures/hostile-server.mjs` says. */
+/** A server that breaks the protocol in the ways of `fixtures/hostile-server.mjs`. */
 export const hostileServer = (behaviour: string, env: Record<string, string> = {}) => ({
   command: process.execPath,
   args: [join(import.meta.dirname, '../fixtures/hostile-server.mjs'), behaviour],

@@ -9,7 +9,7 @@ const MANIFESTS = {
   memory: () => require.resolve('@modelcontextprotocol/server-memory/package.json'),
 };
 
-/** How to start one of the protocol's own reference servers over stdio. */
+/** The command that starts one of the protocol's own reference servers over stdio. */
 export function referenceServer(name: keyof typeof MANIFESTS, ...args: string[]) {
   return { command: process.execPath, args: [join(dirname(MANIFESTS[name]()), 'dist/index.js'), ...args] };
 }

@@ -59,7 +59,7 @@ describe('the log of live events', () => {
     const all = await server.follow(runId);
     const controller = new AbortController();
     const running = { ...(await server.stores.runs.get(runId))!, state: 'running' as const };
-    // The reader has looked before the run ended.
+    // The reader has checked before the run ended.
     const runs = Object.assign(Object.create(server.stores.runs), { get: async () => running });
     const seen = [];
     for await (const event of streamRun({ ...server.stores, runs }, server.events, runId, {

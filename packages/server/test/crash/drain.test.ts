@@ -18,7 +18,7 @@ async function submit({ client }: ServerProcess, code: string): Promise<string> 
   return answer.body.runId;
 }
 
-/** Ends the server as an operator does, and gives what a client of the run had seen by then. */
+/** Ends the server as an operator does, and returns the events that a client of the run had received by then. */
 async function stopDuring(server: ServerProcess, runId: string, isReached: (event: StreamEvent) => boolean) {
   const seen: StreamEvent[] = [];
   let stop: (() => void) | undefined;

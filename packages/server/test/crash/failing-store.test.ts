@@ -15,9 +15,9 @@ const FULL = 'toolscript.db cannot grow: the disk is full. Free disk space and t
 const READS = ['get', 'list', 'read', 'readEvents', 'readItems', 'instructions', 'approval', 'listApprovals'];
 
 interface Disk {
-  /** How many writes there is room for after the next submitted run; undefined: for all. */
+  /** The number of writes that succeed after the next submitted run; undefined: all. */
   room: number | undefined;
-  /** How many writes there is room for now. */
+  /** The number of writes that still succeed. */
   left: number;
   refused: number;
 }
@@ -82,7 +82,7 @@ describe('a disk that is full', () => {
       await eventually(async () => (logged().length > 0 ? true : undefined));
       const refused = await submit(SCRIPT);
       expect(refused).toMatchObject({ status: 503, body: { title: 'Unavailable' } });
-      // The sweep tries the store again, and is refused again.
+      // The sweep tries the store again, and fails again.
       const before = disk.refused;
       await eventually(async () => (disk.refused > before ? true : undefined));
       expect(logged().map(({ err }) => err.message)).toEqual([FULL]);

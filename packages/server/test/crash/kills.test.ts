@@ -52,7 +52,7 @@ async function killedServer(seed: number, kills: number): Promise<void> {
   for (const run of workload.runs.values()) await check.run(run);
   await check.decisions(workload.decisions);
   await check.close();
-  // It would be easy to pass by never being in the middle of anything.
+  // Without a kill in the middle of a run, this test would prove nothing.
   expect(check.interrupted).toBeGreaterThan(kills / 4);
 }
 
@@ -113,7 +113,7 @@ async function checkerOf(folder: string) {
   };
 }
 
-/** How the calls with effects of a run ended, by tag, as its last word about each says. */
+/** The ends of the calls with effects of a run, by tag, from the last event of each. */
 function operationsIn(events: readonly StreamEvent[]): Map<string, string> {
   const statuses = new Map<string, string>();
   const note = ({ input, status, effect }: { input?: unknown; status: string; effect: string }) => {

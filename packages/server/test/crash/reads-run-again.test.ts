@@ -10,7 +10,7 @@ import { openTestServer } from '../support/test-server.js';
 
 const { instance: _instance, ...own } = ownIdentity();
 
-/** A run whose process died while a script ran of which nothing is stored. */
+/** A run whose process died during a script, when nothing of the script was stored. */
 async function leaveRun(folder: string, owner: object): Promise<string> {
   const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
   const input = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'Hello' }];

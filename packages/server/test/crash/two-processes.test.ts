@@ -42,7 +42,7 @@ function serversShare(urlFor: (folder: string) => Promise<string>): void {
         submit(index % 2 === 0 ? one : two, `await sleep(20); return await tools.mark({ tag: '${tag}' });`),
       ),
     );
-    // Each is followed at the server to which it was not submitted.
+    // Each client follows its run at the other server.
     const all = await Promise.all(runs.map((runId, index) => (index % 2 === 0 ? two : one).client!.follow(runId)));
     for (const events of all) {
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index));

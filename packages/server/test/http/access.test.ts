@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { rawRequest, sendRaw, type RawAnswer } from '../support/raw-request.js';
 import { openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
 
-/** The one of most tests. */
+/** The server of most tests. */
 let shared: TestServer;
 let server: TestServer;
 
@@ -40,7 +40,7 @@ function post(body: string, type = 'application/json', lines: readonly string[] 
   return send([...lines, `Content-Type: ${type}`, length], { line: 'POST /api/v2/submit HTTP/1.1', body });
 }
 
-/** A problem document and nothing else, with one sentence or two that say what is wrong. */
+/** Only a problem document, with one or two sentences that describe the problem. */
 function expectProblem({ status, headers, body }: RawAnswer, expected: number, detail: string | RegExp): void {
   expect(status, body).toBe(expected);
   expect(headers['content-type']).toMatch(/^application\/problem\+json/u);

@@ -8,7 +8,7 @@ import { eventually, openTestServer, TOKEN, type TestServer } from '../support/t
  * whatever the ids, parameters and bodies are.
  */
 
-/** Nothing but Ada's own data has this in it. */
+/** Only Ada's own data contains this text. */
 const CANARY = 'canary-of-ada';
 
 const ALL: readonly Scope[] = ['read', 'run', 'approve'];
@@ -28,7 +28,7 @@ interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
-  /** Names of members of its body; undefined where it has none. */
+  /** Names of members of its body; undefined if it has none. */
   readonly body: readonly string[] | undefined;
 }
 
@@ -72,12 +72,12 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
   return [...found, response.id].filter((id) => id !== undefined);
 }
 
-/** Operations that name something of a principal's own. */
+/** Operations on the resources of a principal. */
 function aboutOwn(): readonly Operation[] {
   return operations.filter(({ path }) => path.includes('{') && !path.startsWith('/v1/models'));
 }
 
-/** A problem document, or an error as clients of the OpenAI API read it. */
+/** A problem document, or an error in the form of the OpenAI API. */
 function expectError(path: string, { status, type, text }: { status: number; type: string; text: string }): void {
   const body = JSON.parse(text);
   if (path.startsWith('/v1/') && body.error !== undefined) {
@@ -217,7 +217,7 @@ function leaks({ url, body = '', headers }: Asked, text: string): string[] {
   return [CANARY, ...ids].filter((secret) => text.includes(secret) && !said.includes(secret));
 }
 
-/** All that Ada sees. */
+/** All data that Ada can read. */
 async function adasData(): Promise<unknown> {
   const ask = async (path: string) => (await server.call('GET', path, undefined, { authorization: 'Bearer ada' })).body;
   const { data: threads } = await ask('/api/v2/threads?limit=100');
@@ -234,7 +234,7 @@ async function adasData(): Promise<unknown> {
 describe('over all operations of /openapi.json', () => {
   it('the search for leaks finds the data that Ada herself sees', async () => {
     const shown = new Set<string>();
-    // Her runs name no image, and she is shown no rule.
+    // Her runs name no image, and no rule is visible to her.
     const reading = aboutOwn().filter(({ method, path }) => method === 'GET' && !/\/images\/|\/rule$/u.test(path));
     for (const { path, method } of reading)
       for (const id of ids) {

@@ -19,7 +19,7 @@ function eventOf(seq: number): StreamEvent {
   return { event_id: `evt_${seq}`, run_id: 'run_1', thread_id: 'thr_1', turn_id: 'turn_1', seq, timestamp: 0, payload };
 }
 
-/** A server with one stream, and what becomes of it. */
+/** A server with one stream, and the end of the stream. */
 async function openStream(
   source: (signal: AbortSignal) => AsyncIterable<StreamEvent>,
   options: Partial<EventStreamOptions>,
@@ -40,7 +40,7 @@ async function openStream(
   return { state, port, url: `http://127.0.0.1:${port}/`, close: () => app.close() };
 }
 
-/** A client that asks, and reads nothing. */
+/** A client that sends a request and reads nothing. */
 function askWithoutReading(port: number) {
   const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'));
   socket.pause();

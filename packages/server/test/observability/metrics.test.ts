@@ -18,7 +18,7 @@ const greet = defineTool({
   execute: ({ name }) => ({ said: name }),
 });
 
-/** An agent whose model runs this script, and says nothing more. */
+/** An agent whose model runs this script, and writes nothing more. */
 function scriptAgent(slug: string, code: string, runtime: QuickJsPool) {
   const harness = createHarness({ tools: [greet], runtime, typecheck: 'off' });
   const turns: Scenario['turns'] = [
@@ -64,7 +64,7 @@ async function metrics(): Promise<Map<string, number>> {
   );
 }
 
-/** How much each figure has grown. */
+/** The growth of each figure. */
 async function growth(work: () => Promise<unknown>): Promise<Map<string, number>> {
   const before = await metrics();
   await work();

@@ -113,7 +113,7 @@ const TEMPLATES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Templates for what is not offered: the request is refused with a reason. */
+/** Templates for features that are not offered: the request is rejected with a reason. */
 const REFUSED: Readonly<Record<string, object>> = {
   'file-input': {
     input: [user([{ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' }])],

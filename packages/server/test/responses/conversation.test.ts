@@ -137,7 +137,7 @@ describe('a response that waits for an approval', () => {
     });
     expect(done.output_text).toBe('You said: say and stampI read: {"stamped":"A"}');
     expect(done).toMatchObject({ metadata: {}, incomplete_details: null });
-    // A client that read the first part reads on from there.
+    // A client that read the first part continues from there.
     const all: { sequence_number: number }[] = [];
     for await (const event of await server.client.responses.retrieve(final.id, { stream: true })) all.push(event);
     const begun = events.map(({ sequence_number }) => sequence_number);

@@ -12,7 +12,7 @@ type Part = Extract<Scenario['turns'][number], { parts: unknown }>['parts'][numb
 const SCRIPT = 'return await tools.mark({ tag: "a" })';
 
 const byScript = (scriptId: string) => `"script_id":"${scriptId}"`;
-// The id of the script that saves a structured call is made from the names of the call.
+// The id of the script that saves a structured call is derived from the names of the call.
 const byCall = () => '"type":"item_done","item_id":"answer_';
 
 const WAYS: readonly (readonly [string, 'text' | 'tool', Part, typeof byScript])[] = [

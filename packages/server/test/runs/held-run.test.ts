@@ -17,7 +17,7 @@ const payloads = fc.array(text, { maxLength: 4 }).map((messages): EventPayload[]
     return [
       { type: 'item_start', item_id: id, item_type: 'message' },
       ...deltas.map((delta): EventPayload => ({ type: 'item_delta', item_id: id, delta })),
-      // Without its end, a message is what its deltas say.
+      // Without its end, a message is the text of its deltas.
       ...(index % 2 === 0 ? [] : [{ type: 'item_done' as const, item_id: id, final_item }]),
     ];
   }),

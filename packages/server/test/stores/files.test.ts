@@ -15,7 +15,7 @@ const isWindows = process.platform === 'win32';
 const draft = { principal: 'ada', thread: { create: { title: 'a thread' } } };
 const input = [{ type: 'message', id: 'item_user', role: 'user', content: 'hello' } as const];
 
-/** A file as that version left it. */
+/** A file in the format of that version. */
 function fileOfVersion(version: number): string {
   const path = join(newFolder(), 'service.db');
   const database = new Libsql(path);
@@ -24,7 +24,7 @@ function fileOfVersion(version: number): string {
   return path;
 }
 
-/** The schema, whatever its layout. */
+/** The schema, in any layout. */
 function schemaOf(path: string): string[] {
   const database = new Libsql(path);
   const rows = database.prepare('SELECT sql FROM sqlite_master WHERE sql IS NOT NULL').all() as { sql: string }[];
@@ -204,7 +204,7 @@ describe('files', () => {
   });
 });
 
-/** Root may write everywhere. */
+/** Root may write everywhere, so it cannot run this test. */
 async function asNobody(action: () => Promise<void>): Promise<void> {
   if (process.geteuid?.() !== 0) return action();
   process.seteuid!(65_534);

@@ -28,7 +28,7 @@ it('subscribers get every event, whichever process publishes, and wherever they 
   const following = [follow(log), follow(log, 700), follow(other)];
   for (let index = 0; index < 1000; index += 50) await log.publish(1, events.slice(index, index + 50));
   const late = follow(log, 3);
-  // Another process takes the run over, and gives it back.
+  // Another process claims the run, and releases it.
   await other.open(RUN.runId, 2);
   for (let index = 1000; index < 1500; index += 50) await other.publish(2, events.slice(index, index + 50));
   await log.open(RUN.runId, 3);

@@ -60,7 +60,7 @@ function processesOver(newUrl: () => Promise<string>): void {
   });
 }
 
-/** Stores in which a process that is dead holds runs. */
+/** Stores in which a dead process holds the lease of runs. */
 async function killedHolder(newUrl: () => Promise<string>): Promise<{ stores: ServiceStores; held: Run[] }> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const url = await newUrl();
@@ -97,7 +97,7 @@ async function untilSaid(child: ChildProcess, word: string): Promise<void> {
   });
 }
 
-/** Starts the process again whenever it was killed, until it says that all is done. */
+/** Starts the process again whenever it was killed, until it reports that all is done. */
 async function keepAlive(url: string, index: number, told: Told): Promise<void> {
   for (;;) {
     const child = startProcess(url, index, PROCESSES);
@@ -117,12 +117,12 @@ async function keepAlive(url: string, index: number, told: Told): Promise<void> 
   }
 }
 
-/** Work done, and not time, says when a process is killed: a slow machine has them killed at the same points. */
+/** Completed work, not time, decides when a process is killed: a slow machine has them killed at the same points. */
 function workDone(said: string): number {
   return said.match(/^(?:finished|won) /gmu)?.length ?? 0;
 }
 
-/** Stores the events that the processes left: some died, and made runs dead letters by that. */
+/** Stores the events that the processes left: some died, and so made runs dead letters. */
 async function storeRest({ threads }: ServiceStores, log: EventLog): Promise<void> {
   await delay(LEASE_MS);
   const { letters } = await log.deadLetters({ group: 'persistence', limit: 500 });

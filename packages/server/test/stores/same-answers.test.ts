@@ -4,7 +4,7 @@ import type { Delivery, EventLog, ServiceStores, StreamEvent } from '@toolscript
 import { openEventLog, openStores } from '#server/stores/index.js';
 import { newFolder } from './support/new-folder.js';
 
-/** A call of some store; its numbers choose from few names, so that calls meet. */
+/** A call of some store; its numbers refer to few names, so calls collide. */
 interface Step {
   readonly name: string;
   readonly numbers: readonly number[];
@@ -139,7 +139,7 @@ async function stateOf({ threads, runs, log }: Opened): Promise<unknown> {
   };
 }
 
-/** Each store generates the ids of branches and of what they copy; they are compared by where they occur first. */
+/** Each store generates the ids of branches and of their copies; they are compared by their first position. */
 class GeneratedIds {
   readonly #known = new Map<string, number>();
 

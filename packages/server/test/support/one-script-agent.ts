@@ -7,7 +7,7 @@ import { promptedModel } from './prompted-model.js';
 
 /**
  * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an
- * approval, and `hang` ends never, whatever its signal says.
+ * approval, and `hang` never ends and ignores its signal.
  */
 export function oneScriptAgent(
   options: Omit<HarnessOptions, 'tools'>,

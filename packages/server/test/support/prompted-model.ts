@@ -3,7 +3,7 @@ import type { ModelProvider } from '@toolscript/core/protocol';
 
 type Turn = Scenario['turns'][number];
 
-/** A model that answers the last prompt with a turn, and says after its script that it has ended. */
+/** A model that answers the last prompt with a turn, and reports its end after its script. */
 export function promptedModel(
   turnOf: (prompt: string, hasRun: boolean) => Turn,
   options: Omit<Scenario, 'turns'> = {},

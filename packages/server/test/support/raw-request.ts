@@ -6,7 +6,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes as they stand, which no HTTP client would, and reads the answer until the connection ends. */
+/** Sends bytes unchanged, as no HTTP client does, and reads the answer until the connection ends. */
 export function sendRaw(url: string, text: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 const CONFIG = defineAgent({ slug: 'talker', carrier: 'text', provider: { api: 'openai-responses', model: 'talker' } });
 
-/** An agent whose model says a long text in pieces. Its prompt is `{ pieces, everyMs }` as JSON. */
+/** An agent whose model writes a long text in chunks. Its prompt is `{ pieces, everyMs }` as JSON. */
 export function talkingAgent(): ServedAgent & { close(): Promise<void> } {
   const harness = createHarness({ ...sharedThreads(), tools: [] });
   return {

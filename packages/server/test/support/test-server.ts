@@ -20,9 +20,9 @@ export const TOKEN = 'test-token-of-the-server';
 type HarnessParts = Pick<HarnessOptions, 'store' | 'suspensionKey' | 'audit'>;
 
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' | 'stores'>> {
-  /** Agents beside the demo, which is the first. */
+  /** Agents in addition to the demo, which is the first. */
   agents?: (parts: HarnessParts) => readonly ServedAgent[] | Promise<readonly ServedAgent[]>;
-  /** In place of those of the folder. */
+  /** Replaces those of the folder. */
   stores?: ServiceStores;
   /** The data of an earlier test server, for another one. */
   folder?: string;
@@ -94,7 +94,7 @@ export function testClient(url: string) {
     } as Answer;
   };
 
-  /** The events of a run until its stream ends, or until `isLast` says so. */
+  /** The events of a run until its stream ends, or until `isLast` returns true. */
   const follow = async (
     runId: string,
     { from = 0, isLast = () => false }: { from?: number; isLast?: (event: StreamEvent) => boolean } = {},
@@ -132,7 +132,7 @@ async function* eventsIn(response: Response): AsyncGenerator<StreamEvent> {
   }
 }
 
-/** Asks until there is an answer that is wanted. */
+/** Repeats the request until the answer matches. */
 export async function eventually<Value>(ask: () => Promise<Value | undefined>): Promise<Value> {
   for (;;) {
     const value = await ask();

@@ -23,7 +23,7 @@ const sh = (script: string, more: Partial<ExecInput> = {}): ExecInput => ({ comm
 
 const node = (code: string): ExecInput => ({ command: [process.execPath, '-e', code] });
 
-/** The path of a module of the package, as a piece of code. */
+/** The path of a module of the package, as source code. */
 const tools = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
@@ -31,7 +31,7 @@ const descriptors = (): number => readdirSync('/proc/self/fd').length;
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie whose parent has not looked yet is dead too.
+    // A zombie that its parent has not collected yet is dead too.
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
   } catch {
     return false;
@@ -316,7 +316,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
       );
     }
     expect(process.listenerCount('exit')).toBe(listeners);
-    // Others in this process may open one or two meanwhile; fifty calls would leave fifty.
+    // Other code in this process may open one or two at the same time; fifty calls would leave fifty.
     expect(descriptors()).toBeLessThan(before + 10);
   });
 });

@@ -25,7 +25,7 @@ function asOrdinary(): string[] {
   return ['setpriv', `--reuid=${ORDINARY}`, `--regid=${ORDINARY}`, '--clear-groups'];
 }
 
-/** Why the tests cannot be run for this user; undefined where they can. */
+/** The reason why this user cannot run the tests; undefined if they can run. */
 function obstacle(prefix: readonly string[], reason: string | undefined): string | undefined {
   if (blocked !== undefined) return blocked.reason;
   if (reason !== undefined || prefix.length === 0) return reason;
@@ -57,7 +57,7 @@ describe.each(users)('a sandboxed command of %s', (_, prefix, impossible) => {
       for (const name of ['project', 'project/program', 'home']) chownSync(join(folder, name), ORDINARY, ORDINARY);
   });
 
-  /** Runs commands in the sandbox, all of one user's process; their results. */
+  /** Runs commands in the sandbox, all as one user's process; returns their results. */
   function run(...commands: string[][]): { exitCode: number; stdout: string; stderr: string }[] {
     const code = `
       const { createExec } = await import(${module('#tools/exec/exec.js')});

@@ -7,7 +7,7 @@ import { createWorkspace } from '#tools/files/workspace.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
-/** Asks the proxy that the environment names, as programs do that respect it. */
+/** Sends a request to the proxy that the environment names, like programs that use such a proxy. */
 const ask = (url: string): string => `
   const proxy = new URL(process.env.HTTP_PROXY);
   const token = 'Basic ' + Buffer.from(decodeURIComponent(proxy.username) + ':' + proxy.password).toString('base64');

@@ -25,7 +25,7 @@ import { createWorkspace } from '#tools/files/workspace.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 
-/** Not below /tmp, which the sandbox replaces: what fails here must fail because it is forbidden. */
+/** Not below /tmp, which the sandbox replaces: a failure here must be a rejection. */
 const home = folderOutsideTemporary({
   '.ssh/id_ed25519': 'canary-key',
   '.aws/credentials': 'canary-key',

@@ -35,7 +35,7 @@ describe.skipIf(process.platform === 'win32')('without free descriptors', () => 
     const code = `
       const told = new Set();
       const workspace = createWorkspace({ roots: ${JSON.stringify(root)} });
-      // From no free descriptor to more than a command needs: every place where one can be missing is met.
+      // From no free descriptor to more than a command needs: this covers every place that can lack one.
       for (let free = 0; free < 24; free += 1) {
         const exec = createExec(workspace, { sandbox: '${sandbox}' });
         const held = [];

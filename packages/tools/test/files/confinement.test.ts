@@ -24,7 +24,7 @@ import { refusal, snapshot, temporaryFolder } from '../support/temporary-folder.
 
 const SECRET = 'the secret of another folder';
 
-/** A workspace beside a folder with a secret, with every trick of a path that needs a file system. */
+/** A workspace next to a folder with a secret, with every trick of a path that needs a file system. */
 async function hostileFolders(): Promise<{ inside: string; outside: string; close: () => void }> {
   const parent = temporaryFolder({
     'outside/secret.txt': SECRET,

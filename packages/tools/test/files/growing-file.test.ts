@@ -45,7 +45,7 @@ describe('while another process appends to a file', () => {
   });
 });
 
-/** A file that ends again and again: each read finds one byte more. */
+/** A file that grows during reads: each read finds one byte more. */
 function slowHandle(reads: { count: number }): Parameters<typeof readAll>[0] {
   return {
     read: async (bytes: Buffer, at: number) => {

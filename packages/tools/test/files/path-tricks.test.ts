@@ -122,7 +122,7 @@ const readers: readonly [string, (path: string) => Promise<unknown>][] = [
   ['fileSearch', (path) => fileSearch(workspace, { pattern: 'secret', path })],
 ];
 
-/** Hard links: the name may be searched for, its content is not shown. */
+/** Hard links: a search may find the name, but its content is not shown. */
 const FINDS_NOTHING: Readonly<Record<string, readonly string[]>> = { 'a hard link': ['grepFiles'] };
 
 describe.runIf(process.platform !== 'win32').each(readers)('%s rejects in one sentence', (tool, read) => {
@@ -146,7 +146,7 @@ describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside 
     const result = await writeFile(workspace, { path: target, content: 'taken over' }).catch((error: unknown) => error);
     expect(snapshot(outside)).toEqual(before);
     if (result instanceof ToolCallError) return expect(snapshot(inside)).toEqual(others);
-    // A name that is only strange is written under exactly that name, inside; existing files stay.
+    // A name that is only unusual is written under exactly that name, inside; existing files stay.
     const { path: written } = result as { path: string };
     const now = snapshot(inside);
     expect(now[written]).toMatch(/taken over$/);
@@ -188,7 +188,7 @@ describe('names that differ only in case', () => {
     mkdirSync(join(inside, 'case'));
     writeFileSync(join(inside, 'case/Name.txt'), 'upper\n');
     const other = await readFile(workspace, { path: 'case/name.txt' }).catch((error: unknown) => error);
-    // A file system that makes no difference opens it; the result then names the file as it is called.
+    // A file system that ignores the difference opens it; the result then has the stored name of the file.
     if (other instanceof ToolCallError) expect(other.data).toMatchObject({ reason: 'missing' });
     else expect(other).toMatchObject({ lines: ['upper'] });
   });

@@ -51,7 +51,7 @@ describe('a patch of many files whose process is killed', () => {
       rmSync(join(root, 'made'), { recursive: true, force: true });
       const patcher = fork(program('patcher'), [root, stateFolder, `${FILES}`]);
       await new Promise((resolve) => patcher.once('message', resolve));
-      // In the middle of a change: temporary files lie there, some milliseconds old.
+      // In the middle of a change: the folder has temporary files, some milliseconds old.
       while (!readdirSync(root).some((name) => name.startsWith('.toolscript'))) await sleep(1);
       await sleep(Math.random() * 60);
       const ended = new Promise((resolve) => patcher.once('exit', resolve));
@@ -69,7 +69,7 @@ describe('a patch of many files whose process is killed', () => {
       expect(readdirSync(join(stateFolder, 'journals'))).toEqual([]);
       rmSync(join(root, 'next'));
     }
-    // Otherwise nothing was put back here.
+    // Otherwise nothing was restored here.
     expect(mixtures).toBeGreaterThan(0);
   });
 });

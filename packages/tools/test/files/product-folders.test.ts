@@ -13,7 +13,7 @@ import { blocked } from '../../../../scripts/test/exec-sandbox.js';
 const manifest = (...dependencies: string[]): string =>
   JSON.stringify({ dependencies: Object.fromEntries(dependencies.map((name) => [name, '1'])) });
 
-/** A project in which the program is installed, beside a package of the project's own. */
+/** A project in which the program is installed, next to a package of the project's own. */
 function installed(): string {
   return temporaryFolder({
     'node_modules/@toolscript/tools/package.json': manifest('@vscode/ripgrep', 'zod'),

@@ -45,7 +45,7 @@ async function underSwaps(
   }
 }
 
-/** Many calls at once, again and again. Counts what came of them; only clear refusals may fail. */
+/** Many concurrent calls, repeatedly. Counts their results; only clear rejections may fail. */
 async function storm(call: (index: number) => Promise<unknown>): Promise<{ succeeded: unknown[]; refused: number }> {
   const succeeded: unknown[] = [];
   let refused = 0;
@@ -60,7 +60,7 @@ async function storm(call: (index: number) => Promise<unknown>): Promise<{ succe
   return { succeeded, refused };
 }
 
-// Without /proc the checks are weaker, and this law does not hold for certain.
+// Without /proc the checks are weaker, and this law is not certain.
 describe.runIf(process.platform === 'linux')('while folders are swapped for links to the outside', () => {
   it('the swaps deceive code that checks a path and then uses it', async () => {
     const escapes: string[] = [];

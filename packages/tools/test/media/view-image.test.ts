@@ -10,7 +10,7 @@ import { imageHeader } from '#tools/media/image-header.js';
 import { loadImage, viewImage, viewImageTool, type ImageReference } from '#tools/media/view-image.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 
-/** Whole one-pixel images, and headers that are made to measure. */
+/** Complete one-pixel images, and headers that match a test. */
 const PIXEL_PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -194,7 +194,7 @@ describe('viewImage', () => {
     const parts = await renderOutcomeParts(outcome, host);
     expect(parts).toMatchObject([{ type: 'text' }, { data: PIXEL_PNG.toString('base64') }]);
     expect(JSON.stringify(parts[0])).not.toContain(PIXEL_PNG.toString('base64').slice(0, 30));
-    // Without what the part carries, the host's file is read.
+    // If the part has no data, the host's file is read.
     const [, loaded] = await renderOutcomeParts(
       { ...outcome, value: null, operations: outcome.operations.slice(0, 1) } as never,
       host,

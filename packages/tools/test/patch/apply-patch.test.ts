@@ -236,7 +236,7 @@ describe('a commit', () => {
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
     const targets = [await target('a'), await target('new/d'), await target('b'), await target('c')];
     const before = snapshot(root);
-    // The last change finds another file than was planned, after the others were staged.
+    // The last change finds a different file from the planned one, after the others were staged.
     const changes = targets.map((found, index) => ({
       target: index === 3 ? { ...found, existing: undefined } : found,
       bytes: index === 2 ? undefined : Buffer.from('new\n'),
@@ -251,7 +251,7 @@ describe('a commit', () => {
     const target = (path: string) => targetOf(workspace, resolvePath(workspace, path));
     const [a, b, late] = [await target('a'), await target('b'), await target('late')];
     const before = snapshot(root);
-    // A folder appears in the last place between staging and switching.
+    // A folder appears in the last path between the staging and the renames.
     const bytes = Buffer.from('new\n');
     const appearing = {
       target: {
@@ -320,7 +320,7 @@ describe('any files and edits', () => {
         async (oldLines, newLines, end, finalEnd, context) => {
           const encode = (texts: string[]): string => texts.join(end) + (finalEnd && texts.length > 0 ? end : '');
           const [before, after] = [encode(oldLines), encode(newLines)];
-          // A file without a final line end cannot end with an empty line; one line alone does not show its end.
+          // A file without a final line end cannot end with an empty line; a single line does not show its end.
           fc.pre(finalEnd || oldLines.length > 1 || end === '\n');
           fc.pre(
             finalEnd ? oldLines.length > 0 : oldLines.at(-1) !== '' && newLines.at(-1) !== '' && oldLines.length > 0,
@@ -416,13 +416,13 @@ describe('any files and edits', () => {
 it('a patch whose hunks take too long to find is rejected', async () => {
   const first = Array.from({ length: 1_000 }, (_, index) => `first ${index}`);
   const root = temporaryFolder({ a: first.map((text) => `${text}\n`).join('') + 'same\n'.repeat(1_000_000) });
-  // Its number is wrong, so that each hunk must be found in one place of the whole rest.
+  // Its number is wrong, so each hunk must be found in one place of the whole rest.
   const hunks = first.map((text) => `@@ -9 +9 @@\n-${text}\n+x\n`).join('');
   const error = await refusal(() => applyPatch(`--- a/a\n+++ b/a\n${hunks}`, { root }));
   expect(error.data['reason']).toBe('too_large');
 });
 
-/** One hunk from the first line that differs to the last, with some lines around it that say where. */
+/** One hunk from the first different line to the last, with some lines around it for its position. */
 function wholeFileHunk(
   oldLines: readonly string[],
   newLines: readonly string[],
@@ -443,7 +443,7 @@ function wholeFileHunk(
   const before = oldLines.slice(Math.max(0, start - context), start);
   const after = oldLines.slice(oldLines.length - tail, oldLines.length - tail + context);
   const wanted = [...before, ...removed, ...after];
-  // The first place where these lines occur must be the one that is meant, as in a patch that is not ambiguous.
+  // The first place where these lines occur must be the intended one, as in a patch that is not ambiguous.
   const first = oldLines.findIndex((_, index) => wanted.every((text, offset) => oldLines[index + offset] === text));
   if (wanted.length === 0 || first !== start - before.length) return undefined;
   return [

@@ -59,7 +59,7 @@ describe('every patch case', () => {
   });
 });
 
-/** Folders that became empty stay, and are nothing that a case speaks about. */
+/** Folders that became empty stay, and no case checks them. */
 function filesOf(state: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(state).filter(([, entry]) => !entry.startsWith('folder')));
 }

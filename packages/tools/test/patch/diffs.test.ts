@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { applyPatch } from '#tools/patch/apply-patch.js';
 import { put, refusal, snapshot, temporaryFolder, texts } from '../support/temporary-folder.js';
 
-/** Ordinary lines, and such as look like a diff's own. */
+/** Ordinary lines, and lines that look like those of a diff. */
 const ORDINARY = [
   '',
   ' ',
@@ -39,13 +39,13 @@ const content = fc
     return open ? text.replace(/\n$/, '') : text;
   });
 
-/** One line of a file and what an edit makes of it: none, one or two lines. */
+/** One line of a file and the lines that replace it: none, one or two. */
 interface EditedLine {
   readonly old: string;
   readonly now: readonly string[];
 }
 
-/** A file in which every line is another, with a few edits. */
+/** A file in which all lines differ, with a few edits. */
 const edited = fc
   .record({
     length: fc.integer({ min: 12, max: 60 }),
@@ -75,7 +75,7 @@ function write(lines: readonly EditedLine[], side: 'old' | 'now', end: string): 
     .join('');
 }
 
-/** Three lines of noise above, below, and at those of the places that no edit is near. */
+/** Three changed lines above, below, and at those of the places that are far from each edit. */
 function withNoise(lines: readonly EditedLine[], places: readonly number[]): { noisy: EditedLine[]; between: number } {
   const isEdited = ({ old, now }: EditedLine): boolean => now.length !== 1 || now[0] !== old;
   const free = places.filter(
@@ -93,7 +93,7 @@ function noise(name: string): EditedLine[] {
 
 type MakeDiff = (before: string, after: string) => string;
 
-/** Git's diff of two files; the folder of the patch has the first under the first name. */
+/** Git's diff of two files; in the folder of the patch, the first file has the first name. */
 const byGit =
   (context: number): MakeDiff =>
   (before, after) => {
@@ -185,7 +185,7 @@ describe('a diff of random edits', () => {
           createTwoFilesPatch(name, name, old, after);
         const parts = [section('a', one), section('b', other)];
         const patch = (atOnce ? parts : parts.toReversed()).join('');
-        // A hunk that only adds at one end of the file has context too, so nothing of `b` can match.
+        // A hunk with only additions at one end of the file has context too, so nothing of `b` can match.
         await refusal(() => applyPatch(patch, { root }));
         refused += 1;
         expect(snapshot(root)).toEqual(before);

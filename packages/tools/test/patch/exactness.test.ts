@@ -198,7 +198,7 @@ describe('a file that another program changes while it is patched', () => {
       removeEventListener: { value: () => undefined },
       aborted: {
         get: () => {
-          // The plan is made then.
+          // The plan is computed then.
           if (!isChanged && new Error('where').stack!.includes('commitChanges')) {
             isChanged = true;
             writeFileSync(join(root, 'a'), '0\n1\n2\n');

@@ -20,7 +20,7 @@ import { codingTools } from '@toolscript/tools';
 /** Swaps and tool calls that are made at least; a call takes as long as many swaps. */
 const minSwaps = Number(process.argv[2] ?? 100_000);
 const minCalls = Number(process.argv[3] ?? minSwaps);
-/** Calls at once. */
+/** The number of concurrent calls. */
 const WAVE = 40;
 const SECRET = 'SECRET of the folder outside';
 const OUTSIDE_NAME = 'name-that-only-exists-outside.txt';
@@ -56,7 +56,7 @@ function makeFolders() {
 
 const patch = '*** Begin Patch\n*** Update File: slot/victim.txt\n@@\n-harmless\n+harmless\n*** End Patch';
 
-/** Each as often as it is fast: searches start a process. */
+/** Each runs as often as its speed allows: searches start a process. */
 const CALLS = [
   ...repeated(8, () => ['readFile', { path: 'slot/victim.txt' }]),
   ...repeated(8, () => ['readFile', { path: 'file-slot' }]),
@@ -102,7 +102,7 @@ function look(result) {
     totals.escapes += 1;
 }
 
-/** The same race with code that checks a path and then uses it: it must lose, or the race proves nothing. */
+/** The same race with code that checks a path and then uses it: it must fail, or the race proves nothing. */
 async function control() {
   const path = join(inside, 'file-slot');
   try {

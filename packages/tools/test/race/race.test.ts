@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-// Without /proc the checks are weaker, and this law does not hold for certain.
+// Without /proc the checks are weaker, and this law is not certain.
 it.runIf(process.platform === 'linux')(
   'no tool leaves the workspace while files and folders are swapped 100 000 times; npm run race makes as many calls',
   () => {

@@ -10,7 +10,7 @@ import { fileSearch } from '#tools/search/file-search.js';
 import { inScope } from '#tools/search/search-scope.js';
 import { put, temporaryFolder } from '../support/temporary-folder.js';
 
-/** Until nothing in the folder is as young as the clock of the file system is coarse. */
+/** Resolves when all changes in the folder are older than the clock of the file system can distinguish. */
 const SETTLED_MS = 80;
 
 interface Remembered {

@@ -32,7 +32,7 @@ function round() {
   attempt(() => unlinkSync(slot));
   attempt(() => renameSync(parked, slot));
   if (existsSync(parked)) attempt(() => rmSync(slot, { recursive: true, force: true }));
-  // The file slot is always there: one rename puts the next link in place of the last.
+  // The file slot always exists: one rename replaces the last link by the next.
   for (const target of [join(outside, 'victim.txt'), join(inside, 'own.txt')]) {
     attempt(() => symlinkSync(target, spareLink));
     attempt(() => renameSync(spareLink, fileSlot));

@@ -35,7 +35,7 @@ export function put(folder: string, path: string, content: string | Uint8Array):
   writeFileSync(place, content);
 }
 
-/** Not by `recursive`: newer releases of Node follow links to folders then. */
+/** Not with `recursive`, because newer releases of Node then follow links to folders. */
 function entriesBelow(folder: string): Dirent[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [entry, ...entriesBelow(join(folder, entry.name))] : [entry],
@@ -66,7 +66,7 @@ export function texts(folder: string): Record<string, string> {
   return found;
 }
 
-/** The ToolCallError that a call fails with; fails where it does not, or with another error. */
+/** The ToolCallError of a failing call; throws if the call succeeds, or fails with another error. */
 export async function refusal(call: () => unknown): Promise<ToolCallError & { data: Record<string, unknown> }> {
   try {
     await call();

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { RunFeed } from '#web/state/run-feed.ts';
 import { begin, callDone, callStart, eventsOf, output, script } from '../view/events.js';
 
-// Node has no frames.
+// Node has no animation frames.
 vi.stubGlobal('requestAnimationFrame', (run: () => void) => Number(setTimeout(run, 1)));
 vi.stubGlobal('cancelAnimationFrame', clearTimeout);
 

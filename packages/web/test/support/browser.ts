@@ -5,7 +5,7 @@ const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
 const hasChromium = existsSync(CHROMIUM);
 
-/** Tests in a browser are skipped where there is none. In CI they fail. */
+/** Tests in a browser are skipped if there is none. In CI they fail. */
 export const skipsBrowser = !hasChromium && process.env['CI'] === undefined;
 
 if (skipsBrowser) console.warn(`skipped: tests in a browser need Chromium at ${CHROMIUM}; CHROMIUM_PATH names another`);
@@ -32,7 +32,7 @@ export interface WatchedPage {
   readonly foreign: string[];
 }
 
-/** Opens a page of its own, and records what must not happen in it. */
+/** Opens a page of its own, and records forbidden events in it. */
 export async function openPage(
   browser: Browser,
   { url, token }: { readonly url: string; readonly token: string },

@@ -1,4 +1,4 @@
-/** Nothing listens there. A request to it is a foreign request. */
+/** No server listens at this address. A request to it counts as a foreign request. */
 const ELSEWHERE = 'http://127.0.0.1:9';
 
 const HIT = 'window.hits=(window.hits||0)+1';

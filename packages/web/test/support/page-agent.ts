@@ -9,7 +9,7 @@ import { promptedModel } from '../../../server/test/support/prompted-model.js';
 
 type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];
 
-/** What the model answers to a prompt; after its script, it says that it has ended. */
+/** The model's answer to a prompt; after its script, it reports its end. */
 export type Scenes = Readonly<Record<string, Parts>>;
 
 /** A red pixel, which a tool of the agent names by its path. */

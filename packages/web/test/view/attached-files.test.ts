@@ -24,7 +24,7 @@ const words = fc
 describe('files in a message', () => {
   it('are read back as they were attached, whatever they contain', () => {
     const files = fc.array(fc.record({ name: fc.stringMatching(/^[\w. -]{1,20}$/u), text: words }), { maxLength: 4 });
-    // A prompt that ends like a block is read as one.
+    // A prompt that ends like a block is read as a block.
     const prompt = words.filter((text) => !/<\/attached-file(?:-x)*>$/u.test(text));
     fc.assert(
       fc.property(prompt, files, (text, attached) => {

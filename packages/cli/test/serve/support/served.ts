@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { PROGRAM, start, type StartOptions } from '../../support/program.js';
 
 export interface Served {
-  /** Without the token. */
+  /** The server without its token. */
   readonly url: string;
   readonly token: string;
   // Tests look into answers as they need.
@@ -11,9 +11,9 @@ export interface Served {
   api(path: string, body?: unknown): Promise<any>;
   /** The types and payloads of a run's events, until its stream ends. */
   follow(runId: string): Promise<string>;
-  /** Everything that was printed. */
+  /** The complete output. */
   readonly printed: () => string;
-  /** Ends it by a signal. Answers with the exit status. */
+  /** Ends it by a signal. Returns the exit status. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 

@@ -107,7 +107,7 @@ function contacts(): Contact[] {
   ];
 }
 
-/** Contacts and deals, and the users of the house. */
+/** Contacts and deals, and the users of the company. */
 export function crmTools() {
   const people = contacts();
   const find = (id: string): Contact => {

@@ -1,6 +1,6 @@
 import { defineTool } from '#core/index.js';
 
-/** Tools with JSON Schemas in the manner of foreign servers: `$ref`, `anyOf`, `nullable`, recursion. */
+/** Tools with JSON Schemas in the style of other servers: `$ref`, `anyOf`, `nullable`, recursion. */
 export function foreignTools() {
   return [jiraSearch(), slackPost(), notionQuery()];
 }

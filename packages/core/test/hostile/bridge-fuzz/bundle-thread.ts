@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'vite';
 
-/** Writes a thread's TypeScript, with all that it imports, as one file that Node.js can start; the caller deletes its folder. */
+/**
+ * Writes a thread's TypeScript, with all its imports, as one file that Node.js can start; the caller deletes its
+ * folder.
+ */
 export async function bundleThread(source: URL): Promise<{ entry: URL; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'toolscript-thread-'));
   await build({

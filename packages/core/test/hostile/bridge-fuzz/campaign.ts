@@ -27,7 +27,7 @@ export interface CampaignOptions {
   readonly maxFindings: number;
 }
 
-/** Cases that reached something new, as far as they are kept. */
+/** Cases that reached new code, up to the maximum. */
 const MAX_KEPT = 2_000;
 
 /**
@@ -54,7 +54,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     const found = report.features.filter((feature) => !reached.has(feature));
     for (const feature of found) reached.add(feature);
     if (found.length > 0 && kept.length < MAX_KEPT) kept.push(fuzzCase);
-    // A test runner wants a turn now and then.
+    // A test runner needs the event loop from time to time.
     if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { cases: options.cases, features: reached.size, ranOut, findings, kept };
@@ -64,12 +64,15 @@ export interface HarnessCampaignOptions {
   readonly seed: number;
   readonly cases: number;
   readonly harness: HarnessUnderTest;
-  /** Cases to begin with, beside those that are made. */
+  /** The initial cases, in addition to generated ones. */
   readonly kept: readonly FuzzCase[];
   readonly maxFindings: number;
 }
 
-/** The same kinds of cases through a whole harness. Which cases these are follows from the seed; how they go, from the machine too. */
+/**
+ * The same kinds of cases through a whole harness. The seed determines the cases; their course also depends on the
+ * machine.
+ */
 export async function runHarnessCampaign(options: HarnessCampaignOptions): Promise<readonly Finding[]> {
   const random = new Random(options.seed);
   const findings: Finding[] = [];
@@ -88,7 +91,7 @@ export async function runHarnessCampaign(options: HarnessCampaignOptions): Promi
 interface CaseMaker {
   next(): FuzzCase;
   ran?(report: CaseReport): void;
-  /** Its cases mean something in the first guest only. */
+  /** Its cases are valid only in the first guest. */
   readonly isForFirst?: true;
 }
 

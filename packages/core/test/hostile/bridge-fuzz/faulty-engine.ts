@@ -8,7 +8,7 @@ import type { WasmModule } from '#core/sandbox/quickjs/webassembly.js';
  */
 export type FaultPoint = 'begin' | 'evaluate' | 'start' | 'settle' | 'flush' | 'describe' | 'call' | 'tick';
 
-/** From a moment on, the engine has only so much room left. */
+/** From one moment on, the engine has only this much memory left. */
 export interface Fault {
   readonly point: FaultPoint;
   /** The first such moment is 0. */
@@ -18,20 +18,20 @@ export interface Fault {
    * 'blocks' leaves no small block free either.
    */
   readonly kind: 'memory' | 'blocks' | 'stack';
-  /** Bytes that are left; of blocks, how many of which size: see `#takeBlocks`. */
+  /** The remaining bytes; for blocks, their number and size: see `#takeBlocks`. */
   readonly room: number;
-  /** How many moments of any kind later the room comes back. */
+  /** The number of moments of any kind after which memory is available again. */
   readonly lasts: number;
 }
 
-/** Large ones first: what is left of them is taken by smaller ones. */
+/** Large ones first: smaller ones use the remaining memory. */
 const BLOCK_SIZES = [2_000, 1_000, 700, 480, 360, 230, 168, 136, 104, 88, 72, 56, 40, 24, 8, 1];
 const MAX_TEXTS = 4_000;
 const MANY_BLOCKS = 40;
 
 /** An engine that runs out of memory or stack at chosen moments. */
 export class FaultyEngine extends Engine {
-  /** The guest could say all that there was to say in the last segment, which is thrown away otherwise. */
+  /** The guest could send all of its messages in the last segment; otherwise the segment is dropped. */
   hasFlushed = false;
   readonly #image: Image;
   #faults: readonly Fault[] = [];
@@ -61,7 +61,10 @@ export class FaultyEngine extends Engine {
     this.#image = image;
   }
 
-  /** For the next script; `memory` and `stack` are its own limits in bytes. `lineFails`: a line of its bridge will. */
+  /**
+   * Prepares the next script; `memory` and `stack` are its own limits in bytes. `lineFails`: a line of its bridge will
+   * fail.
+   */
   plan(faults: readonly Fault[], memory: number, stack: number, lineFails = false): void {
     this.#lineFails = lineFails;
     this.#faults = faults;
@@ -73,7 +76,7 @@ export class FaultyEngine extends Engine {
     this.#timesBefore = this.#timesOut();
   }
 
-  /** Whether it ran out of memory or stack since it was last asked. */
+  /** True if it ran out of memory or stack since the last query. */
   takeRunOut(): boolean {
     const times = this.#timesOut();
     const hasRunOut = times !== this.#timesBefore;
@@ -93,7 +96,7 @@ export class FaultyEngine extends Engine {
   override callWithText(callee: EngineValue, text: string): void {
     this.hasFlushed = false;
     const isBegin = callee === this.#image.header.entries.begin;
-    // The host takes the failure for the lack of memory that it stands for.
+    // The host treats the failure as the lack of memory that it simulates.
     if (isBegin && this.#lineFails) this.raw.toolscript_oom.value++;
     this.reach(isBegin ? 'begin' : 'settle');
     super.callWithText(callee, text);

@@ -5,7 +5,7 @@ import type { LineFailure } from './guest-images.js';
 import type { Random } from './random.js';
 import { makeEnding, makeStatements, mutate, type Statement } from './script-tree.js';
 
-/** Everything that decides what happens; JSON, so that it can be run again alone. */
+/** All inputs of the case; JSON, so that the case can be repeated alone. */
 export interface FuzzCase {
   readonly statements: readonly Statement[];
   readonly ending: Statement;
@@ -31,7 +31,7 @@ const SMALL: readonly Partial<SandboxLimits>[] = [
   { maxCalls: 3, maxBuiltinCalls: 1, maxToolInputBytes: 200, maxLogEvents: 2 },
 ];
 
-/** Most of a case's scripts stay within the memory that a sandbox keeps. */
+/** Most scripts of a case stay within the memory that a sandbox keeps. */
 export const FUZZ_LIMITS: SandboxLimits = { ...TEST_LIMITS, computeMs: 20_000, memoryMb: 3, maxStackBytes: 131_072 };
 
 const POINTS: readonly FaultPoint[] = ['begin', 'evaluate', 'start', 'settle', 'flush', 'describe', 'call', 'tick'];

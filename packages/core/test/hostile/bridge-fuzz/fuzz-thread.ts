@@ -1,4 +1,4 @@
-// A sandbox thread whose engines run out of memory or stack where a script's context says so.
+// A sandbox thread whose engines run out of memory or stack if a script's context requests it.
 import { once } from 'node:events';
 import { parentPort } from 'node:worker_threads';
 import type { EngineHost, EngineValue } from '#core/sandbox/quickjs/driver.js';

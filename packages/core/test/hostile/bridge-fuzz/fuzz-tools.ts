@@ -3,11 +3,11 @@ import { defineTool, ToolCallError, type ApprovalRequest, type Decision, type To
 import type { FuzzCase } from './fuzz-case.js';
 import { check } from './oracle.js';
 
-/** The host's work for one script, as its tools and the asked user saw it. */
+/** The host's work for one script, as its tools and the user observed it. */
 export class HostRecord {
-  /** JSON text of what each call's tool was given. */
+  /** JSON text of the arguments of each call's tool. */
   readonly executed = new Map<string, string>();
-  /** JSON text of the calls as the user saw them, and as they were approved. */
+  /** JSON text of the calls that the user was shown, and of the approved calls. */
   readonly asked = new Map<string, string>();
   readonly approved = new Map<string, string>();
   readonly violations: string[] = [];
@@ -27,7 +27,7 @@ export class HostRecord {
     });
   }
 
-  /** Approves, approves with other arguments, or denies, by the arguments alone. */
+  /** Approves, approves with other arguments, or denies, depending only on the arguments. */
   decide({ callId, input, inputJson, tool }: ApprovalRequest): Decision {
     if (JSON.stringify(input) !== inputJson) this.violations.push(`the person is shown another text than ${inputJson}`);
     this.asked.set(callId, inputJson);

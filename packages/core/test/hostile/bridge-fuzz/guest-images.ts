@@ -12,15 +12,15 @@ import { bundleGuest } from '../../../build/bundle-guest.mjs';
 const sources = new URL('../../../src/sandbox/guest/', import.meta.url);
 const engine = new URL('../../../engine/', import.meta.url);
 
-/** A fault for a module of the bridge: its path within the guest's folder, and what becomes of its source. */
+/** A fault for a module of the bridge: its path within the guest's folder, and the change of its source. */
 export interface PlantedFault {
   readonly module: string;
   readonly change: (source: string) => string;
 }
 
 /**
- * The engine and an image of a guest that counts what is reached of its bridge, and whose lines fail when the host says
- * so.
+ * The engine and an image of a guest that counts the executed blocks of its bridge, and whose lines fail on the host's
+ * request.
  */
 export async function buildInstrumented(fault?: PlantedFault): Promise<ExecuteArtefacts> {
   const instruments = new Instruments();
@@ -71,7 +71,10 @@ const PLAN_MARK = [0x3c6ef372, 0x510e527f, 0x1f83d9ab, 0x5be0cd19] as const;
 const MAX_LINES = 1_000;
 const PLAN = { line: 4, countdown: 5, passed: 6, length: 6 + MAX_LINES } as const;
 
-/** A statement of the bridge that fails, as any may that takes memory or stack: `line` among those, the `nth` time. */
+/**
+ * A statement of the bridge that fails, as any statement may that uses memory or stack: `line` is its number among
+ * those, `nth` the pass.
+ */
 export interface LineFailure {
   readonly line: number;
   readonly nth: number;
@@ -83,8 +86,8 @@ class Instruments {
   #lines = 0;
 
   /**
-   * A module with a counter in each of its blocks and branches. The counters are bytes of one array, so that
-   * counting takes no memory and no stack, and is possible where both are exhausted.
+   * A module with a counter in each of its blocks and branches. The counters are bytes of one array, so counting needs
+   * no memory and no stack, and works if both are exhausted.
    */
   countBlocks(source: string): string {
     const inserts: { at: number; text: string; isEnd: boolean }[] = [];
@@ -140,8 +143,8 @@ class Instruments {
   }
 
   /**
-   * A module with a point before each statement that can fail, at which it does when the host says so. Without it
-   * a failure between two certain lines needs a heap that has room for the one and none for the other.
+   * A module with a point before each statement that can fail. The statement fails there on the host's request. Without
+   * it, a failure between two certain lines needs a heap with room for only one of them.
    */
   failLines(source: string): string {
     const inserts: { at: number; text: string; isEnd: boolean }[] = [];
@@ -187,7 +190,7 @@ const SIMPLE_STATEMENTS: ReadonlySet<string> = new Set([
 const TAKES_MEMORY =
   /^(?:CallExpression|NewExpression|ArrayExpression|ObjectExpression|TemplateLiteral|FunctionExpression|ArrowFunctionExpression|ClassExpression)$/u;
 
-/** It takes memory or stack: it calls, makes something, joins text, or lets a list grow. */
+/** It uses memory or stack: it calls, creates a value, joins text, or grows a list. */
 function canFail(node: SyntaxNode): boolean {
   if (TAKES_MEMORY.test(node.type)) return true;
   if (node.type === 'BinaryExpression' && node['operator'] === '+') return true;
@@ -204,7 +207,7 @@ function assignmentCanFail(node: SyntaxNode): boolean {
 
 const PLAN_BYTES = Buffer.from(Int32Array.from(PLAN_MARK).buffer);
 
-/** The plan within the memory of a guest whose lines can fail; undefined where they cannot. */
+/** The plan within the memory of a guest whose lines can fail; undefined if they cannot. */
 export class LinePlan {
   private constructor(readonly at: number) {}
 
@@ -219,7 +222,7 @@ export class LinePlan {
     words[PLAN.countdown] = failure?.nth ?? 0;
   }
 
-  /** How often each line was passed, by its number. */
+  /** The number of passes of each line, by its number. */
   passed(memory: Uint8Array): Map<number, number> {
     const counts = [...this.#words(memory).subarray(PLAN.passed)].entries();
     return new Map([...counts].filter(([, count]) => count > 0));
@@ -243,7 +246,7 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
     .filter((child): child is SyntaxNode => typeof (child as SyntaxNode | null)?.type === 'string');
 }
 
-/** At the same place, what ends inside comes before what begins, and outer ends come last. */
+/** At the same position, inner ends come before beginnings, and outer ends come last. */
 function applyInserts(source: string, inserts: readonly { at: number; text: string; isEnd: boolean }[]): string {
   const ordered = inserts
     .map((insert, index) => ({ ...insert, order: insert.isEnd ? -index - 1 : index }))

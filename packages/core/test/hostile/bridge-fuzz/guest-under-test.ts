@@ -15,20 +15,20 @@ import { isForeign, renderScript } from './script-tree.js';
 
 export interface CaseReport {
   readonly source: string;
-  /** Promises that were broken; empty for a sound guest. */
+  /** Violated guarantees; empty for a correct guest. */
   readonly violations: readonly string[];
   /** The coverage: blocks of the bridge, kinds of messages and ends. */
   readonly features: readonly string[];
   /** The engine ran out of memory or stack. */
   readonly ranOut: boolean;
-  /** How often each line of the bridge was passed that can fail; none where lines cannot. */
+  /** The number of passes of each line of the bridge that can fail; none if lines cannot. */
   readonly passed: ReadonlyMap<number, number>;
 }
 
 /** Interrupts before a script is stopped: a measure of its work that is the same on every machine. */
 const MAX_INTERRUPTS = 25;
 const MAX_SEGMENTS = 40;
-/** Not a measurement: a host that a script holds up would wait for ever. */
+/** Not a measurement: a host that a script blocks would wait without end. */
 const MAX_CASE_MS = 10_000;
 const WALL_MS = 600_000;
 const CLOCK_MS = 1_700_000_000_000;
@@ -43,7 +43,7 @@ interface Instance {
   readonly engine: FaultyEngine;
 }
 
-/** Runs cases in one guest, each from a pristine start, and holds every case to the bridge's promises. */
+/** Runs cases in one guest, each from a pristine start, and checks the guarantees of the bridge for every case. */
 export class GuestUnderTest {
   readonly #artefacts: ExecuteArtefacts;
   readonly #compiler: BytecodeCompiler;
@@ -59,7 +59,7 @@ export class GuestUnderTest {
     this.#compiler = compiler;
   }
 
-  /** Without artefacts: the guest that is shipped. */
+  /** Without artefacts: the guest of the product. */
   static async open(artefacts?: ExecuteArtefacts): Promise<GuestUnderTest> {
     const shipped = await loadArtefacts(128);
     const compiler = new BytecodeCompiler(shipped.module, shipped.compile);
@@ -91,7 +91,7 @@ export class GuestUnderTest {
     this.#interrupts = 0;
   }
 
-  /** Blocks of the bridge that ran, by how often; none where the guest counts nothing. */
+  /** Blocks of the bridge that ran, by frequency; none if the guest counts nothing. */
   blocks(memory: Buffer): string[] {
     if (this.#counters === 0) this.#counters = memory.indexOf(COUNTER_MARK, this.imageStart);
     if (this.#counters < 0) return [];
@@ -126,7 +126,7 @@ export class GuestUnderTest {
     return { slot, engine: made.engine! };
   }
 
-  /** The next script finds what the first one found, or the instance is not used again. */
+  /** The next script finds the same state as the first one, or the instance is not used again. */
   #expectClean(instance: Instance, run: CaseRun): void {
     const { slot, engine } = instance;
     if (!slot.recycle()) return;
@@ -151,7 +151,7 @@ export class GuestUnderTest {
     return (this.#next ??= this.compileText(NEXT_SCRIPT));
   }
 
-  /** A recycled instance may have grown, and what it grew by must be zero. */
+  /** A recycled instance may have grown, and its added memory must be zero. */
   #isPristine(slot: Slot): boolean {
     const memory = slot.inspectMemory().subarray(this.imageStart);
     const pristine = this.#pristine!;
@@ -248,7 +248,7 @@ class CaseRun {
     return slot.settle(writeBatch(batch), indexes, CLOCK_MS, WALL_MS);
   }
 
-  /** Whether the script continues. */
+  /** True if the script continues. */
   #read(segment: SlotSegment, instance: Instance): boolean {
     const { slot, engine } = instance;
     this.#noteRoom(engine);
@@ -304,7 +304,7 @@ class CaseRun {
     if (isComplete && this.#pending.length === 0) this.#expectSettled(record);
   }
 
-  /** Where the engine runs out of room while promises are settled, or makes settled ones, it loses who listens. */
+  /** If the engine runs out of memory while it settles promises, or creates settled ones, it loses their listeners. */
   #expectSettled({ kept, settled }: ScriptRecord): void {
     const tools = this.#seen.length - this.#counts.builtins;
     if (this.#ranOutLate || tools >= this.#limits.maxCalls || kept === settled) return;

@@ -36,24 +36,30 @@ const PROBE =
   'const { n } = await tools.echo({ n: 41 });\nreturn [n + 1, typeof leak, Object.keys(globalThis).length];';
 const PROBE_VALUE = '[42,"undefined",0]';
 
-/** Its memory and its promise must outlive what the case beside it does. */
+/** Its memory and its promise must not be affected by the case next to it. */
 const NEIGHBOUR = `const kept = { list: Array.from({ length: 100 }, (_, n) => ({ n })) };
 const [first, held] = await Promise.all([tools.echo({ n: 1 }), tools.hold({})]);
 return [first.n, held, kept.list.length, kept.list[99].n, typeof leak];`;
 const NEIGHBOUR_VALUE = '[1,"released",100,99,"undefined"]';
 
-/** Not a measurement: an outcome that never comes. */
+/** Not a measurement: an outcome that never arrives. */
 const NO_OUTCOME_MS = 60_000;
 /**
- * How long one case may hold the host's event loop, and how often a case that did is run again: the best counts. It is
- * many times what a sound host takes, so that the load of the machine cannot be taken for a fault.
+ * The maximum time for which one case may block the host's event loop, and the number of repetitions of a case that
+ * did: the best counts. It is many times the usual time of a correct host, so load on the machine does not count as a
+ * fault.
  */
 const HELD_MS = 1_000;
 const HELD_TRIES = 6;
-/** A worker is replaced when it has dropped 1 GiB of instances, and one of a case's is no larger than this share. */
+/**
+ * A worker is replaced after it has dropped 1 GiB of instances, and no instance of a case is larger than this fraction.
+ */
 const DROPS_BEFORE_REPLACED = 128;
 
-/** Runs cases through a whole harness and its worker pool, and holds every case to what a host relies on. */
+/**
+ * Runs cases through a whole harness and its worker pool, and checks for every case the guarantees that a host relies
+ * on.
+ */
 export class HarnessUnderTest {
   readonly #thread: ThreadMemory;
   readonly #harness: Harness;
@@ -62,7 +68,7 @@ export class HarnessUnderTest {
   readonly #unhandled: string[] = [];
   readonly #onUnhandled = (reason: unknown) => void this.#unhandled.push(String(reason));
   readonly #delay = monitorEventLoopDelay({ resolution: 5 });
-  /** How scripts ended and which events they had. */
+  /** The ends of scripts, and their events. */
   readonly reached = new Set<string>();
   #release: (value: unknown) => void = () => {};
   #isHolding: () => void = () => {};
@@ -107,7 +113,7 @@ export class HarnessUnderTest {
     return { ...report, violations: [...report.violations, `the host's event loop was held for ${heldMs} ms`] };
   }
 
-  /** Beside another script that waits, and before another that runs in its place. */
+  /** Next to another script that waits, and before another that uses the same sandbox. */
   async #runOnce(fuzzCase: FuzzCase): Promise<{ report: CaseReport; heldMs: number }> {
     const source = renderScript(fuzzCase.statements, fuzzCase.ending);
     this.#thread.clear();

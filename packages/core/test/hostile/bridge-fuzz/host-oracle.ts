@@ -4,10 +4,10 @@ import { callLines, compareCalls, type SeenCall } from './oracle.js';
 import { readRecord } from './script-record.js';
 import type { ThreadMemory } from './thread-memory.js';
 
-/** All that a host sees of one script, and what the script knows of itself. */
+/** All data of one script that a host observes, and the script's own data. */
 export interface SeenRun {
   readonly source: string;
-  /** It holds scripts of the corpus, whose calls do not describe themselves. */
+  /** It contains scripts of the corpus, whose calls do not describe themselves. */
   readonly isForeign: boolean;
   readonly limits: Limits;
   readonly outcome: Outcome;
@@ -51,7 +51,7 @@ function payloadsOf<Type extends EventPayload['type']>(events: readonly StreamEv
   return events.map(({ payload }) => payload).filter((payload): payload is PayloadOf<Type> => payload.type === type);
 }
 
-/** Every operation starts at most once, in the order of the calls, ends once, and executes where it started. */
+/** Every operation starts at most once, in the order of the calls, ends once, and runs in the place of its start. */
 function judgeEvents({ outcome, events, host }: SeenRun): string[] {
   const faults: string[] = [];
   const started = payloadsOf(events, 'tool_call_start').map(({ call_id }) => call_id);
@@ -67,7 +67,7 @@ function judgeEvents({ outcome, events, host }: SeenRun): string[] {
   ] as const)
     if (new Set(list).size !== list.length) faults.push(`a call is ${what} twice`);
   if (!isSameSet(started, [...host.executed.keys()])) faults.push('other calls started than were executed');
-  // A detached task may end after its script has.
+  // A detached task may end after its script.
   const ended = outcome.operations.filter(({ status }) => status !== 'detached').map(({ callId }) => callId);
   if (
     !isSameSet(
@@ -128,7 +128,7 @@ function judgeLimits({ outcome, events, host, limits }: SeenRun): string[] {
   return counts.filter(([, count, max]) => count > max).map(([what, count, max]) => `${count} ${what}, limit ${max}`);
 }
 
-/** The calls that the script made are the calls that the host saw. */
+/** The calls of the script are the calls that the host received. */
 function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRun): string[] {
   const record = readRecord(thread.record());
   const lines = source.split('\n');
@@ -159,7 +159,7 @@ function isWhole(source: string, outcome: Outcome, thread: ThreadMemory): boolea
   return thread.isComplete && !isStopped && !source.includes('tools.spawn.exec');
 }
 
-/** A detached task counts as a call, and stands in no record of the script's. */
+/** A detached task counts as a call, and is in no record of the script. */
 function seenCall(operation: Operation, host: HostRecord, lines: readonly string[]): SeenCall {
   const { callId, tool, input, error, line = 0 } = operation;
   const name = /tools\.spawn\.exec/u.test(lines[line - 1] ?? '') ? '$spawn' : tool;

@@ -1,7 +1,7 @@
 import { CALL_LINE } from './script-tree.js';
 import type { ScriptRecord } from './script-record.js';
 
-/** A call as the host read it. */
+/** A call as the host received it. */
 export interface SeenCall {
   readonly name: string;
   readonly argsJson: string;
@@ -18,7 +18,7 @@ export function isBuiltin({ name }: SeenCall): boolean {
   return name.startsWith('$') && name !== '$spawn';
 }
 
-/** The number that a call's arguments say, where they describe themselves; throws where they are not what was meant. */
+/** The number in a call's arguments, if they describe themselves; throws if they differ from the intended ones. */
 function numberOf({ name, argsJson, argsProblem }: SeenCall): number | undefined {
   if (argsProblem !== undefined || name.startsWith('$')) return undefined;
   const said = JSON.parse(argsJson) as { n?: unknown; check?: unknown; shape?: string } | null;
@@ -45,8 +45,8 @@ function expectedArguments(n: number, shape: string | undefined): unknown {
 }
 
 /**
- * Every call that the host saw was made by the script, in this order, and every one that the script made was seen:
- * a call that threw does not exist, one that gave a promise does.
+ * The script made every call that the host received, in this order, and the host received every call of the script. A
+ * call that threw does not exist; a call that returned a promise does.
  */
 export function compareCalls(
   seen: readonly SeenCall[],
@@ -80,7 +80,7 @@ export function compareCalls(
   return faults;
 }
 
-/** Scripts of the corpus make calls that stand in no record. */
+/** Scripts of the corpus make calls that are in no record. */
 function isSameCount(made: number, seen: number, isForeign: boolean): boolean {
   return isForeign ? made <= seen : made === seen;
 }

@@ -7,7 +7,7 @@ export const RECORD = { made: 4, wrong: 5, kept: 6, settled: 7, calls: 16, lengt
 export interface ScriptRecord {
   /** The numbers of the calls that were made, in order. */
   readonly made: readonly number[];
-  /** How many calls were given another call's result. */
+  /** The number of calls that got another call's result. */
   readonly wrong: number;
   /** Promises of calls that it listens to, and those of them that were settled. */
   readonly kept: number;
@@ -16,7 +16,7 @@ export interface ScriptRecord {
 
 const MARK_BYTES = Buffer.from(Int32Array.from(RECORD_MARK).buffer);
 
-/** The words of the record in the guest's memory; undefined where the script ended before it made one. */
+/** The words of the record in the guest's memory; undefined if the script ended before it made one. */
 export function findRecord(memory: Uint8Array, from: number): Int32Array | undefined {
   const at = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength).indexOf(MARK_BYTES, from);
   return at < 0 ? undefined : new Int32Array(memory.buffer, memory.byteOffset + at, RECORD.length);

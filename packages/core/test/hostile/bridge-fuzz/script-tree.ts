@@ -15,12 +15,12 @@ export interface Statement {
   readonly foreign?: boolean;
 }
 
-/** On every line that has it, a call to a tool stands. */
+/** Every line that contains it has a call to a tool. */
 export const CALL_LINE = '/*call*/';
 
 /**
- * Each call sends arguments that describe themselves, and notes in a record that takes no memory that it was made:
- * the record is right even where the script has no room left to say anything. A global holds it beyond the script's end.
+ * Each call sends arguments that describe themselves, and registers itself in a record that uses no memory. The record
+ * is right even if the script has no memory left for output. A global keeps it after the script's end.
  */
 const PRELUDE = `const at = Date.now, record = new Int32Array(${RECORD.length});
 record.set([${RECORD_MARK.join(', ')}]);
@@ -210,7 +210,7 @@ const WRAPS: readonly ((body: readonly Statement[]) => Statement)[] = [
   wrap('held[0]?.then(() => { try {', '} catch {} });', 'sync'),
 ];
 
-/** Calls, lines and messages that run statements while they are being made. */
+/** Calls, lines and messages that run statements while they are created. */
 const NESTING: typeof WRAPS = [
   callThatRuns('{ toJSON() {', `return { n, check: check(n) }; } }`),
   callThatRuns('{ check: check(n), get n() {', 'return n; } }'),
@@ -253,7 +253,7 @@ export function makeEnding(random: Random): Statement {
   return random.pick(ENDINGS)(random);
 }
 
-/** One change somewhere in the tree; `other` lends statements of another script. */
+/** One change somewhere in the tree; `other` provides statements of another script. */
 export function mutate(statements: readonly Statement[], other: readonly Statement[], random: Random): Statement[] {
   const list = [...statements];
   const index = random.below(list.length || 1);

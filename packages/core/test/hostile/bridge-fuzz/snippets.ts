@@ -6,12 +6,12 @@ const MAX_SOURCE = 4_000;
 
 const AsyncFunction = (async () => {}).constructor as new (body: string) => unknown;
 
-/** Scripts of the corpus that can stand inside a function, in JavaScript. */
+/** Scripts of the corpus that are valid inside a function, in JavaScript. */
 export const SNIPPETS: readonly string[] = [...HOSTILE_SCRIPTS, ...ORDINARY]
   .map(({ source }) => source)
   .filter((source) => source.length < MAX_SOURCE && isFunctionBody(source));
 
-/** Compiles it, and never calls it. */
+/** Compiles it, but never calls it. */
 function isFunctionBody(source: string): boolean {
   if (/\b(?:import|arguments)\b/u.test(source)) return false;
   try {

@@ -1,4 +1,4 @@
-// A worker thread that asks its test, over a channel named `births`, whether it may live.
+// A worker thread that asks its test, over a channel named `births`, whether it may start.
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 
 const channel = new BroadcastChannel('births');

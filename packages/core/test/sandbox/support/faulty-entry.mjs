@@ -1,4 +1,4 @@
-// A sandbox worker with planted faults: source that says so hangs the thread, or ends it.
+// A sandbox worker with planted faults: its source requests that the thread hangs or ends.
 import { parentPort } from 'node:worker_threads';
 import { Control } from '../../../dist/sandbox/worker/control.js';
 

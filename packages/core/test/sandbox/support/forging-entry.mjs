@@ -1,4 +1,4 @@
-// A sandbox worker whose guest writes a message that no bridge writes, where a script's source says so.
+// A sandbox worker whose guest writes a message that no bridge writes, if a script's source requests it.
 import { parentPort } from 'node:worker_threads';
 
 const forged = new Set();

@@ -6,7 +6,7 @@ import { writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { asScript, TEST_LIMITS } from '#core/testing/drive-run.js';
 import type { SandboxLimits } from '#core/protocol/index.js';
 
-/** One sandbox in this thread, where a test can look at its memory and plant faults in it. */
+/** One sandbox in this thread. A test can read its memory and plant faults in it. */
 export interface InProcessSlot {
   readonly slot: Slot;
   readonly limits: SandboxLimits;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A path at which nothing is yet; what is there when the test has ended is removed. */
+/** An unused path; after the test, the files there are deleted. */
 export function newFolder(): string {
   const parent = mkdtempSync(join(tmpdir(), 'store-'));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
-// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It acknowledges on stdout,
-// written at once: what the test has read there was done before the process was killed.
+// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It writes acknowledgements on
+// stdout at once: the process completed each acknowledged step before it was killed.
 import { writeSync } from 'node:fs';
 import { fileStore } from '#core/stores/index.js';
 
@@ -20,7 +20,7 @@ const TASKS = {
     process.send('ready');
   },
 
-  /** Goes on with the script: numbered lines, some of them long, some in batches. */
+  /** Continues the script: numbered lines, some of them long, some in batches. */
   async append() {
     const epoch = (await claim.current(scriptId))?.epoch ?? 0;
     if (!(await claim.take(scriptId, epoch, HOLDER))) throw new Error('not taken');
@@ -47,7 +47,7 @@ const TASKS = {
     }
   },
 
-  /** Takes the script and stays. */
+  /** Claims the script and keeps running. */
   async hold() {
     await claim.take(scriptId, 0, HOLDER);
     say(process.pid);
@@ -55,7 +55,7 @@ const TASKS = {
   },
 };
 
-/** The number, and more of it the rarer it is: up to 300 KB. */
+/** The number and more text, up to 300 KB; long texts are rare. */
 function lineOf(number) {
   return `${number} ${'é'.repeat(number % 101 === 0 ? 150_000 : number % 50)}`;
 }

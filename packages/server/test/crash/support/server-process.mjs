@@ -1,5 +1,6 @@
-// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It says its address on stdout. Every effect of
-// a tool appends one line to FOLDER/effects before anything else can happen. `kill`: where the process kills itself.
+// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
+// effect of a tool appends one line to FOLDER/effects before anything else can happen. `kill`: the point where the
+// process kills itself.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +61,9 @@ function tool(name, effect, approval, waitsFor) {
   });
 }
 
-/** Reads its answers from the prompt: a list of scripts and calls, one for each answer. It needs nothing but the conversation. */
+/**
+ * Reads its answers from the prompt: a list of scripts and calls, one for each answer. It needs only the conversation.
+ */
 const { api, model, capabilities } = scriptedModel({ turns: [] });
 const provider = {
   api,
@@ -128,6 +131,6 @@ async function close() {
   await app.close();
   await agents.close();
   await database.close();
-  // Tools that end never do not keep it.
+  // Tools without an end do not keep the process alive.
   process.exit();
 }

@@ -6,7 +6,10 @@ import { testClient, TOKEN, type TestClient } from '../../support/test-server.js
 
 const PROGRAM = fileURLToPath(new URL('server-process.mjs', import.meta.url));
 
-/** Where a process kills itself: at a call of its stores, after an event that it published, or after some time. */
+/**
+ * The point where a process kills itself: at a call of its stores, after an event that it published, or after some
+ * time.
+ */
 export interface KillPoint {
   readonly at: 'before-call' | 'during-call' | 'after-call' | 'after-event' | 'after-ms';
   readonly count: number;
@@ -23,10 +26,10 @@ export interface ProcessOptions {
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly child: ChildProcess;
-  /** Undefined where it was killed before it listened. */
+  /** Undefined if it was killed before it listened. */
   readonly client: TestClient | undefined;
   readonly hasEnded: () => boolean;
-  /** Resolves with the signal that ended it; null where it ended by itself. */
+  /** Resolves with the signal that ended it; null if it ended by itself. */
   readonly ended: Promise<NodeJS.Signals | null>;
   /** Its log. */
   readonly log: () => string;

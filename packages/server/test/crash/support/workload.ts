@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { TestClient } from '../../support/test-server.js';
 import type { ServerProcess } from './server-process.js';
 
-/** A run that the server has accepted, and what its client knows of it. */
+/** A run that the server has accepted, and its client's data about it. */
 export interface SubmittedRun {
   readonly key: string;
   readonly body: object;
@@ -17,12 +17,12 @@ export interface SubmittedRun {
   state: RunState;
 }
 
-/** Runs that are worked on at the same time. */
+/** The number of runs at the same time. */
 const OPEN_RUNS = 4;
 
 /**
- * The clients of a server that is killed again and again: they submit, follow, decide, cancel, and repeat what got no
- * answer.
+ * The clients of a server that is killed repeatedly: they submit, follow, decide, cancel, and repeat requests without
+ * an answer.
  */
 export class Workload {
   readonly runs = new Map<string, SubmittedRun>();
@@ -73,7 +73,7 @@ export class Workload {
         await this.#cancel(client);
         await this.#look(client);
       } catch (error) {
-        // The server is dead, or about to be.
+        // The server has ended, or is about to end.
         if (!(error instanceof TypeError) && !isBroken(error)) throw error;
       }
       await delay(5);
@@ -117,7 +117,7 @@ export class Workload {
     }
   }
 
-  /** Every eighth run is cancelled somewhere in its course. */
+  /** Every eighth run is cancelled at some point. */
   async #cancel(client: TestClient): Promise<void> {
     const run = this.#open.find(({ key, isCancelled }) => /[07]$/u.test(key) && !isCancelled);
     if (run === undefined || this.#chance() > 0.1) return;

@@ -17,7 +17,9 @@ const stamp = defineTool({
   execute: ({ paper }) => ({ stamped: paper }),
 });
 
-/** An agent whose model does what the last message names. `requests`: what the model was asked, in order. */
+/**
+ * An agent whose model does the action that the last message names. `requests`: the requests to the model, in order.
+ */
 export function helperAgent(
   parts: Pick<HarnessOptions, 'store' | 'suspensionKey'>,
   config: Partial<AgentInput> = {},

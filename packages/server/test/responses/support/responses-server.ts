@@ -27,7 +27,7 @@ interface ResponsesTools {
   readonly client: OpenAI;
   /** A whole response. Its shape is the specified one. */
   create(params: Params): Promise<Response>;
-  /** The events of a streamed response, each of the specified shape, and what the official client makes of them. */
+  /** The events of a streamed response, each of the specified shape, and the official client's reading of them. */
   stream(params: Params): Promise<{ events: ResponseStreamEvent[]; final: Response }>;
   /** The requests of `helper`'s model, in order. */
   readonly requests: readonly ModelRequest[];

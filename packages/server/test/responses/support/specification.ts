@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Open Responses (https://www.openresponses.org/reference, version 2026-04-24) as schemas that allow nothing else, so
- * that a member with a wrong name is found. Members of the OpenAI API beside it are marked.
+ * Open Responses (https://www.openresponses.org/reference, version 2026-04-24) as schemas that allow nothing else, so a
+ * member with a wrong name is found. Additional members of the OpenAI API are marked.
  */
 
 const status = z.enum(['in_progress', 'completed', 'incomplete']);
@@ -43,7 +43,7 @@ const Reasoning = z.strictObject({
   summary: z.array(SummaryText),
 });
 
-/** Types of their own begin with the name of the implementor, and have a status. */
+/** Types of extensions begin with the name of the implementor, and have a status. */
 const Extension = z.looseObject({ type: z.string().regex(/^toolscript:[a-z_]+$/u), id: z.string(), status });
 
 const Item = z.union([Message, FunctionCall, Reasoning, Extension]);
@@ -135,7 +135,7 @@ export const EventSchema = z.discriminatedUnion('type', [
   event('response.reasoning_summary_text.delta', { ...inSummary, delta: z.string().min(1) }),
   event('response.reasoning_summary_text.done', { ...inSummary, text: z.string() }),
   event('response.function_call_arguments.delta', { ...inItem, delta: z.string().min(1) }),
-  /** `name` is of OpenAI. */
+  /** `name` belongs to OpenAI. */
   event('response.function_call_arguments.done', { ...inItem, name: z.string(), arguments: z.string() }),
   event('error', {
     error: z.strictObject({

@@ -1,6 +1,6 @@
-// A process of a service: `node service-process.mjs <url> <index> <processes> <runs> <leaseMs>`. It submits its share of
-// the runs and its neighbour's, executes runs, decides their approvals and stores their events, until all are done. It
-// acknowledges on stdout, written at once: what the test has read there was done before the process was killed.
+// A process of a service: `node service-process.mjs <url> <index> <processes> <runs> <leaseMs>`. It submits its share
+// of the runs and its neighbor's, executes runs, decides their approvals and stores their events, until all are done.
+// It writes acknowledgements on stdout at once: the process completed each acknowledged step before it was killed.
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog, openStores } from '#server/stores/index.js';
@@ -132,7 +132,7 @@ function leaveIfStale(error) {
   if (error.name !== 'StaleEpochError') throw error;
 }
 
-/** Until the test has room for it. */
+/** Waits until the test has a place for it. */
 function say(...words) {
   for (;;) {
     try {
