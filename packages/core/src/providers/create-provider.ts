@@ -5,6 +5,7 @@ import { AnswerWriter, type ProviderApi } from './answer-writer.js';
 import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
+import { requiresReasoning } from './openai-chat/servers.js';
 import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
 import { promptOf, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
@@ -13,6 +14,7 @@ import type { RequestFailure } from './transport/request-failure.js';
 import { post, type Fetch, type Posted } from './transport/post.js';
 import { proxyFetch, proxyFor, type Environment } from './transport/proxy.js';
 import { redactor, type Redact } from './transport/redact.js';
+import { withoutHalves } from './wire-values.js';
 import { DEFAULT_RETRIES, delayBeforeRetry, type RetryOptions, type RetryPolicy } from './transport/retry.js';
 
 export interface ProviderOptions {
@@ -84,6 +86,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     encode: (prompt, { chat }, { hostname }) =>
       encodeChat(prompt, {
         maxTokensName: hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+        ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         ...chat,
       }),
   },
@@ -170,7 +173,8 @@ class ModelLine {
   async #encode(request: ModelRequest): Promise<string> {
     const prompt = await promptOf(this.#api, this.#options.model, request);
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    return JSON.stringify({ ...body, ...this.#options.extraBody });
+    // defence: no-half-characters
+    return withoutHalves(JSON.stringify({ ...body, ...this.#options.extraBody }));
   }
 
   #post(body: string, signal: AbortSignal | undefined, ofRequest: StreamOptions['headers']): Promise<Posted> {

@@ -10,7 +10,7 @@ import {
 } from '../conversation.js';
 import { argumentsOfText, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, nameOf, type Members } from '../wire-values.js';
+import { isMembers, listOf, nameOf, objectJson, type Members } from '../wire-values.js';
 
 /**
  * The request body of Anthropic Messages.
@@ -255,15 +255,6 @@ function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
   };
 }
 
-/** The format requires an object. Other arguments are wrapped in one. */
 function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
-  const json = custom ? argumentsOfText(text, name, tools) : text;
-  if (json.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isMembers(value)) return value;
-  } catch {
-    // Wrapped below.
-  }
-  return { invalid_arguments: text };
+  return JSON.parse(custom ? argumentsOfText(text, name, tools) : objectJson(text)) as Members;
 }
