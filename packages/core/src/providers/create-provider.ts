@@ -173,7 +173,7 @@ class ModelLine {
   async #encode(request: ModelRequest): Promise<string> {
     const prompt = await promptOf(this.#api, this.#options.model, request);
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    // defence: no-half-characters
+    // defence: no-half-characters, without it: return JSON.stringify({ ...body, ...this.#options.extraBody });
     return withoutHalves(JSON.stringify({ ...body, ...this.#options.extraBody }));
   }
 

@@ -68,6 +68,15 @@ export function withoutHalves(json: string): string {
   );
 }
 
+/** Whether both texts are JSON of the same value, with members in the same order. */
+export function sameJson(one: string, other: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
+  } catch {
+    return false;
+  }
+}
+
 /** The members except those with these names. */
 export function without(members: Members, ...names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
