@@ -272,9 +272,7 @@ function blobsOf(api: ProviderApi, sent: unknown[]): unknown[] {
   const messages = sent as Wire[];
   switch (api) {
     case 'openai-responses':
-      return messages
-        .filter(({ type }) => type === 'reasoning')
-        .map((item) => [item.summary, item.encrypted_content]);
+      return messages.filter(({ type }) => type === 'reasoning').map((item) => [item.summary, item.encrypted_content]);
     case 'openai-chat':
       return messages.flatMap(({ reasoning_content: said }) => (said === undefined ? [] : [said]));
     case 'anthropic-messages':

@@ -11,7 +11,11 @@ import type { ResponsesBody, ResponsesInput } from '#core/providers/openai-respo
  */
 
 /** The types demand an id of reasoning, but the service reads sealed reasoning without one (decision 038). */
-type Named<Part> = Part extends { type: 'reasoning' } ? Part & { id: string } : Part extends { type: string } ? Part : never;
+type Named<Part> = Part extends { type: 'reasoning' }
+  ? Part & { id: string }
+  : Part extends { type: string }
+    ? Part
+    : never;
 
 type Responses = Omit<ResponsesBody, 'input'> & { input: Named<ResponsesInput>[] };
 

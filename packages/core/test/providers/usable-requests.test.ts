@@ -180,7 +180,11 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test('a call without a name is no call, and its result is text', async () => {
-    const conversation = [user('Go'), call(api, '{}', { name: '' }), output({ call_id: 'call_1' }, 'There is no tool.')];
+    const conversation = [
+      user('Go'),
+      call(api, '{}', { name: '' }),
+      output({ call_id: 'call_1' }, 'There is no tool.'),
+    ];
     const sent = await sentBy(api, { conversation });
     expect(sent).not.toMatch(/"name":""|tool_calls|tool_use|function_call/u);
     expect(sent).toContain('There is no tool.');

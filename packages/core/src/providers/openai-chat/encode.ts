@@ -116,7 +116,9 @@ function conversationOf({ turns, tools = [] }: Prompt, settings: ChatSettings): 
 }
 
 function hasReasoningContent(part: AnswerPart): boolean {
-  return part.type === 'reasoning' && isOf('openai-chat', part.item) && textOf(part.item.reasoning_content) !== undefined;
+  return (
+    part.type === 'reasoning' && isOf('openai-chat', part.item) && textOf(part.item.reasoning_content) !== undefined
+  );
 }
 
 function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
