@@ -4,6 +4,7 @@ import {
   putItem,
   savedScriptId,
   type AnswerEnd,
+  type ProviderFailure,
   type ScriptHost,
   type Waiting,
   type WorkSettings,
@@ -147,7 +148,7 @@ export class AgentRun {
     const outcome = await start();
     // The script was not resumed: another run owns the suspension, or it was resumed before.
     const refusal = refusalOf(outcome);
-    if (refusal !== undefined) return this.#end(this.#failed(refusal));
+    if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
@@ -342,11 +343,10 @@ export class AgentRun {
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
     const asked = this.#request([...before, compactionRequest()]);
-    const { text, error } = await readSummary(
-      provider.stream(asked, { signal, answerId: newId('answer') }),
-      asked,
-      this.#usage,
-    );
+    const { text, error } = await readSummary(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
+      usage: this.#usage,
+      emit: this.#log.emit,
+    });
     if (signal.aborted || error !== undefined || text.trim() === '') {
       const why = error ?? { code: 'CompactionFailed', message: 'The model returned no summary of the conversation.' };
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
@@ -383,8 +383,8 @@ export class AgentRun {
     return openCalls(this.#log.items).some((call) => call.type === 'function_call' && clientFunctions.has(call.name));
   }
 
-  #failed({ code, message }: { code: string; message: string }): Done {
-    this.#log.emit({ type: 'response_error', code, message });
+  #failed(failure: ProviderFailure): Done {
+    this.#log.emit({ ...failure, type: 'response_error' });
     return { type: 'done', status: 'failed' };
   }
 

@@ -91,6 +91,18 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     at_ms: z.number(),
   }),
   z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
+  /** A request to the model failed and is sent again after `delay_ms`. */
+  z.looseObject({
+    type: z.literal('request_retry'),
+    /** Why it failed. */
+    code: z.string(),
+    message: z.string(),
+    /** The HTTP status, if there was a response. */
+    status: z.number().optional(),
+    /** The number of attempts so far. */
+    attempts: z.number().int().min(1),
+    delay_ms: z.number().min(0),
+  }),
   z.looseObject({
     type: z.literal('response_done'),
     status: ResponseStatusSchema,
