@@ -6,6 +6,8 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 import type { ChosenAgent } from './choose-agent.js';
 import { keyVariable } from '@toolscript/core/agent';
+import { present } from '@toolscript/core/protocol';
+import { keyOfCommand } from './key-of-command.js';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
@@ -28,11 +30,20 @@ export async function openModel(
     createProvider(provider.api as ProviderApi, {
       model,
       environment,
-      ...(provider.baseUrl === undefined ? {} : { baseUrl: provider.baseUrl }),
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...(provider.allowInsecureHttp === undefined ? {} : { allowInsecureHttp: provider.allowInsecureHttp }),
+      ...present(requestSettings(provider)),
+      ...present({ apiKey: provider.apiKeyCommand === undefined ? apiKey : keyOfCommand(provider.apiKeyCommand) }),
+      responses: present({ reasoningSummary: provider.reasoningSummary }),
+      messages: present({ thinkingDisplay: provider.thinkingDisplay }),
     }),
   );
+}
+
+type ProviderSettings = NonNullable<ChosenAgent['agent']['provider']>;
+
+/** The settings that are options of `createProvider` under the same names. */
+function requestSettings(provider: ProviderSettings) {
+  const { api, model, apiKeyEnv, apiKeyCommand, reasoningSummary, thinkingDisplay, retries, ...same } = provider;
+  return { ...same, retries: retries === undefined ? undefined : present(retries) };
 }
 
 async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_API): Promise<ModelProvider> {

@@ -7,10 +7,11 @@ import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
 import { requiresReasoning } from './openai-chat/servers.js';
 import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
+import { mergedBody } from './merged-body.js';
 import { promptOf, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
 import { AttemptLimits, type AttemptTimes } from './transport/attempt-limits.js';
-import { failureOfAnswer } from './transport/failures.js';
+import { failureOfAnswer, keyFailure } from './transport/failures.js';
 import type { RequestFailure } from './transport/request-failure.js';
 import { post, type Fetch, type Posted } from './transport/post.js';
 import { endpointOf, fetchFor, refuseOpenKey } from './transport/endpoint.js';
@@ -24,7 +25,10 @@ export interface ProviderOptions {
   model: string;
   /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
   baseUrl?: string;
-  apiKey?: string;
+  /** The key, or a function that returns it before each attempt. */
+  apiKey?: string | (() => string | Promise<string>);
+  /** Added to the query of the URL: `api-version` of Azure, for example. */
+  query?: Readonly<Record<string, string>>;
   /** Added to every request. A header of the same name replaces the default. */
   headers?: Readonly<Record<string, string>>;
   /** Replaces the global `fetch`. It then handles proxies itself. */
@@ -44,7 +48,10 @@ export interface ProviderOptions {
   maxAnswerBytes?: number;
   /** Allows sending the key unencrypted to a host other than this machine. Default false. */
   allowInsecureHttp?: boolean;
-  /** Added unchanged to the request body, where it overrides our members: for options that only one server has. */
+  /**
+   * Merged into the request body, for options that only one server has: objects are merged, lists such as `tools` are
+   * appended, and any other value replaces ours.
+   */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
   chat?: ChatSettings;
@@ -88,7 +95,9 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     headers: bearer,
     encode: (prompt, { chat }, { hostname }) =>
       encodeChat(prompt, {
-        maxTokensName: hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+        maxTokensName: /^api\.openai\.com$|\.openai\.azure\.com$/u.test(hostname)
+          ? 'max_completion_tokens'
+          : 'max_tokens',
         ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         ...chat,
       }),
@@ -145,19 +154,20 @@ class ModelLine {
   readonly #fetch: Fetch;
   readonly #clock: Clock;
   readonly #retries: RetryPolicy;
-  readonly #redact: Redact;
+  /** Knows the newest key. */
+  #redact: Redact;
 
   constructor(api: ProviderApi, options: ProviderOptions) {
     const format = FORMATS[api];
     this.#api = api;
     this.#options = options;
-    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path);
+    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path, options.query);
     this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
     // defence: key-over-plain-http
     refuseOpenKey(this.#url, options);
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
-    this.#redact = redactor([options.apiKey, ...secretHeaders(options.headers)]);
+    this.#redact = this.#redactorOf(typeof options.apiKey === 'string' ? options.apiKey : undefined);
   }
 
   async *stream(
@@ -167,7 +177,7 @@ class ModelLine {
     const body = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
-      const posted = await this.#post(body, limits.nextAttempt(), signal, headers);
+      const posted = await this.#attempt(body, limits.nextAttempt(), signal, headers);
       const failure = yield* this.#emit(posted, { answerId, retries, limits });
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
@@ -179,8 +189,30 @@ class ModelLine {
   async #encode(request: ModelRequest): Promise<string> {
     const prompt = await promptOf(this.#api, this.#options.model, request);
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    // defence: no-half-characters, without it: return JSON.stringify({ ...body, ...this.#options.extraBody });
-    return withoutHalves(JSON.stringify({ ...body, ...this.#options.extraBody }));
+    // defence: no-half-characters, without it: return JSON.stringify(mergedBody(body, this.#options.extraBody));
+    return withoutHalves(JSON.stringify(mergedBody(body, this.#options.extraBody)));
+  }
+
+  #redactorOf(apiKey: string | undefined): Redact {
+    return redactor([apiKey, ...secretHeaders(this.#options.headers)]);
+  }
+
+  async #attempt(
+    body: string,
+    limits: AttemptTimes,
+    signal: AbortSignal | undefined,
+    headers: StreamOptions['headers'],
+  ): Promise<Posted> {
+    const { apiKey: given } = this.#options;
+    if (typeof given !== 'function') return this.#post(body, limits, signal, headers, given);
+    let apiKey: string;
+    try {
+      apiKey = await given();
+    } catch (error) {
+      return { type: 'failure', failure: keyFailure(error) };
+    }
+    this.#redact = this.#redactorOf(apiKey);
+    return this.#post(body, limits, signal, headers, apiKey);
   }
 
   #post(
@@ -188,8 +220,9 @@ class ModelLine {
     limits: AttemptTimes,
     signal: AbortSignal | undefined,
     ofRequest: StreamOptions['headers'],
+    apiKey: string | undefined,
   ): Promise<Posted> {
-    const { apiKey, headers, maxAnswerBytes } = this.#options;
+    const { headers, maxAnswerBytes } = this.#options;
     const all = {
       ...lowerCased(ofRequest),
       'content-type': 'application/json',

@@ -1,4 +1,5 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
 import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
 import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
@@ -73,14 +74,17 @@ export interface ChatSettings {
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
-  const { stopSequences = [] } = prompt;
+  const { model, reasoningEffort: effort, stopSequences = [] } = prompt;
   const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
   return {
-    model: prompt.model,
+    model,
     messages: [...system, ...conversationOf(prompt, settings)],
     ...toolsOf(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
-    ...nonNull({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
+    ...nonNull({
+      temperature: takesTemperature(model) || effort === 'none' ? prompt.temperature : undefined,
+      reasoning_effort: neverReasons(model) ? undefined : effort,
+    }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,

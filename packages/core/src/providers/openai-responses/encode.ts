@@ -11,7 +11,7 @@ import {
 import { dataUrl, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, objectJson, textOf } from '../wire-values.js';
-import { reasons } from './models.js';
+import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -26,7 +26,7 @@ export interface ResponsesBody {
   parallel_tool_calls?: boolean;
   max_output_tokens?: number;
   temperature?: number;
-  reasoning?: { effort: ReasoningEffort; summary?: 'auto' };
+  reasoning?: { effort: ReasoningEffort; summary?: ReasoningSummary };
   include?: 'reasoning.encrypted_content'[];
   prompt_cache_key?: string;
   store: boolean;
@@ -134,7 +134,11 @@ type ResponsesTool =
   | { type: 'function'; name: string; description: string; parameters: Record<string, unknown>; strict: false }
   | { type: 'custom'; name: string; description: string };
 
+type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+
 export interface ResponsesSettings {
+  /** The summary of reasoning that users read. Default `auto`. */
+  reasoningSummary?: ReasoningSummary | 'none';
   /** Requests encrypted reasoning, which can be sent back. Default true, except for models that never reason. */
   encryptedReasoning?: boolean;
   /**
@@ -145,20 +149,32 @@ export interface ResponsesSettings {
 }
 
 export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
-  const { reasoningEffort: effort } = prompt;
-  const { store = false, encryptedReasoning = reasons(prompt.model) } = settings;
+  const { store = false, encryptedReasoning = !neverReasons(prompt.model) } = settings;
   return {
     model: prompt.model,
     ...nonNull({ instructions: prompt.system }),
     input: prompt.turns.flatMap((turn) => inputOf(turn, store)),
     ...toolsOf(prompt),
-    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
-    ...(effort === undefined ? {} : { reasoning: { effort, ...(effort === 'none' ? {} : { summary: 'auto' }) } }),
+    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: temperatureOf(prompt) }),
+    ...reasoningSettings(prompt, settings),
     ...(encryptedReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     store,
     stream: true,
   };
+}
+
+/** Models that reason take a temperature only while they do not. */
+function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
+  return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
+}
+
+function reasoningSettings(
+  { model, reasoningEffort: effort }: Prompt,
+  { reasoningSummary: summary = 'auto' }: ResponsesSettings,
+): Pick<ResponsesBody, 'reasoning'> {
+  if (effort === undefined || neverReasons(model)) return {};
+  return { reasoning: { effort, ...(effort === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
 function toolsOf({

@@ -5,7 +5,7 @@ import { secretHeaders } from './redact.js';
 
 /** What decides whether a key may be sent. */
 interface KeyedRequest {
-  readonly apiKey?: string;
+  readonly apiKey?: string | (() => unknown);
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: Fetch;
   readonly environment?: Environment;
@@ -13,7 +13,7 @@ interface KeyedRequest {
 }
 
 /** @throws ToolscriptUsageError for anything but an absolute URL without a user name. */
-export function endpointOf(baseUrl: string, path: string): URL {
+export function endpointOf(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   if (!URL.canParse(baseUrl))
     throw new ToolscriptUsageError(
       'createProvider: baseUrl is not a URL. Use an absolute one, such as https://api.openai.com/v1.',
@@ -27,6 +27,7 @@ export function endpointOf(baseUrl: string, path: string): URL {
     );
   const base = url.pathname.replace(/\/+$/u, '');
   url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }
 

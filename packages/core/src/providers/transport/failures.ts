@@ -109,6 +109,12 @@ export function failureOfConnection(error: unknown): RequestFailure {
   return { code: 'ConnectionFailed', message: `The provider could not be reached: ${why}`, retryable: true };
 }
 
+/** The function that returns the key failed. */
+export function keyFailure(error: unknown): RequestFailure {
+  const why = error instanceof Error ? error.message : String(error);
+  return { code: 'KeyUnavailable', message: `The API key could not be read: ${why}`, retryable: false };
+}
+
 export function totalTimeout(): RequestFailure {
   const message = 'The time for all attempts is over. Raise totalTimeoutMs of createProvider if they need longer.';
   return { code: 'RequestTimeout', message, retryable: false };
