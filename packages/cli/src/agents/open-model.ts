@@ -5,9 +5,7 @@ import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 import type { ChosenAgent } from './choose-agent.js';
-import { keyVariable } from '@toolscript/core/agent';
-import { present } from '@toolscript/core/protocol';
-import { keyOfCommand } from './key-of-command.js';
+import { keyVariable, modelSettings } from '@toolscript/core/agent';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
@@ -30,20 +28,10 @@ export async function openModel(
     createProvider(provider.api as ProviderApi, {
       model,
       environment,
-      ...present(requestSettings(provider)),
-      ...present({ apiKey: provider.apiKeyCommand === undefined ? apiKey : keyOfCommand(provider.apiKeyCommand) }),
-      responses: present({ reasoningSummary: provider.reasoningSummary }),
-      messages: present({ thinkingDisplay: provider.thinkingDisplay }),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...modelSettings(provider),
     }),
   );
-}
-
-type ProviderSettings = NonNullable<ChosenAgent['agent']['provider']>;
-
-/** The settings that are options of `createProvider` under the same names. */
-function requestSettings(provider: ProviderSettings) {
-  const { api, model, apiKeyEnv, apiKeyCommand, reasoningSummary, thinkingDisplay, retries, ...same } = provider;
-  return { ...same, retries: retries === undefined ? undefined : present(retries) };
 }
 
 async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_API): Promise<ModelProvider> {
