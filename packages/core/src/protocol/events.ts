@@ -91,6 +91,26 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     at_ms: z.number(),
   }),
   z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
+  /** A request of a run to its model has ended. */
+  z.looseObject({
+    type: z.literal('request_done'),
+    /** The tokens of this request alone. */
+    usage: UsageSchema.optional(),
+    /** In US dollars, if the agent has prices. An estimate if `usage` is one. */
+    cost: z.number().optional(),
+    request_id: z.string().optional(),
+    /** What is left of the provider's limits. */
+    rate_limits: z
+      .array(
+        z.looseObject({
+          name: z.string(),
+          limit: z.number().optional(),
+          remaining: z.number().optional(),
+          reset: z.string().optional(),
+        }),
+      )
+      .optional(),
+  }),
   /** A request to the model failed and is sent again after `delay_ms`. */
   z.looseObject({
     type: z.literal('request_retry'),

@@ -281,6 +281,7 @@ class ModelLine {
   }
 
   #withCircumstances(payload: EventPayload, posted: PostedAnswer, { retries }: Attempt): EventPayload {
+    if (payload.type === 'response_start') return { ...payload, ...headOf(posted) };
     if (payload.type !== 'response_error') return payload;
     const failure = failureOfAnswer(payload, posted);
     return this.#redact({ ...payload, ...circumstancesOf(failure, retries + 1) });
@@ -316,6 +317,14 @@ interface Retry {
 type PostedAnswer = Extract<Posted, { type: 'answer' }>;
 
 const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
+
+/** What the head of the response says, for `response_start`. */
+function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
+  return {
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
+  };
+}
 
 function retryEvent({ failure, delayMs }: Retry, retries: number): EventPayload {
   const { code, message } = failure;

@@ -10,6 +10,7 @@ import {
   namesIn,
   totalTimeout,
 } from './failures.js';
+import { rateLimitsOf, type RateLimit } from './rate-limits.js';
 import type { RequestFailure } from './request-failure.js';
 import { watchBody } from './watched-body.js';
 
@@ -35,6 +36,7 @@ export type Posted =
       readonly status: number;
       readonly requestId?: string;
       readonly retryAfterMs?: number;
+      readonly rateLimits: readonly RateLimit[];
       readonly body: AsyncIterable<Uint8Array>;
       /** The reader says that the answer says something: from here on, the limit for its beginning no longer counts. */
       readonly onFirstItem: () => void;
@@ -68,7 +70,9 @@ export async function post(request: PostRequest, settings: PostSettings): Promis
   const watch = { ...settings, deadlines, signal: request.signal, onEnd: end };
   const body = response.body === null ? nothing() : watchBody(response.body, watch);
   const onFirstItem = (): void => deadlines.saysSomething();
-  return { type: 'answer', status: response.status, ...namesIn(response.headers, settings.clock), body, onFirstItem };
+  const { status, headers } = response;
+  const rateLimits = rateLimitsOf(headers);
+  return { type: 'answer', status, ...namesIn(headers, settings.clock), rateLimits, body, onFirstItem };
 }
 
 type Head = { readonly type: 'response'; readonly response: Response } | Exclude<Posted, { type: 'answer' }>;
