@@ -6,7 +6,16 @@ type ModelReference = NonNullable<AgentConfig['provider']>;
 
 /** The options of `createProvider` that an agent's `provider` sets, except the model and a key of the environment. */
 export function modelSettings(provider: ModelReference) {
-  const { api, model, apiKeyEnv, apiKeyCommand, reasoningSummary, thinkingDisplay, retries, ...same } = provider;
+  const {
+    api: _api,
+    model: _model,
+    apiKeyEnv: _apiKeyEnv,
+    apiKeyCommand,
+    reasoningSummary,
+    thinkingDisplay,
+    retries,
+    ...same
+  } = provider;
   return {
     ...present(same),
     ...(retries === undefined ? {} : { retries: present(retries) }),

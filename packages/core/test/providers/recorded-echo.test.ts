@@ -41,7 +41,7 @@ function plain(value: unknown): unknown {
 
 /** An item as it goes back to a service that has not stored it: without the ids that name what is stored. */
 function unstored({ status, ...item }: Json): Json[] {
-  const { id, ...others } = item;
+  const { id: _id, ...others } = item;
   switch (item.type) {
     case 'message': {
       const content = (item.content as Json[]).map((part) => (part.text ?? part.refusal ?? '') as string).join('');

@@ -155,7 +155,7 @@ describe.each(APIS)('%s', (api) => {
     'arguments that are no object go back inside one: %j',
     async (args) => {
       const conversation = [user('Go'), call(api, args), output({ call_id: 'call_1' }, 'Wrong.', { success: false })];
-      const sent = argumentsIn(api, JSON.parse(await sentBy(api, { conversation })) as Wire);
+      const sent = argumentsIn(JSON.parse(await sentBy(api, { conversation })) as Wire);
       expect(sent).toEqual({ invalid_arguments: args.replace('\ud800', '\ufffd') });
     },
   );
@@ -175,7 +175,7 @@ describe.each(APIS)('%s', (api) => {
       return value;
     });
     expect(texts.filter((text) => /\p{Surrogate}/u.test(text))).toEqual([]);
-    expect(argumentsIn(api, JSON.parse(sent) as Wire)).toEqual({ 'a\ufffd': 'a\ufffd', city: '😀' });
+    expect(argumentsIn(JSON.parse(sent) as Wire)).toEqual({ 'a\ufffd': 'a\ufffd', city: '😀' });
     expect(texts).toContain('a\ufffd 😀 \\ud83d');
   });
 
@@ -192,7 +192,7 @@ describe.each(APIS)('%s', (api) => {
 });
 
 /** The arguments of the only call of a request. */
-function argumentsIn(api: ProviderApi, body: Wire): unknown {
+function argumentsIn(body: Wire): unknown {
   const found: unknown[] = [];
   JSON.parse(JSON.stringify(body), (_name, value: unknown) => {
     const { type, arguments: text, input } = (value ?? {}) as Wire;
