@@ -322,7 +322,7 @@ export class AgentRun {
     return end;
   }
 
-  /** Tells the usage and the cost of one request. `head`: what the provider said before its answer. */
+  /** Reports the usage and the cost of one request. `head`: the `response_start` of its answer. */
   #requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
     const usage = this.#usage.ofAnswer;
     const known = present({ usage, cost: this.#costOf(usage), request_id, rate_limits });

@@ -99,7 +99,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** In US dollars, if the agent has prices. An estimate if `usage` is one. */
     cost: z.number().optional(),
     request_id: z.string().optional(),
-    /** What is left of the provider's limits. */
+    /** The provider's limits, and the rest of each. */
     rate_limits: z
       .array(
         z.looseObject({

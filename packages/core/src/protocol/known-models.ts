@@ -1,5 +1,5 @@
 /*
- * What is known about models, in one place. Read on 2026-11-24:
+ * Facts about models, in one place. Read on 2026-11-24:
  * - names of models that are served, and the end of claude-sonnet-4-5 on 2026-11-30: `@anthropic-ai/sdk` 1.12.0
  *   (`resources/messages/messages`), `openai` 6.49.0 (`resources/shared`);
  * - models of OpenAI that were shut down on 2026-07-23, gpt-5.1-codex among them, and their successors:

@@ -318,7 +318,7 @@ type PostedAnswer = Extract<Posted, { type: 'answer' }>;
 
 const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
 
-/** What the head of the response says, for `response_start`. */
+/** The members of `response_start` that come from the head of the response. */
 function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
   return {
     ...(requestId === undefined ? {} : { request_id: requestId }),

@@ -16,7 +16,7 @@ export interface AttemptTimes {
   /** Counts from the request. */
   readonly firstTokenTimeoutMs: number;
   readonly answerTimeoutMs: number;
-  /** What is left for this attempt of the time for all attempts. */
+  /** The rest of the time for all attempts. */
   readonly leftMs: number;
 }
 

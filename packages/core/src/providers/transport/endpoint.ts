@@ -3,7 +3,7 @@ import type { Fetch } from './post.js';
 import { proxyFetch, proxyFor, type Environment } from './proxy.js';
 import { secretHeaders } from './redact.js';
 
-/** What decides whether a key may be sent. */
+/** The options that decide whether a key may be sent. */
 interface KeyedRequest {
   readonly apiKey?: string | (() => unknown);
   readonly headers?: Readonly<Record<string, string>>;

@@ -51,7 +51,7 @@ function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** What the head of a response says about the request. */
+/** The members of a failure that come from the head of the response. */
 export function namesIn(headers: Headers, clock: Clock): { requestId?: string; retryAfterMs?: number } {
   const requestId = headers.get('x-request-id') ?? headers.get('request-id');
   const retryAfterMs = retryAfterOf(headers, clock);

@@ -1,10 +1,10 @@
-/** What is left of a limit, as the head of a response says it. */
+/** A limit and its rest, as the head of a response says it. */
 export interface RateLimit {
-  /** What is counted: `requests`, `tokens`, `input-tokens`, … */
+  /** The counted thing: `requests`, `tokens`, `input-tokens`, … */
   readonly name: string;
   readonly limit?: number;
   readonly remaining?: number;
-  /** When the limit is full again, as the provider writes it: a date, or a duration such as `6m0s`. */
+  /** The time at which the limit is full again, as the provider writes it: a date, or a duration such as `6m0s`. */
   readonly reset?: string;
 }
 
