@@ -158,8 +158,9 @@ describe('limits', () => {
   });
 
   test('all attempts together end at their limit', async () => {
+    const end = streamOf({ id: 'chatcmpl-1', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, '[DONE]');
     const clock = new FakeClock((ms) => ms < 100_000);
-    const { provider } = over('openai-chat', [slow(clock, 3000, [said, said, said, said])], {
+    const { provider } = over('openai-chat', [slow(clock, 3000, [said, said, said, end])], {
       clock,
       totalTimeoutMs: 8000,
     });
