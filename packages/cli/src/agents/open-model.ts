@@ -5,7 +5,7 @@ import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 import type { ChosenAgent } from './choose-agent.js';
-import { keyVariable } from '@toolscript/core/agent';
+import { keyVariable, modelSettings } from '@toolscript/core/agent';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
@@ -28,9 +28,8 @@ export async function openModel(
     createProvider(provider.api as ProviderApi, {
       model,
       environment,
-      ...(provider.baseUrl === undefined ? {} : { baseUrl: provider.baseUrl }),
       ...(apiKey === undefined ? {} : { apiKey }),
-      ...(provider.allowInsecureHttp === undefined ? {} : { allowInsecureHttp: provider.allowInsecureHttp }),
+      ...modelSettings(provider),
     }),
   );
 }

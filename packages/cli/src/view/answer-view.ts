@@ -92,6 +92,8 @@ export class AnswerView implements EventView {
         return this.#showCall(payload.operation);
       case 'script_log':
         return this.#showLog(payload);
+      case 'request_retry':
+        return this.#screen.line(`  ${this.#screen.style.dim(visibleLine(retryLine(payload)))}`);
       case 'script_progress':
         return this.#screen.line(`  ${this.#screen.style.dim(`… ${visibleLine(payload.message)}`)}`);
       default:
@@ -267,4 +269,8 @@ export class AnswerView implements EventView {
 function wholeText(item: OutputItem): string {
   if (item.type === 'message' || item.type === 'reasoning') return item.content;
   return item.type === 'function_call' ? item.arguments : '';
+}
+
+function retryLine({ message, delay_ms: delayMs }: Extract<Payload, { type: 'request_retry' }>): string {
+  return `The model did not answer: ${message} The next attempt follows in ${Math.ceil(delayMs / 1000)} s.`;
 }

@@ -159,6 +159,13 @@ describe('agents of a workspace', () => {
     [{ ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } }, 'cannot set "baseUrl"'],
     [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, 'cannot set "apiKeyEnv"'],
     [{ ...reader, provider: { ...reader.provider, allowInsecureHttp: true } }, 'cannot set "allowInsecureHttp"'],
+    [
+      { ...reader, provider: { ...reader.provider, apiKeyCommand: ['cat', '/etc/passwd'] } },
+      'cannot set "apiKeyCommand"',
+    ],
+    [{ ...reader, provider: { ...reader.provider, headers: { 'x-to': 'me' } } }, 'cannot set "headers"'],
+    [{ ...reader, provider: { ...reader.provider, query: { to: 'me' } } }, 'cannot set "query"'],
+    [{ ...reader, provider: { ...reader.provider, extraBody: { store: true } } }, 'cannot set "extraBody"'],
     [{ ...reader, pack: 'all' }, 'cannot set "pack"'],
     [{ ...reader, maxTurns: 10_000 }, '"maxTurns" of a workspace'],
   ])('say neither where keys go nor what else there is, nor how long a run may be', async (agent, said) => {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 
+const milliseconds = z.number().int().min(1);
+
 /** The model that an agent talks to. The code that creates providers reads it. */
 const ModelReferenceSchema = z.strictObject({
   /** The wire format: `openai-responses`, `openai-chat`, `anthropic-messages`. */
@@ -12,6 +14,32 @@ const ModelReferenceSchema = z.strictObject({
   apiKeyEnv: z.string().min(1).optional(),
   /** Allows sending the key unencrypted, over plain `http:`, to a host other than this machine. */
   allowInsecureHttp: z.boolean().optional(),
+  /** The program, with its arguments, whose output is the key. It runs without a shell. */
+  apiKeyCommand: z.array(z.string()).min(1).optional(),
+  /** Added to every request. */
+  headers: z.record(z.string(), z.string()).optional(),
+  /** Added to the query of the URL: `api-version` of Azure, for example. */
+  query: z.record(z.string(), z.string()).optional(),
+  /** Merged into the request body: lists such as `tools` are appended. */
+  extraBody: z.record(z.string(), z.unknown()).optional(),
+  retries: z
+    .strictObject({
+      maxRetries: z.number().int().min(0),
+      baseDelayMs: milliseconds,
+      maxDelayMs: milliseconds,
+      maxRetryAfterMs: milliseconds,
+    })
+    .partial()
+    .optional(),
+  connectTimeoutMs: milliseconds.optional(),
+  firstTokenTimeoutMs: milliseconds.optional(),
+  idleTimeoutMs: milliseconds.optional(),
+  answerTimeoutMs: milliseconds.optional(),
+  totalTimeoutMs: milliseconds.optional(),
+  /** The summary of reasoning (`openai-responses`). */
+  reasoningSummary: z.enum(['auto', 'concise', 'detailed', 'none']).optional(),
+  /** Whether thinking is shown (`anthropic-messages`). */
+  thinkingDisplay: z.enum(['summarized', 'omitted']).optional(),
 });
 
 const count = z.number().int().min(1);
@@ -93,6 +121,6 @@ const KEY_VARIABLES: Readonly<Record<string, string>> = {
 
 /** The environment variable with the agent's API key; undefined if it needs none. */
 export function keyVariable({ provider }: AgentConfig): string | undefined {
-  if (provider === undefined) return undefined;
+  if (provider === undefined || provider.apiKeyCommand !== undefined) return undefined;
   return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);
 }

@@ -1,4 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/index.js';
+import { DEFAULT_MODELS } from '../protocol/known-models.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 
@@ -11,33 +12,34 @@ export interface AgentRegistry {
 }
 
 /** Names of models for the built-in agents. */
-export type DefaultModels = Partial<Record<'gpt-5.1-codex' | 'claude-sonnet' | 'claude-haiku' | 'ollama', string>>;
+export type DefaultModels = Partial<Record<keyof typeof DEFAULT_MODELS, string>>;
 
 /** The built-in agents. The host chooses the models that they talk to. */
 export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
+  const named = { ...DEFAULT_MODELS, ...models };
   const openAi = { api: 'openai-responses', apiKeyEnv: 'OPENAI_API_KEY' };
   const anthropic = { api: 'anthropic-messages', apiKeyEnv: 'ANTHROPIC_API_KEY' };
   return [
     defineAgent({
       slug: 'gpt-5.1-codex',
-      name: 'GPT-5.1 Codex',
-      provider: { ...openAi, model: models['gpt-5.1-codex'] ?? 'gpt-5.1-codex' },
+      name: 'GPT',
+      provider: { ...openAi, model: named['gpt-5.1-codex'] },
       carrier: 'custom',
     }),
     defineAgent({
       slug: 'claude-sonnet',
       name: 'Claude Sonnet',
-      provider: { ...anthropic, model: models['claude-sonnet'] ?? 'claude-sonnet-4-5' },
+      provider: { ...anthropic, model: named['claude-sonnet'] },
     }),
     defineAgent({
       slug: 'claude-haiku',
       name: 'Claude Haiku',
-      provider: { ...anthropic, model: models['claude-haiku'] ?? 'claude-haiku-4-5' },
+      provider: { ...anthropic, model: named['claude-haiku'] },
     }),
     defineAgent({
       slug: 'ollama',
       name: 'Ollama',
-      provider: { api: 'openai-chat', model: models.ollama ?? 'qwen3-coder', baseUrl: 'http://127.0.0.1:11434/v1' },
+      provider: { api: 'openai-chat', model: named.ollama, baseUrl: 'http://127.0.0.1:11434/v1' },
       carrier: 'text',
     }),
   ];

@@ -4,6 +4,7 @@ import {
   putItem,
   savedScriptId,
   type AnswerEnd,
+  type ProviderFailure,
   type ScriptHost,
   type Waiting,
   type WorkSettings,
@@ -21,6 +22,7 @@ import type {
   ScriptExecutionItem,
   ScriptFailure,
   ToolChoice,
+  Usage,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { present } from '../protocol/present.js';
@@ -147,7 +149,7 @@ export class AgentRun {
     const outcome = await start();
     // The script was not resumed: another run owns the suspension, or it was resumed before.
     const refusal = refusalOf(outcome);
-    if (refusal !== undefined) return this.#end(this.#failed(refusal));
+    if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
@@ -299,6 +301,7 @@ export class AgentRun {
   ): Promise<AnswerEnd> {
     const { emit } = this.#log;
     const said = new SaidText();
+    let head: EventPayload | undefined;
     const player = new AnswerPlayer({
       ...playing,
       emit,
@@ -308,13 +311,28 @@ export class AgentRun {
       graceMs: GRACE_MS,
       onPayload: (payload) => {
         said.take(payload);
+        if (payload.type === 'response_start') head = payload;
         return this.#counted(payload);
       },
     });
     const end = await player.play(answer);
     const isEstimated = this.#usage.endAnswer({ request, said });
     if (isEstimated) emit({ type: 'usage_update', usage: this.#usage.total! });
+    this.#requestDone(head);
     return end;
+  }
+
+  /** Reports the usage and the cost of one request. `head`: the `response_start` of its answer. */
+  #requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
+    const usage = this.#usage.ofAnswer;
+    const known = present({ usage, cost: this.#costOf(usage), request_id, rate_limits });
+    this.#log.emit({ ...known, type: 'request_done' } as EventPayload);
+  }
+
+  /** Undefined if the agent has no prices. */
+  #costOf(usage: Usage | undefined): number | undefined {
+    const { prices } = this.#settings.agent;
+    return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
   }
 
   /** A provider counts one answer; the run's events count all of them. */
@@ -326,12 +344,11 @@ export class AgentRun {
 
   /** The limit of the agent that the run has reached, if any. */
   #spent(): string | undefined {
-    const { maxTurns, tokenBudget, costBudget, prices } = this.#settings.agent;
-    const { total } = this.#usage;
+    const { maxTurns, tokenBudget, costBudget } = this.#settings.agent;
     if (this.#turns >= maxTurns) return 'max_turns';
     if (tokenBudget !== undefined && this.#usage.tokens >= tokenBudget) return 'token_budget';
-    if (costBudget === undefined || prices === undefined || total === undefined) return undefined;
-    return costOf(total, prices) >= costBudget ? 'cost_budget' : undefined;
+    const cost = this.#costOf(this.#usage.total);
+    return costBudget !== undefined && cost !== undefined && cost >= costBudget ? 'cost_budget' : undefined;
   }
 
   /** The model summarises the conversation. Later requests contain the summary instead of it. */
@@ -342,11 +359,11 @@ export class AgentRun {
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
     const asked = this.#request([...before, compactionRequest()]);
-    const { text, error } = await readSummary(
-      provider.stream(asked, { signal, answerId: newId('answer') }),
-      asked,
-      this.#usage,
-    );
+    const { text, error } = await readSummary(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
+      usage: this.#usage,
+      emit: this.#log.emit,
+    });
+    this.#requestDone();
     if (signal.aborted || error !== undefined || text.trim() === '') {
       const why = error ?? { code: 'CompactionFailed', message: 'The model returned no summary of the conversation.' };
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
@@ -383,14 +400,15 @@ export class AgentRun {
     return openCalls(this.#log.items).some((call) => call.type === 'function_call' && clientFunctions.has(call.name));
   }
 
-  #failed({ code, message }: { code: string; message: string }): Done {
-    this.#log.emit({ type: 'response_error', code, message });
+  #failed(failure: ProviderFailure): Done {
+    this.#log.emit({ ...failure, type: 'response_error' });
     return { type: 'done', status: 'failed' };
   }
 
   #end({ status, members }: Done): void {
     const usage = this.#usage.total;
-    this.#log.emit({ ...members, type: 'response_done', status, ...(usage === undefined ? {} : { usage }) });
+    const totals = present({ usage, cost: this.#costOf(usage) });
+    this.#log.emit({ ...members, type: 'response_done', status, ...totals });
   }
 
   #request(conversation: readonly OutputItem[]): ModelRequest {

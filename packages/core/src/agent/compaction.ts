@@ -1,3 +1,4 @@
+import { providerFailure, type ProviderFailure } from '../answer/index.js';
 import { cutToTokens, estimateTokens } from '../history/index.js';
 import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
@@ -101,16 +102,17 @@ export function compactionRequest(): MessageItem {
 export async function readSummary(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
-  usage: UsageSum,
-): Promise<{ text: string; error?: { code: string; message: string } }> {
+  { usage, emit }: { readonly usage: UsageSum; readonly emit: (payload: EventPayload) => void },
+): Promise<{ text: string; error?: ProviderFailure }> {
   let text = '';
   const said = new SaidText();
-  let error: { code: string; message: string } | undefined;
+  let error: ProviderFailure | undefined;
   try {
     for await (const payload of answer) {
       said.take(payload);
       if (payload.type === 'usage_update') usage.note(payload.usage);
-      if (payload.type === 'response_error') error = { code: payload.code, message: payload.message };
+      if (payload.type === 'response_error') error = providerFailure(payload);
+      if (payload.type === 'request_retry') emit(payload);
       if (payload.type === 'item_done' && payload.final_item.type === 'message') text += payload.final_item.content;
     }
   } catch (failure) {

@@ -1,3 +1,4 @@
+export { modelSettings } from './model-settings.js';
 export {
   AgentConfigSchema,
   defineAgent,

@@ -15,6 +15,7 @@ export class UsageSum {
   #ended: Usage | undefined;
   #current: Usage | undefined;
   #last: Usage | undefined;
+  #answer: Usage | undefined;
   /** The last request whose tokens the provider counted, and the count. */
   #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
@@ -31,6 +32,7 @@ export class UsageSum {
     // defence: uncounted-answer
     if (isEstimated) this.#current = this.#estimate(answer);
     this.#ended = this.total;
+    this.#answer = this.#current;
     this.#current = undefined;
     return isEstimated;
   }
@@ -48,6 +50,11 @@ export class UsageSum {
   /** The usage of the last answer that has ended, as its provider counted it. */
   get last(): Usage | undefined {
     return this.#last;
+  }
+
+  /** The usage of the last answer that has ended, with estimates marked. */
+  get ofAnswer(): Usage | undefined {
+    return this.#answer;
   }
 
   /** Undefined if the provider reported nothing. */

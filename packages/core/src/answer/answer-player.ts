@@ -3,6 +3,7 @@ import type { Detector, DetectorEvent } from '../script/index.js';
 import { AnswerCut } from './answer-cut.js';
 import type { AnswerWork } from './answer-work.js';
 import { playSegment } from './play-segment.js';
+import { providerFailure, type ProviderFailure } from './provider-failure.js';
 import { readAhead, SourceFailure } from './read-ahead.js';
 import { TextPieces } from './text-pieces.js';
 
@@ -38,7 +39,7 @@ export interface AnswerEnd {
   readonly status: ResponseStatus;
   /** Why the answer is incomplete. */
   readonly reason?: string;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: ProviderFailure;
 }
 
 type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: Type }>;
@@ -97,7 +98,7 @@ export class AnswerPlayer {
       case 'usage_update':
         return emit(payload);
       case 'response_error':
-        this.#error = { code: payload.code, message: payload.message };
+        this.#error = providerFailure(payload);
         return;
       case 'response_done':
         return this.#done(payload);

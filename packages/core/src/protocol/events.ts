@@ -107,6 +107,38 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     at_ms: z.number(),
   }),
   z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
+  /** A request of a run to its model has ended. */
+  z.looseObject({
+    type: z.literal('request_done'),
+    /** The tokens of this request alone. */
+    usage: UsageSchema.optional(),
+    /** In US dollars, if the agent has prices. An estimate if `usage` is one. */
+    cost: z.number().optional(),
+    request_id: z.string().optional(),
+    /** The provider's limits, and the rest of each. */
+    rate_limits: z
+      .array(
+        z.looseObject({
+          name: z.string(),
+          limit: z.number().optional(),
+          remaining: z.number().optional(),
+          reset: z.string().optional(),
+        }),
+      )
+      .optional(),
+  }),
+  /** A request to the model failed and is sent again after `delay_ms`. */
+  z.looseObject({
+    type: z.literal('request_retry'),
+    /** Why it failed. */
+    code: z.string(),
+    message: z.string(),
+    /** The HTTP status, if there was a response. */
+    status: z.number().optional(),
+    /** The number of attempts so far. */
+    attempts: z.number().int().min(1),
+    delay_ms: z.number().min(0),
+  }),
   z.looseObject({
     type: z.literal('response_done'),
     status: ResponseStatusSchema,

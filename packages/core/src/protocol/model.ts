@@ -11,7 +11,8 @@ export interface ModelProvider {
   readonly model: string;
   readonly capabilities: ModelCapabilities;
   /**
-   * One answer: `response_start`, items, `usage_update`, and one `response_done` at the end. When the caller stops
+   * One answer: `response_start`, items, `usage_update`, and one `response_done` at the end. Before them,
+   * `request_retry` for each attempt that failed and is repeated. When the caller stops
    * reading or aborts, the connection is closed. An abort ends in `response_done` with the status `cancelled`.
    */
   stream(request: ModelRequest, options?: StreamOptions): AsyncIterable<EventPayload>;

@@ -23,11 +23,18 @@ export type WireEvent =
 
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
- * arrived for too long. `AnswerTimeout`: the whole body took too long. `AnswerAborted`: the caller aborted.
+ * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: it began too late.
+ * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
 
-type BodyEndCode = 'AnswerStalled' | 'AnswerTimeout' | 'AnswerTooLarge' | 'AnswerAborted';
+type BodyEndCode =
+  | 'AnswerStalled'
+  | 'AnswerTimeout'
+  | 'FirstTokenTimeout'
+  | 'RequestTimeout'
+  | 'AnswerTooLarge'
+  | 'AnswerAborted';
 
 /** A source throws this to say why the body ends. */
 export class BodyEnd extends Error {

@@ -124,7 +124,8 @@ class ConversationReader {
       case 'reasoning':
         return this.#answerOf(item).addReasoning(item);
       case 'function_call':
-        return this.#answerOf(item).addCall(item);
+        // Services refuse a call that names no tool.
+        return item.name === '' ? undefined : this.#answerOf(item).addCall(item);
       case 'script_execution':
         return this.#answerOf(item).addScript(item);
       case 'function_call_output':

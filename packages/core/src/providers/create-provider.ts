@@ -5,14 +5,19 @@ import { AnswerWriter, type ProviderApi } from './answer-writer.js';
 import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
 import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
+import { requiresReasoning } from './openai-chat/servers.js';
 import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
+import { mergedBody } from './merged-body.js';
 import { promptOf, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
-import { isPassing } from './transport/failures.js';
+import { AttemptLimits, type AttemptTimes } from './transport/attempt-limits.js';
+import { failureOfAnswer, keyFailure } from './transport/failures.js';
 import type { RequestFailure } from './transport/request-failure.js';
 import { post, type Fetch, type Posted } from './transport/post.js';
-import { proxyFetch, proxyFor, type Environment } from './transport/proxy.js';
-import { redactor, type Redact } from './transport/redact.js';
+import { endpointOf, fetchFor, refuseOpenKey } from './transport/endpoint.js';
+import type { Environment } from './transport/proxy.js';
+import { redactor, secretHeaders, type Redact } from './transport/redact.js';
+import { withoutHalves } from './wire-values.js';
 import { DEFAULT_RETRIES, delayBeforeRetry, type RetryOptions, type RetryPolicy } from './transport/retry.js';
 
 export interface ProviderOptions {
@@ -20,7 +25,10 @@ export interface ProviderOptions {
   model: string;
   /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
   baseUrl?: string;
-  apiKey?: string;
+  /** The key, or a function that returns it before each attempt. */
+  apiKey?: string | (() => string | Promise<string>);
+  /** Added to the query of the URL: `api-version` of Azure, for example. */
+  query?: Readonly<Record<string, string>>;
   /** Added to every request. A header of the same name replaces the default. */
   headers?: Readonly<Record<string, string>>;
   /** Replaces the global `fetch`. It then handles proxies itself. */
@@ -30,13 +38,20 @@ export interface ProviderOptions {
   connectTimeoutMs?: number;
   /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
   idleTimeoutMs?: number;
+  /** Maximum time from a request until its answer says something, in ms. Default: no limit of its own. */
+  firstTokenTimeoutMs?: number;
   /** Maximum time for a whole answer, in ms. Default 3 600 000. */
   answerTimeoutMs?: number;
+  /** Maximum time for all attempts, the delays between them and the answer, in ms. Default: no limit. */
+  totalTimeoutMs?: number;
   /** Maximum size of a whole answer on the network, in bytes. Default 134 217 728. */
   maxAnswerBytes?: number;
   /** Allows sending the key unencrypted to a host other than this machine. Default false. */
   allowInsecureHttp?: boolean;
-  /** Added unchanged to the request body, where it overrides our members: for options that only one server has. */
+  /**
+   * Merged into the request body, for options that only one server has: objects are merged, lists such as `tools` are
+   * appended, and any other value replaces ours.
+   */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
   chat?: ChatSettings;
@@ -49,9 +64,6 @@ export interface ProviderOptions {
 /** The default address of Ollama on this machine. */
 export const OLLAMA_BASE_URL = 'http://127.0.0.1:11434/v1';
 
-const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
-const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
-const DEFAULT_ANSWER_TIMEOUT_MS = 3_600_000;
 const DEFAULT_MAX_ANSWER_BYTES = 134_217_728;
 
 interface WireFormat {
@@ -83,7 +95,10 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     headers: bearer,
     encode: (prompt, { chat }, { hostname }) =>
       encodeChat(prompt, {
-        maxTokensName: hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+        maxTokensName: /^api\.openai\.com$|\.openai\.azure\.com$/u.test(hostname)
+          ? 'max_completion_tokens'
+          : 'max_tokens',
+        ...(requiresReasoning(hostname) ? { emptyReasoning: true } : {}),
         ...chat,
       }),
   },
@@ -102,8 +117,9 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
 
 /**
  * A model with one of the three wire formats. Failures are emitted in the stream: `response_error` with `code`,
- * `message`, `retryable` and, if there was a response, `status` and `request_id`, then `response_done`. A retryable
- * failure is retried until the first event of the answer is emitted, never after that.
+ * `message`, `retryable`, `attempts` and, if there was a response, `status` and `request_id`, then `response_done`. A
+ * retryable failure is retried until an item of the answer starts, never after that; `request_retry` says each time
+ * how long it waits.
  *
  * @throws ToolscriptUsageError for an unknown api, a missing model or an invalid URL.
  */
@@ -124,8 +140,8 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
 /**
  * Sends requests to one model, one attempt after the other:
  *
- *   asking ──a response──▶ opening ──the first events──▶ emitting ──▶ done
- *     ▲  │ failure            │ the answer fails before its first event
+ *   asking ──a response──▶ opening ──the first item──▶ emitting ──▶ done
+ *     ▲  │ failure            │ the answer fails before its first item
  *     │  ▼                    ▼
  *   waiting ◀── retryable ────┴── not retryable ──▶ done (the failure is emitted)
  *
@@ -138,19 +154,20 @@ class ModelLine {
   readonly #fetch: Fetch;
   readonly #clock: Clock;
   readonly #retries: RetryPolicy;
-  readonly #redact: Redact;
+  /** Knows the newest key. */
+  #redact: Redact;
 
   constructor(api: ProviderApi, options: ProviderOptions) {
     const format = FORMATS[api];
     this.#api = api;
     this.#options = options;
-    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path);
+    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path, options.query);
     this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
     // defence: key-over-plain-http
     refuseOpenKey(this.#url, options);
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
-    this.#redact = redactor([options.apiKey, ...secretHeaders(options.headers)]);
+    this.#redact = this.#redactorOf(typeof options.apiKey === 'string' ? options.apiKey : undefined);
   }
 
   async *stream(
@@ -158,10 +175,12 @@ class ModelLine {
     { signal, answerId = newId('ans'), headers }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
     const body = await this.#encode(request);
+    const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
-      const posted = await this.#post(body, signal, headers);
-      const failure = yield* this.#emit(posted, answerId, retries);
+      const posted = await this.#attempt(body, limits.nextAttempt(), signal, headers);
+      const failure = yield* this.#emit(posted, { answerId, retries, limits });
       if (failure === undefined) return;
+      yield this.#redact(retryEvent(failure, retries));
       await sleep(this.#clock, failure.delayMs, signal);
       if (signal?.aborted === true) return yield* this.#cancelled(answerId);
     }
@@ -170,11 +189,40 @@ class ModelLine {
   async #encode(request: ModelRequest): Promise<string> {
     const prompt = await promptOf(this.#api, this.#options.model, request);
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    return JSON.stringify({ ...body, ...this.#options.extraBody });
+    // defence: no-half-characters, without it: return JSON.stringify(mergedBody(body, this.#options.extraBody));
+    return withoutHalves(JSON.stringify(mergedBody(body, this.#options.extraBody)));
   }
 
-  #post(body: string, signal: AbortSignal | undefined, ofRequest: StreamOptions['headers']): Promise<Posted> {
-    const { apiKey, headers, connectTimeoutMs, idleTimeoutMs, answerTimeoutMs, maxAnswerBytes } = this.#options;
+  #redactorOf(apiKey: string | undefined): Redact {
+    return redactor([apiKey, ...secretHeaders(this.#options.headers)]);
+  }
+
+  async #attempt(
+    body: string,
+    limits: AttemptTimes,
+    signal: AbortSignal | undefined,
+    headers: StreamOptions['headers'],
+  ): Promise<Posted> {
+    const { apiKey: given } = this.#options;
+    if (typeof given !== 'function') return this.#post(body, limits, signal, headers, given);
+    let apiKey: string;
+    try {
+      apiKey = await given();
+    } catch (error) {
+      return { type: 'failure', failure: keyFailure(error) };
+    }
+    this.#redact = this.#redactorOf(apiKey);
+    return this.#post(body, limits, signal, headers, apiKey);
+  }
+
+  #post(
+    body: string,
+    limits: AttemptTimes,
+    signal: AbortSignal | undefined,
+    ofRequest: StreamOptions['headers'],
+    apiKey: string | undefined,
+  ): Promise<Posted> {
+    const { headers, maxAnswerBytes } = this.#options;
     const all = {
       ...lowerCased(ofRequest),
       'content-type': 'application/json',
@@ -187,68 +235,62 @@ class ModelLine {
       {
         fetch: this.#fetch,
         clock: this.#clock,
-        connectTimeoutMs: connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-        idleTimeoutMs: idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
-        answerTimeoutMs: answerTimeoutMs ?? DEFAULT_ANSWER_TIMEOUT_MS,
+        ...limits,
         maxAnswerBytes: maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
       },
     );
   }
 
-  /** Emits the result of an attempt. Returns the delay instead if nothing was emitted and a retry may help. */
-  async *#emit(
-    posted: Posted,
-    answerId: string,
-    retries: number,
-  ): AsyncGenerator<EventPayload, { delayMs: number } | undefined> {
+  /** Emits the result of an attempt. Returns the failure instead if no item has started and a retry may help. */
+  async *#emit(posted: Posted, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     switch (posted.type) {
       case 'aborted':
-        yield* this.#cancelled(answerId);
+        yield* this.#cancelled(attempt.answerId);
         return undefined;
       case 'failure': {
-        const delayMs = delayBeforeRetry(posted.failure, retries, this.#retries, this.#clock);
-        if (delayMs !== undefined) return { delayMs };
-        yield* this.#failed(posted.failure, answerId, retries);
-        return undefined;
+        const retry = this.#retryOf(posted.failure, attempt);
+        if (retry === undefined) yield* this.#failed(posted.failure, attempt);
+        return retry;
       }
       case 'answer':
-        return yield* this.#emitAnswer(posted, answerId, retries);
+        return yield* this.#emitAnswer(posted, attempt);
     }
   }
 
-  async *#emitAnswer(
-    posted: Extract<Posted, { type: 'answer' }>,
-    answerId: string,
-    retries: number,
-  ): AsyncGenerator<EventPayload, { delayMs: number } | undefined> {
-    let emitted = false;
-    for await (const payloads of decodeAnswer(this.#api, posted.body, answerId)) {
-      const failure = emitted ? undefined : failureIn(payloads);
-      const delayMs = failure && delayBeforeRetry(failure, retries, this.#retries, this.#clock);
-      if (delayMs !== undefined) return { delayMs };
-      emitted = true;
-      for (const payload of payloads) yield this.#withCircumstances(payload, posted);
+  #retryOf(failure: RequestFailure, { retries, limits }: Attempt): Retry | undefined {
+    const delayMs = delayBeforeRetry(failure, retries, this.#retries, this.#clock);
+    return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
+  }
+
+  /** Holds the first events back until an item starts: an answer that fails before that is asked for again. */
+  async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
+    let held: EventPayload[] | undefined = [];
+    for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId)) {
+      if (held !== undefined) {
+        held.push(...payloads);
+        const failure = failureIn(held, posted);
+        const retry = failure && this.#retryOf(failure, attempt);
+        if (retry !== undefined) return retry;
+        if (!held.some(({ type }) => SAYS_SOMETHING.includes(type))) continue;
+        posted.onFirstItem();
+      }
+      for (const payload of held ?? payloads) yield this.#withCircumstances(payload, posted, attempt);
+      held = undefined;
     }
     return undefined;
   }
 
-  #withCircumstances(payload: EventPayload, { status, requestId }: Extract<Posted, { type: 'answer' }>): EventPayload {
+  #withCircumstances(payload: EventPayload, posted: PostedAnswer, { retries }: Attempt): EventPayload {
+    if (payload.type === 'response_start') return { ...payload, ...headOf(posted) };
     if (payload.type !== 'response_error') return payload;
-    const retryable = isPassing(payload.code);
-    const named = requestId === undefined ? {} : { request_id: requestId };
-    return this.#redact({ ...payload, status, retryable, ...named });
+    const failure = failureOfAnswer(payload, posted);
+    return this.#redact({ ...payload, ...circumstancesOf(failure, retries + 1) });
   }
 
-  *#failed(failure: RequestFailure, answerId: string, retries: number): Generator<EventPayload> {
-    const { code, message, native, retryable, status, requestId, retryAfterMs } = failure;
+  *#failed(failure: RequestFailure, { answerId, retries }: Attempt): Generator<EventPayload> {
+    const { code, message, native } = failure;
     const writer = new AnswerWriter(this.#api, answerId);
-    const details = {
-      retryable,
-      attempts: retries + 1,
-      ...(status === undefined ? {} : { status }),
-      ...(requestId === undefined ? {} : { request_id: requestId }),
-      ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
-    };
+    const details = circumstancesOf(failure, retries + 1);
     writer.fail({ code, message, ...(native === undefined ? {} : { native }) }, {}, details);
     for (const payload of writer.take()) yield this.#redact(payload);
   }
@@ -260,61 +302,52 @@ class ModelLine {
   }
 }
 
-/** The failure of an attempt that emitted nothing else. */
-function failureIn(payloads: readonly EventPayload[]): RequestFailure | undefined {
-  const said = payloads.some(({ type }) => type === 'item_start' || type === 'usage_update');
+interface Attempt {
+  readonly answerId: string;
+  /** The number of attempts before this one. */
+  readonly retries: number;
+  readonly limits: AttemptLimits;
+}
+
+interface Retry {
+  readonly failure: RequestFailure;
+  readonly delayMs: number;
+}
+
+type PostedAnswer = Extract<Posted, { type: 'answer' }>;
+
+const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
+
+/** The members of `response_start` that come from the head of the response. */
+function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
+  return {
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
+  };
+}
+
+function retryEvent({ failure, delayMs }: Retry, retries: number): EventPayload {
+  const { code, message } = failure;
+  return { ...circumstancesOf(failure, retries + 1), type: 'request_retry', code, message, delay_ms: delayMs };
+}
+
+function circumstancesOf({ retryable, status, requestId, retryAfterMs }: RequestFailure, attempts: number) {
+  return {
+    retryable,
+    attempts,
+    ...(status === undefined ? {} : { status }),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+  };
+}
+
+/** The failure of an attempt whose answer has no item. */
+function failureIn(payloads: readonly EventPayload[], posted: PostedAnswer): RequestFailure | undefined {
+  if (payloads.some(({ type }) => type === 'item_start')) return undefined;
   const error = payloads.find((payload) => payload.type === 'response_error');
-  if (said || error?.type !== 'response_error') return undefined;
-  return { code: error.code, message: error.message, retryable: isPassing(error.code) };
-}
-
-function endpointOf(baseUrl: string, path: string): URL {
-  if (!URL.canParse(baseUrl))
-    throw new ToolscriptUsageError(
-      'createProvider: baseUrl is not a URL. Use an absolute one, such as https://api.openai.com/v1.',
-    );
-  const url = new URL(baseUrl);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ToolscriptUsageError('createProvider: baseUrl must start with http: or https:.');
-  if (url.username !== '' || url.password !== '')
-    throw new ToolscriptUsageError(
-      'createProvider: baseUrl must not contain a user name or password. Pass them in options.headers.',
-    );
-  const base = url.pathname.replace(/\/+$/u, '');
-  url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
-  return url;
-}
-
-function fetchFor(url: URL, environment: Environment): Fetch {
-  const proxy = proxyFor(url, environment);
-  return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
-}
-
-/** Every host between here and the provider can read plain HTTP. */
-function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowInsecureHttp }: ProviderOptions): void {
-  if (url.protocol !== 'http:' || allowInsecureHttp === true) return;
-  if ((apiKey ?? '') === '' && secretHeaders(headers).length === 0) return;
-  const proxy = fetch === undefined ? proxyFor(url, environment ?? process.env) : undefined;
-  if (isLoopback(url.hostname) && (proxy === undefined || isLoopback(new URL(proxy).hostname))) return;
-  const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
-  const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
-  throw new ToolscriptUsageError(
-    `createProvider: the key would be sent unencrypted ${way}, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
-  );
-}
-
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/\.$/u, '');
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/u.test(host);
+  return error?.type === 'response_error' ? failureOfAnswer(error, posted) : undefined;
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** Headers of the caller may contain secrets. Common harmless values are excluded. */
-function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    /auth|key|token|secret|cookie/iu.test(name) ? [value, value.replace(/^\w+\s+/u, '')] : [],
-  );
 }

@@ -5,6 +5,7 @@ import { AnswerWriter, PROVIDER_APIS, type ProviderApi } from './answer-writer.j
 import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
 import { readBody, type AnswerBody, type WireEvent } from './body.js';
 import type { WireDecoder } from './decoder.js';
+import { formatOf } from './wire-format.js';
 import { OpenAiChatDecoder } from './openai-chat/decode.js';
 import { OpenAiResponsesDecoder } from './openai-responses/decode.js';
 
@@ -63,11 +64,24 @@ async function* batchesOf(
   body: AnswerBody,
 ): AsyncGenerator<readonly EventPayload[], void, undefined> {
   for await (const event of readBody(body)) {
-    feed(decoder, writer, event);
+    const foreign = writer.started ? undefined : foreignFormat(writer.api, event);
+    if (foreign === undefined) feed(decoder, writer, event);
+    else writer.fail(foreignFailure(writer.api, foreign));
     const payloads = writer.take();
     if (payloads.length > 0) yield payloads;
     if (writer.ended) return;
   }
+}
+
+/** The wire format of the message, if it is known and another one than the provider's. */
+function foreignFormat(api: ProviderApi, event: WireEvent): ProviderApi | undefined {
+  const format = event.type === 'event' || event.type === 'whole' ? formatOf(event.data) : undefined;
+  return format === api ? undefined : format;
+}
+
+function foreignFailure(api: ProviderApi, format: ProviderApi): { code: string; message: string } {
+  const message = `The server answers in the format ${format}, and the provider reads ${api}. Set api to "${format}", or use another baseUrl.`;
+  return { code: 'ProviderFormat', message };
 }
 
 function feed(decoder: WireDecoder, writer: AnswerWriter, event: WireEvent): void {

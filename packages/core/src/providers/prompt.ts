@@ -1,5 +1,6 @@
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
 import { turnsOf, type ImageParts, type Turn } from './conversation.js';
+import { withoutHalves } from './wire-values.js';
 
 /** A request with all data that an encoder needs. Encoders are pure functions of it. */
 export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
@@ -47,7 +48,7 @@ export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>
 /** Encodes the raw text of a custom tool as JSON arguments of a function tool. */
 export function argumentsOfText(text: string, name: string, tools: readonly ModelTool[] = []): string {
   const tool = tools.find((candidate) => candidate.name === name);
-  return JSON.stringify({ [tool?.type === 'custom' ? tool.argument : 'code']: text });
+  return withoutHalves(JSON.stringify({ [tool?.type === 'custom' ? tool.argument : 'code']: text }));
 }
 
 export function dataUrl(image: ImagePart & { data: string }): string {

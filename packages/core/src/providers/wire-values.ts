@@ -49,6 +49,34 @@ export function jsonOf(value: unknown): string | undefined {
   }
 }
 
+/**
+ * The arguments of a call as the JSON of an object, which servers parse: missing arguments become an empty object, and
+ * any others are wrapped in one. Text of an object stays as the model wrote it, except for halves of characters.
+ */
+export function objectJson(text: string): string {
+  if (text.trim() === '') return '{}';
+  return withoutHalves(isJsonObject(text) ? text : JSON.stringify({ invalid_arguments: text }));
+}
+
+/**
+ * The JSON with U+FFFD in place of each escaped surrogate that has no partner: services refuse text that is no valid
+ * UTF-8. `JSON.stringify` writes every such surrogate as an escape.
+ */
+export function withoutHalves(json: string): string {
+  return json.replaceAll(/\\(?:ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|ud[89a-f][\da-f]{2}|[^])/giu, (escape) =>
+    /^\\ud...$/iu.test(escape) ? String.raw`\ufffd` : escape,
+  );
+}
+
+/** Whether both texts are JSON of the same value, with members in the same order. */
+export function sameJson(one: string, other: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
+  } catch {
+    return false;
+  }
+}
+
 /** The members except those with these names. */
 export function without(members: Members, ...names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));

@@ -103,7 +103,7 @@ describe('I1 · Responses: thinking, text and a script pass end to end', () => {
     expect(response.usage?.total_tokens).toBeGreaterThan(0);
     expect(new Set(events.map(({ turn_id }) => turn_id)).size).toBe(1);
     const thought = { type: 'reasoning', encrypted_content: expect.any(String) as unknown };
-    const said = (words: string) => ({ type: 'message', role: 'assistant', content: [{ text: words }] });
+    const said = (words: string) => ({ type: 'message', role: 'assistant', content: words });
     const call = { type: 'function_call', name: 'run_script', arguments: JSON.stringify({ code: ADD }) };
     const rest = {
       tool: [thought, said('I add.\n'), call, { type: 'function_call_output', output: containing('Value: 5') }],

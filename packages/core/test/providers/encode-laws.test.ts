@@ -272,9 +272,7 @@ function blobsOf(api: ProviderApi, sent: unknown[]): unknown[] {
   const messages = sent as Wire[];
   switch (api) {
     case 'openai-responses':
-      return messages
-        .filter(({ type }) => type === 'reasoning')
-        .map((item) => [item.id, item.summary, item.encrypted_content]);
+      return messages.filter(({ type }) => type === 'reasoning').map((item) => [item.summary, item.encrypted_content]);
     case 'openai-chat':
       return messages.flatMap(({ reasoning_content: said }) => (said === undefined ? [] : [said]));
     case 'anthropic-messages':
@@ -288,7 +286,7 @@ function wantedBlobs(api: ProviderApi, items: readonly OutputItem[]): unknown[] 
   const thoughts = items.filter((item) => item.type === 'reasoning');
   switch (api) {
     case 'openai-responses':
-      return thoughts.map((item) => [item.native_id, item.summary, item.encrypted_content]);
+      return thoughts.map((item) => [item.summary, item.encrypted_content]);
     case 'openai-chat':
       return [thoughts.map(({ content }) => content).join('')];
     case 'anthropic-messages':
@@ -410,7 +408,7 @@ describe('requests', () => {
       reasoning: { effort: 'low', summary: 'auto' },
       prompt_cache_key: 'thr_1',
     });
-    expect(await bodyOf('openai-responses', { conversation })).not.toHaveProperty('include');
+    expect(await bodyOf('openai-responses', { conversation })).not.toHaveProperty('reasoning');
   });
 
   test('Chat: reasoning is sent back only in answers that called tools, even if it is empty', async () => {

@@ -289,12 +289,16 @@ describe.each(APIS)('%s over HTTP', (api) => {
     expect(server.violations).toEqual([]);
   });
 
-  test('an answer that has begun is not retried, even without content', async () => {
-    const { server, provider } = await start(api, { turns: [{ parts: [{ type: 'cut' }] }, say('Never asked for.')] });
+  test('an answer that breaks off before any content is asked for again', async () => {
+    const { server, provider } = await start(api, { turns: [{ parts: [{ type: 'cut' }] }, say('Here it is.')] });
     const payloads = await payloadsOf(provider, { conversation: [user('Go')] });
-    expect(payloads.map(({ type }) => type)).toEqual(expect.arrayContaining(['response_start', 'response_error']));
-    expect(payloads.filter(({ type }) => type === 'response_start')).toHaveLength(1);
-    expect(server.requests).toHaveLength(1);
+    const types = payloads.map(({ type }) => type);
+    expect(types.filter((type) => type === 'request_retry' || type === 'response_start')).toEqual([
+      'request_retry',
+      'response_start',
+    ]);
+    expect(types).not.toContain('response_error');
+    expect(server.requests).toHaveLength(2);
   });
 
   test('a connection that breaks in the middle of an answer ends it, and the earlier text is kept', async () => {

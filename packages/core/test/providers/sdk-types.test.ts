@@ -10,7 +10,12 @@ import type { ResponsesBody, ResponsesInput } from '#core/providers/openai-respo
  * the wire sent it has no type of Toolscript and is excluded.
  */
 
-type Named<Part> = Part extends { type: string } ? Part : never;
+/** The types demand an id of reasoning, but the service reads sealed reasoning without one (decision 038). */
+type Named<Part> = Part extends { type: 'reasoning' }
+  ? Part & { id: string }
+  : Part extends { type: string }
+    ? Part
+    : never;
 
 type Responses = Omit<ResponsesBody, 'input'> & { input: Named<ResponsesInput>[] };
 

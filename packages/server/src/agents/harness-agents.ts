@@ -1,5 +1,5 @@
 import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
-import { defineAgent, keyVariable, type AgentConfig, type AgentInput } from '@toolscript/core/agent';
+import { defineAgent, keyVariable, modelSettings, type AgentConfig, type AgentInput } from '@toolscript/core/agent';
 import { createProvider, type ProviderApi } from '@toolscript/core/providers';
 import { ToolscriptUsageError, type ModelProvider } from '@toolscript/core/protocol';
 import {
@@ -95,15 +95,13 @@ function defaultProvider(agent: AgentConfig, model: string | undefined): ModelPr
   const { slug, provider } = agent;
   if (provider === undefined)
     throw new ToolscriptUsageError(`The agent ${slug} names no provider. Set its provider: { api, model }.`);
-  const { api, baseUrl, allowInsecureHttp } = provider;
   const problem = keyProblem(agent, process.env);
   if (problem !== undefined) throw new ToolscriptUsageError(problem);
   const keyName = keyVariable(agent);
   const apiKey = keyName === undefined ? undefined : process.env[keyName];
-  return createProvider(api as ProviderApi, {
+  return createProvider(provider.api as ProviderApi, {
     model: model ?? provider.model,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(apiKey === undefined ? {} : { apiKey }),
-    ...(allowInsecureHttp === undefined ? {} : { allowInsecureHttp }),
+    ...modelSettings(provider),
   });
 }

@@ -149,7 +149,10 @@ function Working({ view }: { readonly view: RunView }) {
   if (isBusy) return null;
   return (
     <p className="working dim" role="status">
-      <span className="dot" data-status="executing" /> The model works …
+      <span className="dot" data-status="executing" />{' '}
+      {view.retry === undefined
+        ? 'The model works …'
+        : `The model did not answer: ${view.retry.message} The next attempt follows at ${new Date(view.retry.at).toLocaleTimeString()}.`}
     </p>
   );
 }

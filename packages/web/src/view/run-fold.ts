@@ -36,11 +36,14 @@ export class RunFold {
   readonly #endedAt = new Map<string, number>();
   #input: readonly MessageItem[] = [];
   #firstAt: number | undefined;
+  #retry: RunView['retry'];
 
   apply(event: StreamEvent): void {
     this.#reducer.apply(event);
     const { payload, timestamp } = event;
     this.#firstAt ??= timestamp;
+    this.#retry =
+      payload.type === 'request_retry' ? { message: payload.message, at: timestamp + payload.delay_ms } : undefined;
     switch (payload.type) {
       case 'response_start': {
         const { input } = payload as { input?: unknown };
@@ -79,6 +82,7 @@ export class RunFold {
       entries: [...this.#input.map(messageEntry), ...this.#entries(response.output_items)],
       ...(usage === undefined ? {} : { usage }),
       ...(error === undefined ? {} : { error }),
+      ...(this.#retry === undefined ? {} : { retry: this.#retry }),
       ...(this.#firstAt === undefined ? {} : { startedAt: this.#firstAt }),
     };
   }

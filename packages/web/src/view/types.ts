@@ -103,6 +103,8 @@ export interface RunView {
   readonly entries: readonly Entry[];
   readonly usage?: Usage;
   readonly error?: { readonly code: string; readonly message: string };
+  /** The run waits before it asks its model again, until `at`, in ms since 1970. */
+  readonly retry?: { readonly message: string; readonly at: number };
   /** In ms since 1970. */
   readonly startedAt?: number;
 }

@@ -1,4 +1,5 @@
-import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import { effortShape, nearestEffort, takesTemperature } from '../../protocol/known-models.js';
+import type { ModelPart, ModelTool } from '../../protocol/index.js';
 import {
   isOf,
   withoutLooseReasoning,
@@ -10,7 +11,7 @@ import {
 } from '../conversation.js';
 import { argumentsOfText, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, nameOf, type Members } from '../wire-values.js';
+import { isMembers, listOf, nameOf, objectJson, type Members } from '../wire-values.js';
 
 /**
  * The request body of Anthropic Messages.
@@ -25,12 +26,17 @@ export interface MessagesBody {
   tool_choice?: ({ type: 'auto' | 'any' } | { type: 'tool'; name: string }) & { disable_parallel_tool_use?: true };
   temperature?: number;
   stop_sequences?: string[];
-  thinking?: { type: 'adaptive' } | { type: 'enabled'; budget_tokens: number } | { type: 'disabled' };
+  thinking?:
+    | ({ type: 'adaptive' } & Shown)
+    | ({ type: 'enabled'; budget_tokens: number } & Shown)
+    | { type: 'disabled' };
   output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' };
   stream: true;
 }
 
 export type MessagesMessage = { role: 'user'; content: UserBlock[] } | { role: 'assistant'; content: AnswerBlock[] };
+
+type Shown = { display?: 'summarized' | 'omitted' };
 
 type Marked = { cache_control?: { type: 'ephemeral' } };
 
@@ -72,10 +78,12 @@ export interface MessagesSettings {
   /** The format requires a maximum. Default 32 000. */
   maxOutputTokens?: number;
   /**
-   * How to request a reasoning effort: `adaptive` thinking with an effort (default), or a `budget` of tokens for older
-   * models.
+   * How to request a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget`
+   * for models before Claude 4.6, which refuse the other, and `adaptive` for all others.
    */
   thinking?: 'adaptive' | 'budget';
+  /** Whether the answer shows a summary of its thinking, or only the seal. Default: the model's. */
+  thinkingDisplay?: 'summarized' | 'omitted';
 }
 
 const DEFAULT_MAX_TOKENS = 32_000;
@@ -85,7 +93,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
   const { tools = [], stopSequences = [], promptCache } = prompt;
   const marks = promptCache?.marks !== false;
   const maxTokens = prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS;
-  const thinking = thinkingOf(prompt.reasoningEffort, maxTokens, settings);
+  const thinking = thinkingOf(prompt, maxTokens, settings);
   const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled';
   const messages = prompt.turns.flatMap((turn) => messagesOf(turn, tools));
   return {
@@ -96,7 +104,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     ...toolsOf(tools, marks && isBlank(prompt.system)),
     ...choiceOf(prompt),
     // While a model thinks, the service accepts only its default temperature.
-    ...nonNull({ temperature: thinks ? undefined : prompt.temperature }),
+    ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
     stream: true,
@@ -136,17 +144,19 @@ const MIN_BUDGET = 1024;
 const BUDGET_SHARES = { minimal: 0.1, low: 0.2, medium: 0.4, high: 0.6, xhigh: 0.75, max: 0.9 } as const;
 
 function thinkingOf(
-  effort: ReasoningEffort | undefined,
+  { model, reasoningEffort: effort }: Prompt,
   maxTokens: number,
-  { thinking = 'adaptive' }: MessagesSettings,
+  { thinking = effortShape(model), thinkingDisplay }: MessagesSettings,
 ): Pick<MessagesBody, 'thinking' | 'output_config'> {
   if (effort === undefined) return {};
   if (effort === 'none') return { thinking: { type: 'disabled' } };
+  const shown = nonNull({ display: thinkingDisplay });
   if (thinking === 'adaptive') {
-    return { thinking: { type: 'adaptive' }, output_config: { effort: effort === 'minimal' ? 'low' : effort } };
+    const nearest = nearestEffort(model, effort === 'minimal' ? 'low' : effort);
+    return { thinking: { type: 'adaptive', ...shown }, output_config: { effort: nearest } };
   }
   const budget = Math.max(MIN_BUDGET, Math.floor(maxTokens * BUDGET_SHARES[effort]));
-  return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget } } : {};
+  return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget, ...shown } } : {};
 }
 
 /**
@@ -255,15 +265,6 @@ function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
   };
 }
 
-/** The format requires an object. Other arguments are wrapped in one. */
 function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
-  const json = custom ? argumentsOfText(text, name, tools) : text;
-  if (json.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isMembers(value)) return value;
-  } catch {
-    // Wrapped below.
-  }
-  return { invalid_arguments: text };
+  return JSON.parse(custom ? argumentsOfText(text, name, tools) : objectJson(text)) as Members;
 }

@@ -3,7 +3,7 @@ import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
 import { failureOf, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
 import { ReasoningDetails } from './reasoning-details.js';
-import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireDelta } from './wire.js';
+import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireChunk, type WireDelta } from './wire.js';
 
 interface OpenCall {
   readonly index: number | undefined;
@@ -36,6 +36,8 @@ export class OpenAiChatDecoder implements WireDecoder {
   #responseId: string | undefined;
   /** The number of consecutive chunks with that id. */
   #idCount = 0;
+  /** The number of chunks with any id. */
+  #chunks = 0;
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
@@ -60,7 +62,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (chunk.error !== undefined) return this.#fail(failureOf(chunk.error));
     if (chunk.choice === undefined) return;
     // defence: chat-answer-of-another-id
-    if (saysSomething(chunk.choice.delta) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
+    if (this.#needsSameId(chunk.choice) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
     this.#readDelta(chunk.choice.delta);
     this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
   }
@@ -84,10 +86,20 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
   }
 
-  /** A new id after several chunks with the same id. Some servers give each chunk its own id, or only the last one. */
+  /** Some servers give an empty last chunk another id. It may end text, but no calls. */
+  #needsSameId({ delta, finishReason }: NonNullable<WireChunk['choice']>): boolean {
+    return saysSomething(delta) || (finishReason !== undefined && this.#calls.length > 0);
+  }
+
+  /**
+   * A new id after several chunks with the same id, or after a first chunk that opened a call. Some servers give each
+   * chunk its own id, or only the last one.
+   */
   #isOfAnother(id: string | undefined): boolean {
     if (id === undefined) return false;
-    const isAnother = id !== this.#responseId && this.#idCount > 1;
+    const opened = this.#chunks === 1 && this.#calls.length > 0;
+    const isAnother = id !== this.#responseId && this.#responseId !== undefined && (this.#idCount > 1 || opened);
+    this.#chunks += 1;
     this.#idCount = id === this.#responseId ? this.#idCount + 1 : 1;
     this.#responseId = id;
     return isAnother;

@@ -1,8 +1,9 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
 import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
 import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, textOf, type Members } from '../wire-values.js';
+import { isMembers, listOf, objectJson, textOf, type Members } from '../wire-values.js';
 
 /**
  * The request body of OpenAI Chat Completions and compatible servers.
@@ -64,17 +65,26 @@ export interface ChatSettings {
    * it), all, or none. `reasoning_details` go back unless this is `never`.
    */
   echoReasoning?: 'tool-turns' | 'always' | 'never';
+  /**
+   * Answers without reasoning send an empty `reasoning_content`, wherever another answer would send its own. Default:
+   * true for servers that are known to refuse answers without it (DeepSeek, Kimi), and otherwise from the first answer
+   * on that had `reasoning_content`.
+   */
+  emptyReasoning?: boolean;
 }
 
 export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
-  const { tools = [], stopSequences = [] } = prompt;
+  const { model, reasoningEffort: effort, stopSequences = [] } = prompt;
   const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
   return {
-    model: prompt.model,
-    messages: [...system, ...prompt.turns.flatMap((turn) => messagesOf(turn, tools, settings))],
+    model,
+    messages: [...system, ...conversationOf(prompt, settings)],
     ...toolsOf(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
-    ...nonNull({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
+    ...nonNull({
+      temperature: takesTemperature(model) || effort === 'none' ? prompt.temperature : undefined,
+      reasoning_effort: neverReasons(model) ? undefined : effort,
+    }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
@@ -99,6 +109,20 @@ function toolsOf({
 function toolOf(tool: ModelTool): ChatTool {
   const { name, description } = tool;
   return { type: 'function', function: { name, description, parameters: { ...inputSchemaOf(tool) } } };
+}
+
+function conversationOf({ turns, tools = [] }: Prompt, settings: ChatSettings): ChatMessage[] {
+  let { emptyReasoning } = settings;
+  return turns.flatMap((turn) => {
+    emptyReasoning ??= turn.type === 'answer' && turn.parts.some(hasReasoningContent) ? true : undefined;
+    return messagesOf(turn, tools, { ...settings, ...nonNull({ emptyReasoning }) });
+  });
+}
+
+function hasReasoningContent(part: AnswerPart): boolean {
+  return (
+    part.type === 'reasoning' && isOf('openai-chat', part.item) && textOf(part.item.reasoning_content) !== undefined
+  );
 }
 
 function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
@@ -182,11 +206,10 @@ function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'r
   return { content: before === '' ? null : before, refusal };
 }
 
-/** An empty `reasoning_content` also goes back, because servers that send it require it. */
 function reasoningOf(
   parts: readonly AnswerPart[],
   callsTools: boolean,
-  { echoReasoning = 'tool-turns' }: ChatSettings,
+  { echoReasoning = 'tool-turns', emptyReasoning = false }: ChatSettings,
 ): Pick<ChatAnswer, 'reasoning_content' | 'reasoning' | 'reasoning_details'> {
   if (echoReasoning === 'never') return {};
   const own = parts.flatMap((part) => (part.type === 'reasoning' && isOf('openai-chat', part.item) ? [part.item] : []));
@@ -196,8 +219,9 @@ function reasoningOf(
     const said = own.flatMap((item) => textOf(item[name]) ?? []);
     return texts && said.length > 0 ? said.join('') : undefined;
   };
+  const empty = texts && emptyReasoning ? '' : undefined;
   return {
-    ...nonNull({ reasoning_content: joined('reasoning_content'), reasoning: joined('reasoning') }),
+    ...nonNull({ reasoning_content: joined('reasoning_content') ?? empty, reasoning: joined('reasoning') }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
 }
@@ -213,8 +237,6 @@ function callOf(call: Call, tools: readonly ModelTool[]): ChatCall {
   };
 }
 
-/** Missing arguments become an empty object: many servers parse them as JSON. */
 function argumentsOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): string {
-  if (custom) return argumentsOfText(text, name, tools);
-  return text.trim() === '' ? '{}' : text;
+  return custom ? argumentsOfText(text, name, tools) : objectJson(text);
 }

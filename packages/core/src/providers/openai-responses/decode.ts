@@ -9,10 +9,12 @@ import {
   listOf,
   membersOf,
   nameOf,
+  sameJson,
   textOf,
   withoutNulls,
   type Members,
 } from '../wire-values.js';
+import { EventOrder } from './event-order.js';
 import {
   incompleteReasonOf,
   kindOf,
@@ -47,6 +49,8 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   readonly #slots = new Map<number, Slot>();
   /** By wire id. */
   readonly #indexes = new Map<string, number>();
+  readonly #order = new EventOrder();
+  #responseId: string | undefined;
   #last = -1;
 
   constructor(writer: AnswerWriter) {
@@ -62,6 +66,10 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
     const event = membersOf(data);
     const type = nameOf(event.type) ?? name;
+    const place = this.#order.read(event.sequence_number, type === 'response.created');
+    if (place === 'earlier') return;
+    // defence: numbered-events-are-all-there
+    if (place === 'gap') return this.#fail('Events of the answer are missing: its sequence numbers have a gap.');
     switch (type) {
       case 'response.created':
         return this.#begin(membersOf(event.response));
@@ -105,10 +113,16 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #begin(response: Members): void {
     this.#writer.begin(namesOf(response));
+    this.#responseId = nameOf(response.id);
   }
 
   #start(response: Members): void {
     this.#writer.start(namesOf(response));
+    this.#responseId ??= nameOf(response.id);
+  }
+
+  #fail(message: string): void {
+    this.#writer.fail({ code: 'AnswerMalformed', message });
   }
 
   /** Announcing an open item again restarts it. A finished item is not restarted. */
@@ -182,6 +196,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     const known = this.#slots.get(index);
     if (known?.done === true) return;
     const fits = known !== undefined && known.kind === kindOf(item);
+    // defence: end-of-another-call
+    if (fits && isOfAnotherCall(known, item))
+      return this.#fail('The answer mixes two calls: one ends with the name, id or arguments of another.');
     const slot = fits ? known : this.#addSlot(index, item);
     slot.done = true;
     slot.item.correct(slot.kind === 'opaque' ? { native: item } : lateNames(slot, item));
@@ -194,6 +211,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
   #end(response: Members, status: string): void {
     this.#start(response);
+    // defence: end-of-another-answer
+    if (nameOf(response.id) !== undefined && nameOf(response.id) !== this.#responseId)
+      return this.#fail('The answer ends with the final response of another answer.');
     this.#writer.usage(usageOf(response.usage));
     switch (nameOf(response.status) ?? status) {
       case 'completed':
@@ -234,6 +254,16 @@ export class OpenAiResponsesDecoder implements WireDecoder {
 
 function namesOf(response: Members): Members {
   return withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) });
+}
+
+/** Whether a call that was announced ends as another one. Arguments may be written anew, but not with other values. */
+function isOfAnotherCall({ kind, announced, item: { text } }: Slot, item: Members): boolean {
+  if (kind !== 'function_call') return false;
+  const differs = (name: string): boolean =>
+    nameOf(announced[name]) !== undefined && nameOf(item[name]) !== undefined && announced[name] !== item[name];
+  const final = textOfItem(item) ?? '';
+  const isRewritten = text === final || final === '' || text === '' || sameJson(text, final);
+  return differs('call_id') || differs('name') || !isRewritten;
 }
 
 /** The final name of a call whose deltas arrived without an announcement. */

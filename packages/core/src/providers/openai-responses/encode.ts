@@ -10,7 +10,8 @@ import {
 } from '../conversation.js';
 import { dataUrl, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
-import { isMembers, listOf, nameOf, textOf } from '../wire-values.js';
+import { isMembers, listOf, nameOf, objectJson, textOf } from '../wire-values.js';
+import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -25,10 +26,10 @@ export interface ResponsesBody {
   parallel_tool_calls?: boolean;
   max_output_tokens?: number;
   temperature?: number;
-  reasoning?: { effort: ReasoningEffort; summary?: 'auto' };
+  reasoning?: { effort: ReasoningEffort; summary?: ReasoningSummary };
   include?: 'reasoning.encrypted_content'[];
   prompt_cache_key?: string;
-  store: false;
+  store: boolean;
   stream: true;
 }
 
@@ -71,16 +72,17 @@ interface OutputMessage {
   phase?: 'commentary' | 'final_answer';
 }
 
-/** Text of an answer that came through another format. */
+/** Text of an answer that the service has not stored, or that came through another format. */
 interface EasyMessage {
   type: 'message';
   role: 'assistant';
   content: string;
+  phase?: 'commentary' | 'final_answer';
 }
 
 interface Reasoning {
   type: 'reasoning';
-  id: string;
+  id?: string;
   summary: { type: 'summary_text'; text: string }[];
   content?: { type: 'reasoning_text'; text: string }[];
   encrypted_content?: string;
@@ -132,26 +134,47 @@ type ResponsesTool =
   | { type: 'function'; name: string; description: string; parameters: Record<string, unknown>; strict: false }
   | { type: 'custom'; name: string; description: string };
 
+type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+
 export interface ResponsesSettings {
-  /** Requests encrypted reasoning, which can be sent back. Default: true if the request sets a reasoning effort. */
+  /** The summary of reasoning that users read. Default `auto`. */
+  reasoningSummary?: ReasoningSummary | 'none';
+  /** Requests encrypted reasoning, which can be sent back. Default true, except for models that never reason. */
   encryptedReasoning?: boolean;
+  /**
+   * The service stores answers, and items go back with its ids. Default false: items go back without ids, because the
+   * service would look for the stored item and its neighbors.
+   */
+  store?: boolean;
 }
 
 export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
-  const { reasoningEffort: effort } = prompt;
-  const sealed = settings.encryptedReasoning ?? effort !== undefined;
+  const { store = false, encryptedReasoning = !neverReasons(prompt.model) } = settings;
   return {
     model: prompt.model,
     ...nonNull({ instructions: prompt.system }),
-    input: prompt.turns.flatMap(inputOf),
+    input: prompt.turns.flatMap((turn) => inputOf(turn, store)),
     ...toolsOf(prompt),
-    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
-    ...(effort === undefined ? {} : { reasoning: { effort, ...(effort === 'none' ? {} : { summary: 'auto' }) } }),
-    ...(sealed ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: temperatureOf(prompt) }),
+    ...reasoningSettings(prompt, settings),
+    ...(encryptedReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
-    store: false,
+    store,
     stream: true,
   };
+}
+
+/** Models that reason take a temperature only while they do not. */
+function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
+  return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
+}
+
+function reasoningSettings(
+  { model, reasoningEffort: effort }: Prompt,
+  { reasoningSummary: summary = 'auto' }: ResponsesSettings,
+): Pick<ResponsesBody, 'reasoning'> {
+  if (effort === undefined || neverReasons(model)) return {};
+  return { reasoning: { effort, ...(effort === 'none' || summary === 'none' ? {} : { summary }) } };
 }
 
 function toolsOf({
@@ -175,7 +198,7 @@ function toolOf(tool: ModelTool): ResponsesTool {
   return { type: 'function', name, description, parameters: { ...tool.inputSchema }, strict: false };
 }
 
-function inputOf(turn: Turn): ResponsesInput[] {
+function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
       return [messageOf('user', [{ type: 'text', text: turn.text }, ...turn.images])];
@@ -184,15 +207,15 @@ function inputOf(turn: Turn): ResponsesInput[] {
     case 'late_result':
       return [messageOf('user', wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':
-      return answerOf(turn);
+      return answerOf(turn, stored);
   }
 }
 
 /** The items of the answer in order, then outputs in call order, then the results of scripts in text. */
-function answerOf({ parts, results, textResults }: AnswerTurn): ResponsesInput[] {
+function answerOf({ parts, results, textResults }: AnswerTurn, stored: boolean): ResponsesInput[] {
   const texts = textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result));
   return [
-    ...withoutLooseReasoning(parts).flatMap(partOf),
+    ...withoutLooseReasoning(parts).flatMap((part) => partOf(part, stored)),
     ...results.map(outputOf),
     ...(texts.length === 0 ? [] : [messageOf('user', texts)]),
   ];
@@ -207,20 +230,22 @@ function inputPartOf(part: ModelPart): InputPart {
   return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
 }
 
-function partOf(part: AnswerPart): ResponsesInput[] {
+function partOf(part: AnswerPart, stored: boolean): ResponsesInput[] {
   switch (part.type) {
     case 'text':
-      return textMessageOf(part);
+      return textMessageOf(part, stored);
     case 'reasoning':
-      return reasoningOf(part.item);
+      return reasoningOf(part.item, stored);
     case 'call':
-      return [callOf(part.call)];
+      return [callOf(part.call, stored)];
   }
 }
 
-function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): ResponsesInput[] {
-  const id = isOf('openai-responses', item) ? nameOf(item.native_id) : undefined;
-  if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];
+function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, stored: boolean): ResponsesInput[] {
+  const own = isOf('openai-responses', item);
+  const id = own && stored ? nameOf(item.native_id) : undefined;
+  const phase = (own ? nonNull({ phase: item.phase }) : {}) as Pick<OutputMessage, 'phase'>;
+  if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text, ...phase }];
   // Parts whose text differs belong to a message that was split into pieces.
   const parts = listOf(item.content_parts).filter(isMembers);
   const whole = parts.map((part) => textOf(part.text) ?? textOf(part.refusal) ?? '').join('') === text;
@@ -232,16 +257,16 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): R
       id,
       status: item.status === 'incomplete' ? 'incomplete' : 'completed',
       content: content as OutputMessage['content'],
-      ...(nonNull({ phase: item.phase }) as Pick<OutputMessage, 'phase'>),
+      ...phase,
     },
   ];
 }
 
 /**
- * Reasoning that came through this format goes back unchanged if it holds its encrypted content. Any other reasoning
- * is omitted, because the service cannot use it.
+ * Reasoning that came through this format goes back if it holds its encrypted content, or its text from a server that
+ * does not encrypt. Any other reasoning is omitted, because the service cannot use it.
  */
-function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): ResponsesInput[] {
+function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
   if (!isOf('openai-responses', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueItem];
   const content = listOf(item.content_parts) as NonNullable<Reasoning['content']>;
@@ -250,7 +275,7 @@ function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): 
   return [
     {
       type: 'reasoning',
-      id: nameOf(item.native_id) ?? item.id,
+      ...(stored || encrypted === undefined ? { id: nameOf(item.native_id) ?? item.id } : {}),
       summary: listOf(item.summary) as Reasoning['summary'],
       ...(content.length === 0 ? {} : { content }),
       ...nonNull({ encrypted_content: encrypted }),
@@ -258,12 +283,12 @@ function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): 
   ];
 }
 
-function callOf(call: Call): FunctionCall | CustomToolCall {
+function callOf(call: Call, stored: boolean): FunctionCall | CustomToolCall {
   const { id: call_id, name } = call;
-  const native = nativeOf(call);
+  const { id, ...others } = nativeOf(call);
+  const native = { ...others, ...(stored ? nonNull({ id }) : {}) };
   if (call.custom) return { type: 'custom_tool_call', call_id, name, input: call.arguments, ...native };
-  const text = call.arguments.trim() === '' ? '{}' : call.arguments;
-  return { type: 'function_call', call_id, name, arguments: text, ...native };
+  return { type: 'function_call', call_id, name, arguments: objectJson(call.arguments), ...native };
 }
 
 function nativeOf({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {

@@ -1,5 +1,5 @@
 import type { PlannedAnswer } from './planned-answer.js';
-import { Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
 
 /** The answer to the last request that got one. */
 interface Given {
@@ -82,7 +82,10 @@ function withoutLooseReasoning(echo: readonly Spoken[]): readonly Spoken[] {
 
 function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void {
   const otherAt = fresh.findIndex(({ by }) => by === 'other');
-  const said = fresh.slice(0, otherAt === -1 ? fresh.length : otherAt).flatMap(({ spoken }) => spoken);
+  const spoken = fresh.slice(0, otherAt === -1 ? fresh.length : otherAt).flatMap((message) => message.spoken);
+  const said = echo.some(({ type }) => type === 'reasoning')
+    ? spoken
+    : spoken.filter((part) => !isEmptyReasoning(part));
   if (!whole && said.length === 0) return;
   const differs = said.findIndex((spoken, index) => !isSame(spoken, echo[index], whole));
   const missing = whole && differs === -1 && said.length < echo.length;
@@ -92,6 +95,11 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
     `The answer came back changed: part ${index} was ${excerpt(JSON.stringify(echo[index] ?? null))} ` +
       `and is now ${excerpt(JSON.stringify(said[index] ?? null))}.`,
   );
+}
+
+/** Servers that require reasoning accept an empty one where none came. */
+function isEmptyReasoning(part: Spoken): boolean {
+  return part.type === 'reasoning' && part.blob === blobOf('');
 }
 
 /** A caller may stop listening after a script in the text. Then only the part up to the script comes back. */

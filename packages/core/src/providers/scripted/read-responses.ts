@@ -48,7 +48,7 @@ const Item = z.union([
   }),
   z.strictObject({
     type: z.literal('reasoning'),
-    id: z.string(),
+    id: z.string().optional(),
     summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() })),
     content: z.array(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() })).optional(),
     encrypted_content: z.string().optional(),
@@ -148,7 +148,7 @@ function messageOf(item: Item): SeenMessage {
 function spokenOf(item: Item): Spoken[] | undefined {
   switch (item.type) {
     case 'reasoning': {
-      const blob = blobOf(item.id, item.encrypted_content, item.summary);
+      const blob = blobOf(item.encrypted_content, item.summary);
       return item.encrypted_content === undefined ? [] : [{ type: 'reasoning', blob }];
     }
     case 'function_call':

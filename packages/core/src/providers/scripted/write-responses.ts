@@ -12,7 +12,7 @@ export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): Spoken[
   return parts.flatMap((part): Spoken[] => {
     switch (part.type) {
       case 'reasoning':
-        return sealsReasoning ? [{ type: 'reasoning', blob: blobOf(part.id, part.seal, summaryOf(part.text)) }] : [];
+        return sealsReasoning ? [{ type: 'reasoning', blob: blobOf(part.seal, summaryOf(part.text)) }] : [];
       case 'text':
         return [{ type: 'text', text: textOfChunks(part.chunks) }];
       case 'refusal':

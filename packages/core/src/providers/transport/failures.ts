@@ -22,18 +22,40 @@ const PASSING_CODES = [
   'AnswerStalled',
   'ConnectionFailed',
   'ConnectionTimeout',
+  'FirstTokenTimeout',
 ];
 
-export function isPassing(code: string): boolean {
-  return PASSING_CODES.includes(code);
+/** Streamed errors may have the number of a status as their code. */
+function isPassing(code: string): boolean {
+  return PASSING_CODES.includes(code) || (/^[1-5]\d\d$/u.test(code) && isRetryableStatus(Number(code)));
+}
+
+/** The failure that an answer reports after its head arrived. */
+export function failureOfAnswer(
+  { code, message, native }: Members & { code: string; message: string },
+  { status, requestId, retryAfterMs }: { status: number; requestId?: string; retryAfterMs?: number },
+): RequestFailure {
+  const named = membersOf(native);
+  const isHopeless = [code, named.type, named.code].some((name) => HOPELESS_CODES.includes(String(name)));
+  return {
+    code,
+    message,
+    retryable: isPassing(code) && !isHopeless,
+    status,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
 }
 
 function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-export function requestIdOf(headers: Headers): string | undefined {
-  return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined;
+/** The members of a failure that come from the head of the response. */
+export function namesIn(headers: Headers, clock: Clock): { requestId?: string; retryAfterMs?: number } {
+  const requestId = headers.get('x-request-id') ?? headers.get('request-id');
+  const retryAfterMs = retryAfterOf(headers, clock);
+  return { ...(requestId === null ? {} : { requestId }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 /** The failure of an error response. `text` is its body, possibly truncated. */
@@ -43,15 +65,12 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
   const should = headers.get('x-should-retry');
   const retryable =
     should === 'true' || (should !== 'false' && isRetryableStatus(status) && !HOPELESS_CODES.includes(said.code));
-  const requestId = requestIdOf(headers);
-  const retryAfterMs = retryAfterOf(headers, clock);
   return {
     code: said.code,
     message: `${status}: ${said.message === '' ? response.statusText || 'The provider gave no reason.' : said.message}`,
     retryable,
     status,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...namesIn(headers, clock),
     ...(said.native === undefined ? {} : { native: said.native }),
   };
 }
@@ -88,6 +107,22 @@ export function failureOfConnection(error: unknown): RequestFailure {
   }
   const why = causes.length === 0 ? String(error) : causes.join(': ');
   return { code: 'ConnectionFailed', message: `The provider could not be reached: ${why}`, retryable: true };
+}
+
+/** The function that returns the key failed. */
+export function keyFailure(error: unknown): RequestFailure {
+  const why = error instanceof Error ? error.message : String(error);
+  return { code: 'KeyUnavailable', message: `The API key could not be read: ${why}`, retryable: false };
+}
+
+export function totalTimeout(): RequestFailure {
+  const message = 'The time for all attempts is over. Raise totalTimeoutMs of createProvider if they need longer.';
+  return { code: 'RequestTimeout', message, retryable: false };
+}
+
+export function firstTokenTimeout(ms: number): RequestFailure {
+  const message = `The answer said nothing within ${ms / 1000} s. Raise firstTokenTimeoutMs of createProvider if the model thinks longer.`;
+  return { code: 'FirstTokenTimeout', message, retryable: true };
 }
 
 export function connectionTimeout(ms: number): RequestFailure {

@@ -1,11 +1,16 @@
 import { sleep, type Clock } from './clock.js';
+import type { AttemptTimes } from './attempt-limits.js';
+import { Deadlines } from './deadlines.js';
 import {
   connectionTimeout,
   failureOfConnection,
   failureOfRedirect,
   failureOfResponse,
-  requestIdOf,
+  firstTokenTimeout,
+  namesIn,
+  totalTimeout,
 } from './failures.js';
+import { rateLimitsOf, type RateLimit } from './rate-limits.js';
 import type { RequestFailure } from './request-failure.js';
 import { watchBody } from './watched-body.js';
 
@@ -18,15 +23,9 @@ export interface PostRequest {
   signal: AbortSignal | undefined;
 }
 
-export interface PostSettings {
+export interface PostSettings extends AttemptTimes {
   fetch: Fetch;
   clock: Clock;
-  /** Maximum time until the response head arrives, in ms. */
-  connectTimeoutMs: number;
-  /** Maximum time between two chunks of the body, in ms. */
-  idleTimeoutMs: number;
-  /** Maximum time for the whole body, in ms. */
-  answerTimeoutMs: number;
   /** Maximum size of the whole body, in bytes. */
   maxAnswerBytes: number;
 }
@@ -35,8 +34,12 @@ export type Posted =
   | {
       readonly type: 'answer';
       readonly status: number;
-      readonly requestId: string | undefined;
+      readonly requestId?: string;
+      readonly retryAfterMs?: number;
+      readonly rateLimits: readonly RateLimit[];
       readonly body: AsyncIterable<Uint8Array>;
+      /** The reader says that the answer says something: from here on, the limit for its beginning no longer counts. */
+      readonly onFirstItem: () => void;
     }
   | { readonly type: 'failure'; readonly failure: RequestFailure }
   | { readonly type: 'aborted' };
@@ -51,6 +54,7 @@ export async function post(request: PostRequest, settings: PostSettings): Promis
   const abort = (): void => connection.abort();
   request.signal?.addEventListener('abort', abort, { once: true });
   const release = (): void => request.signal?.removeEventListener('abort', abort);
+  const begun = settings.clock.elapsed();
   const head = await headOf(request, settings, connection);
   if (head.type !== 'response') {
     release();
@@ -62,20 +66,25 @@ export async function post(request: PostRequest, settings: PostSettings): Promis
     connection.abort();
   };
   if (!response.ok) return { type: 'failure', failure: await readFailure(response, settings, end) };
-  const watch = { ...settings, signal: request.signal, onEnd: end };
+  const deadlines = new Deadlines(settings, begun);
+  const watch = { ...settings, deadlines, signal: request.signal, onEnd: end };
   const body = response.body === null ? nothing() : watchBody(response.body, watch);
-  return { type: 'answer', status: response.status, requestId: requestIdOf(response.headers), body };
+  const onFirstItem = (): void => deadlines.saysSomething();
+  const { status, headers } = response;
+  const rateLimits = rateLimitsOf(headers);
+  return { type: 'answer', status, ...namesIn(headers, settings.clock), rateLimits, body, onFirstItem };
 }
 
 type Head = { readonly type: 'response'; readonly response: Response } | Exclude<Posted, { type: 'answer' }>;
 
 async function headOf(
   { url, headers, body, signal }: PostRequest,
-  { fetch, clock, connectTimeoutMs }: PostSettings,
+  { fetch, clock, ...times }: PostSettings,
   connection: AbortController,
 ): Promise<Head> {
+  const { ms, failure } = headLimit(times);
   let late = false;
-  const cancelTimer = clock.after(connectTimeoutMs, () => {
+  const cancelTimer = clock.after(ms, () => {
     late = true;
     connection.abort();
   });
@@ -84,10 +93,20 @@ async function headOf(
     return { type: 'response', response: await fetch(url, init) };
   } catch (error) {
     if (signal?.aborted === true) return { type: 'aborted' };
-    return { type: 'failure', failure: late ? connectionTimeout(connectTimeoutMs) : failureOfConnection(error) };
+    return { type: 'failure', failure: late ? failure : failureOfConnection(error) };
   } finally {
     cancelTimer();
   }
+}
+
+/** The shortest limit that counts until the head of the response arrives. */
+function headLimit(times: AttemptTimes): { ms: number; failure: RequestFailure } {
+  const { connectTimeoutMs, firstTokenTimeoutMs, leftMs } = times;
+  if (leftMs < Math.min(connectTimeoutMs, firstTokenTimeoutMs))
+    return { ms: Math.max(0, leftMs), failure: totalTimeout() };
+  if (firstTokenTimeoutMs < connectTimeoutMs)
+    return { ms: firstTokenTimeoutMs, failure: firstTokenTimeout(firstTokenTimeoutMs) };
+  return { ms: connectTimeoutMs, failure: connectionTimeout(connectTimeoutMs) };
 }
 
 async function readFailure(response: Response, { clock }: PostSettings, end: () => void): Promise<RequestFailure> {

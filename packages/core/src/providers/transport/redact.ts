@@ -20,3 +20,18 @@ function walk(value: unknown, clean: (text: string) => string, depth: number): u
     Object.entries(value).map(([name, member]) => [clean(name), walk(member, clean, depth + 1)]),
   );
 }
+
+/** A name alone does not make a value a secret: `x-key-version: 2` and `idempotency-key: 7` are none. */
+const SECRET_NAME = /auth|token|secret|cookie|api[-_]?key/iu;
+const MIN_KEY_LENGTH = 16;
+
+/** The values of a caller's headers that may be secrets. Those of headers named after keys only if they look like keys. */
+export function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) || (/key/iu.test(name) && looksLikeKey(value)) ? [value, value.replace(/^\w+\s+/u, '')] : [],
+  );
+}
+
+function looksLikeKey(value: string): boolean {
+  return value.length >= MIN_KEY_LENGTH && !/\s/u.test(value);
+}

@@ -1,5 +1,6 @@
 import { BodyEnd } from '../body.js';
 import type { Clock } from './clock.js';
+import type { Deadlines } from './deadlines.js';
 
 export interface BodyWatch {
   clock: Clock;
@@ -9,6 +10,7 @@ export interface BodyWatch {
   answerTimeoutMs: number;
   /** Maximum size of the whole body, in bytes. */
   maxAnswerBytes: number;
+  deadlines: Deadlines;
   signal: AbortSignal | undefined;
   /** Called once after the last read: the connection was closed, or the body has ended. */
   onEnd: () => void;
@@ -31,6 +33,9 @@ export async function* watchBody(
     for (;;) {
       // defence: answer-time-of-a-trickle
       if (left.ms <= 0) throw tooLong(watch.answerTimeoutMs);
+      const deadline = watch.deadlines.next();
+      // defence: total-time-of-a-trickle
+      if (deadline.ms <= 0) throw deadline.end();
       const begun = watch.clock.elapsed();
       const piece = await nextPiece(reader.read(), watch, left.ms);
       if (piece.done) return;
@@ -53,7 +58,7 @@ function nextPiece(
   watch: BodyWatch,
   leftMs: number,
 ): Promise<Piece> {
-  const { clock, idleTimeoutMs, signal } = watch;
+  const { clock, signal } = watch;
   return new Promise((resolve, reject) => {
     const settle = (settled: () => void): void => {
       cancelTimer();
@@ -61,10 +66,9 @@ function nextPiece(
       settled();
     };
     const abort = (): void => settle(() => reject(new BodyEnd('AnswerAborted', 'The caller aborted the answer.')));
-    const isLast = leftMs < idleTimeoutMs;
-    const giveUp = (): void => settle(() => reject(isLast ? tooLong(watch.answerTimeoutMs) : stalled(idleTimeoutMs)));
-    // defence: answer-time, without it: const cancelTimer = clock.after(idleTimeoutMs, giveUp);
-    const cancelTimer = clock.after(isLast ? Math.max(0, leftMs) : idleTimeoutMs, giveUp);
+    const { ms, end } = nextLimit(watch, leftMs);
+    // defence: answer-time, without it: const cancelTimer = clock.after(watch.idleTimeoutMs, () => settle(() => reject(end())));
+    const cancelTimer = clock.after(Math.max(0, ms), () => settle(() => reject(end())));
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
     reading.then(
@@ -72,6 +76,16 @@ function nextPiece(
       (error: unknown) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
     );
   });
+}
+
+/** The first of the limits that end the wait for a chunk. */
+function nextLimit(watch: BodyWatch, leftMs: number): { ms: number; end: () => BodyEnd } {
+  const deadline = watch.deadlines.next();
+  const own =
+    leftMs < watch.idleTimeoutMs
+      ? { ms: leftMs, end: () => tooLong(watch.answerTimeoutMs) }
+      : { ms: watch.idleTimeoutMs, end: () => stalled(watch.idleTimeoutMs) };
+  return deadline.ms < own.ms ? deadline : own;
 }
 
 function stalled(ms: number): BodyEnd {

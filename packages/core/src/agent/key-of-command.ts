@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** Time for a program that asks its user, in ms. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Reads a key from the output of a program, without a shell, when it is first needed. A failure is not kept: the next
+ * request starts the program again.
+ */
+export function keyOfCommand([program, ...rest]: readonly string[]): () => Promise<string> {
+  let key: Promise<string> | undefined;
+  return () => {
+    key ??= outputOf(program!, rest).catch((error: unknown) => {
+      key = undefined;
+      throw error;
+    });
+    return key;
+  };
+}
+
+async function outputOf(program: string, rest: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(program, [...rest], { timeout: TIMEOUT_MS, encoding: 'utf8' });
+    const key = stdout.trim();
+    if (key !== '') return key;
+  } catch (error) {
+    const { code, killed } = error as { code?: unknown; killed?: boolean };
+    const why = killed === true ? `took longer than ${TIMEOUT_MS / 1000} s` : `failed (${String(code)})`;
+    throw new Error(`The program ${program} of apiKeyCommand ${why}. Try it in a terminal.`, { cause: error });
+  }
+  throw new Error(`The program ${program} of apiKeyCommand wrote nothing. It must write the key to its output.`);
+}

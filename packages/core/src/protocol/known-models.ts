@@ -1,0 +1,57 @@
+/*
+ * Facts about models, in one place. Read on 2026-11-24:
+ * - names of models that are served, and the end of claude-sonnet-4-5 on 2026-11-30: `@anthropic-ai/sdk` 1.12.0
+ *   (`resources/messages/messages`), `openai` 6.49.0 (`resources/shared`);
+ * - models of OpenAI that were shut down on 2026-07-23, gpt-5.1-codex among them, and their successors:
+ *   https://developers.openai.com/api/docs/deprecations
+ * - "adaptive thinking is not supported on this model", efforts and temperatures by model: the reference of `thinking`
+ *   at https://platform.claude.com/docs, and refusals that users report.
+ * Names that are not known here are sent what the request asks for.
+ */
+
+/** The models of the built-in agents, by slug. */
+export const DEFAULT_MODELS = {
+  'gpt-5.1-codex': 'gpt-5.6-sol',
+  'claude-sonnet': 'claude-sonnet-5-5',
+  'claude-haiku': 'claude-haiku-5-5',
+  ollama: 'qwen3-coder',
+} as const;
+
+const OPENAI_WITHOUT_REASONING = [/^gpt-3\.5/u, /^gpt-4/u, /^chatgpt-/u, /^gpt-5[\d.]*-chat/u];
+const OPENAI_WITH_REASONING = [/^o\d/u, /^gpt-5/u, /^codex-/u];
+
+/** A service refuses a request for reasoning to a model that never reasons. */
+export function neverReasons(model: string): boolean {
+  return isOneOf(OPENAI_WITHOUT_REASONING, model);
+}
+
+const CLAUDE_WITH_BUDGETS = [/^claude-(?:2|3|instant)/u, /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u];
+const CLAUDE_4_6 = [/^claude-(?:opus|sonnet)-4-6/u];
+
+/** How a model of Anthropic is asked for a reasoning effort. */
+export function effortShape(model: string): 'adaptive' | 'budget' {
+  return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
+}
+
+/** Claude 4.6 has no `xhigh`, and only Opus 4.6 has `max`. */
+export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
+  if (!isOneOf(CLAUDE_4_6, model)) return effort;
+  return effort === 'xhigh' || (effort === 'max' && !nameOf(model).startsWith('claude-opus')) ? 'high' : effort;
+}
+
+const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
+
+/** Whether a model takes a temperature. Models of OpenAI that reason, and of Anthropic after 4.6, refuse one. */
+export function takesTemperature(model: string): boolean {
+  if (nameOf(model).startsWith('claude-')) return isOneOf(TEMPERATURE_OF_CLAUDE, model);
+  return neverReasons(model) || !isOneOf(OPENAI_WITH_REASONING, model);
+}
+
+function isOneOf(patterns: readonly RegExp[], model: string): boolean {
+  return patterns.some((pattern) => pattern.test(nameOf(model)));
+}
+
+/** Without the name of a gateway before it, or of a fine-tuning. */
+function nameOf(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
+}

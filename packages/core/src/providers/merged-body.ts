@@ -1,0 +1,21 @@
+import { isMembers, type Members } from './wire-values.js';
+
+/** The body with the members of `extra`: objects are merged, lists appended, and any other value replaces ours. */
+export function mergedBody(body: object, extra: Members = {}): Members {
+  const merged: Record<string, unknown> = { ...body };
+  for (const [name, value] of Object.entries(extra)) {
+    const own = Object.hasOwn(merged, name) ? merged[name] : undefined;
+    Object.defineProperty(merged, name, {
+      value: joined(own, value),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return merged;
+}
+
+function joined(own: unknown, value: unknown): unknown {
+  if (Array.isArray(own) && Array.isArray(value)) return [...(own as unknown[]), ...(value as unknown[])];
+  return isMembers(own) && isMembers(value) ? mergedBody(own, value) : value;
+}

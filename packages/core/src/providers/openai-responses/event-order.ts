@@ -1,0 +1,25 @@
+import { countOf } from '../wire-values.js';
+
+/** The number of events whose numbers must rise by one before a gap counts: some servers number every event 0. */
+const PROVEN = 3;
+
+/**
+ * The places of events by their `sequence_number`:
+ *
+ *   unproven ──3 numbers that rise by one──▶ counting ──another rise──▶ gap
+ */
+export class EventOrder {
+  #next = 0;
+  #rises = 0;
+
+  /** `isFirst`: the event begins an answer, and with it a new count. Events without a number are always in place. */
+  read(value: unknown, isFirst: boolean): 'in place' | 'earlier' | 'gap' {
+    const number = countOf(value);
+    if (number === undefined) return 'in place';
+    const rises = !isFirst && number === this.#next;
+    if (!isFirst && !rises && this.#rises >= PROVEN) return number < this.#next ? 'earlier' : 'gap';
+    this.#rises = rises ? this.#rises + 1 : 0;
+    this.#next = number + 1;
+    return 'in place';
+  }
+}

@@ -1,0 +1,59 @@
+import { ToolscriptUsageError } from '../../protocol/index.js';
+import type { Fetch } from './post.js';
+import { proxyFetch, proxyFor, type Environment } from './proxy.js';
+import { secretHeaders } from './redact.js';
+
+/** The options that decide whether a key may be sent. */
+interface KeyedRequest {
+  readonly apiKey?: string | (() => unknown);
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fetch?: Fetch;
+  readonly environment?: Environment;
+  readonly allowInsecureHttp?: boolean;
+}
+
+/** @throws ToolscriptUsageError for anything but an absolute URL without a user name. */
+export function endpointOf(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
+  if (!URL.canParse(baseUrl))
+    throw new ToolscriptUsageError(
+      'createProvider: baseUrl is not a URL. Use an absolute one, such as https://api.openai.com/v1.',
+    );
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new ToolscriptUsageError('createProvider: baseUrl must start with http: or https:.');
+  if (url.username !== '' || url.password !== '')
+    throw new ToolscriptUsageError(
+      'createProvider: baseUrl must not contain a user name or password. Pass them in options.headers.',
+    );
+  const base = url.pathname.replace(/\/+$/u, '');
+  url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** Node's `fetch`, through the proxy of the environment if it names one. */
+export function fetchFor(url: URL, environment: Environment): Fetch {
+  const proxy = proxyFor(url, environment);
+  return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
+}
+
+/** Every host between here and the provider can read plain HTTP. */
+export function refuseOpenKey(
+  url: URL,
+  { apiKey, headers, fetch, environment, allowInsecureHttp }: KeyedRequest,
+): void {
+  if (url.protocol !== 'http:' || allowInsecureHttp === true) return;
+  if ((apiKey ?? '') === '' && secretHeaders(headers).length === 0) return;
+  const proxy = fetch === undefined ? proxyFor(url, environment ?? process.env) : undefined;
+  if (isLoopback(url.hostname) && (proxy === undefined || isLoopback(new URL(proxy).hostname))) return;
+  const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
+  const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
+  throw new ToolscriptUsageError(
+    `createProvider: the key would be sent unencrypted ${way}, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/\.$/u, '');
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/u.test(host);
+}

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { defaultAgents } from '#core/agent/index.js';
+import { encodeMessages, type MessagesSettings } from '#core/providers/anthropic-messages/encode.js';
+import { encodeChat } from '#core/providers/openai-chat/encode.js';
+import { encodeResponses, type ResponsesSettings } from '#core/providers/openai-responses/encode.js';
+import { mergedBody } from '#core/providers/merged-body.js';
+import { createProvider } from '#core/providers/index.js';
+import { promptOf } from '#core/providers/prompt.js';
+import type { ModelRequest } from '#core/protocol/index.js';
+import { GET_WEATHER, payloadsOf, user } from './asking.js';
+
+/* A request holds only members that its model accepts. */
+
+const conversation = [user('Go')];
+
+async function messages(model: string, request: Partial<ModelRequest>, settings?: MessagesSettings) {
+  return encodeMessages(await promptOf('anthropic-messages', model, { conversation, ...request }), settings);
+}
+
+async function responses(model: string, request: Partial<ModelRequest>, settings?: ResponsesSettings) {
+  return encodeResponses(await promptOf('openai-responses', model, { conversation, ...request }), settings);
+}
+
+test('no built-in agent talks to a model that was shut down', () => {
+  const models = defaultAgents().map(({ provider }) => provider!.model);
+  const shutDown = /^gpt-5(?:\.[12])?-codex|^gpt-5\.[12]-chat|^claude-(?:2|3|(?:opus|sonnet|haiku)-4(?:-[015])?$)/u;
+  expect(models.filter((model) => shutDown.test(model))).toEqual([]);
+});
+
+describe('Messages', () => {
+  test.each([
+    'claude-sonnet-4-5',
+    'claude-sonnet-4-5-20250929',
+    'claude-haiku-4-5',
+    'claude-opus-4-5',
+    'claude-opus-4-20250514',
+    'claude-3-7-sonnet-latest',
+  ])('%s gets a budget, because it refuses adaptive thinking', async (model) => {
+    const body = await messages(model, { reasoningEffort: 'low', maxOutputTokens: 10_000 });
+    expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 2000 });
+    expect(body).not.toHaveProperty('output_config');
+    expect(await messages(model, { temperature: 0.5 })).toMatchObject({ temperature: 0.5 });
+  });
+
+  test.each(['claude-sonnet-4-6', 'claude-opus-4-8', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'another-model'])(
+    '%s gets adaptive thinking',
+    async (model) => {
+      const body = await messages(model, { reasoningEffort: 'minimal' });
+      expect(body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } });
+    },
+  );
+
+  test('Claude 4.6 gets the nearest effort that it knows', async () => {
+    const efforts = async (model: string) => {
+      const bodies = await Promise.all(
+        (['xhigh', 'max'] as const).map((reasoningEffort) => messages(model, { reasoningEffort })),
+      );
+      return bodies.map((body) => body.output_config?.effort);
+    };
+    expect(await efforts('claude-sonnet-4-6')).toEqual(['high', 'high']);
+    expect(await efforts('claude-opus-4-6')).toEqual(['high', 'max']);
+    expect(await efforts('claude-opus-5-5')).toEqual(['xhigh', 'max']);
+  });
+
+  test('models after 4.6 get no temperature, and the display of thinking can be set', async () => {
+    expect(await messages('claude-sonnet-5-5', { temperature: 0.5 })).not.toHaveProperty('temperature');
+    const shown = await messages('claude-sonnet-5-5', { reasoningEffort: 'high' }, { thinkingDisplay: 'summarized' });
+    expect(shown.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
+  });
+});
+
+describe('OpenAI', () => {
+  test.each(['gpt-5.6-sol', 'gpt-5-mini', 'o4-mini', 'openai/gpt-5.6-terra'])(
+    '%s gets no temperature',
+    async (model) => {
+      expect(await responses(model, { temperature: 0 })).not.toHaveProperty('temperature');
+      expect(await responses(model, { temperature: 0, reasoningEffort: 'none' })).toMatchObject({ temperature: 0 });
+      const chat = encodeChat(await promptOf('openai-chat', model, { conversation, temperature: 0 }));
+      expect(chat).not.toHaveProperty('temperature');
+    },
+  );
+
+  test.each(['gpt-4.1', 'gpt-5.2-chat-latest', 'qwen3-coder'])('%s gets a temperature', async (model) => {
+    expect(await responses(model, { temperature: 0 })).toMatchObject({ temperature: 0 });
+  });
+
+  test('a model that never reasons gets no effort', async () => {
+    expect(await responses('gpt-4.1', { reasoningEffort: 'low' })).not.toHaveProperty('reasoning');
+    const chat = encodeChat(await promptOf('openai-chat', 'gpt-4.1', { conversation, reasoningEffort: 'low' }));
+    expect(chat).not.toHaveProperty('reasoning_effort');
+  });
+
+  test('the summary of reasoning can be set', async () => {
+    const summaries = (['detailed', 'none'] as const).map(async (reasoningSummary) => {
+      const body = await responses('gpt-5.6-sol', { reasoningEffort: 'low' }, { reasoningSummary });
+      return body.reasoning;
+    });
+    expect(await Promise.all(summaries)).toEqual([{ effort: 'low', summary: 'detailed' }, { effort: 'low' }]);
+  });
+});
+
+describe('settings of a server', () => {
+  function asking(options: object) {
+    const asked: { url: string; headers: Headers; body: Record<string, unknown> }[] = [];
+    const provider = createProvider('openai-responses', {
+      model: 'model-1',
+      environment: {},
+      retries: { maxRetries: 0 },
+      fetch: async (url, init) => {
+        const body = JSON.parse(init.body as string) as Record<string, unknown>;
+        asked.push({ url, headers: new Headers(init.headers), body });
+        return new Response('{"error":{"message":"No, key-2."}}', { status: 400 });
+      },
+      ...options,
+    });
+    return { provider, asked };
+  }
+
+  test('members of one server are merged, and the tools of the request stay', async () => {
+    const search = { type: 'web_search' };
+    const extraBody = { tools: [search], include: ['web_search_call.results'], reasoning: { mode: 'pro' }, seed: 1 };
+    const { provider, asked } = asking({ extraBody });
+    await payloadsOf(provider, { conversation, tools: [GET_WEATHER], reasoningEffort: 'low' });
+    expect(asked[0]!.body).toMatchObject({
+      tools: [{ name: 'getWeather' }, search],
+      include: ['reasoning.encrypted_content', 'web_search_call.results'],
+      reasoning: { effort: 'low', summary: 'auto', mode: 'pro' },
+      seed: 1,
+    });
+  });
+
+  test('a member with the name of a prototype is only a member', () => {
+    const merged = mergedBody({ a: 1 }, JSON.parse('{"__proto__":{"polluted":1}}') as Record<string, unknown>);
+    expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
+    expect(JSON.stringify(merged)).toBe('{"a":1,"__proto__":{"polluted":1}}');
+  });
+
+  test('a query is added to the address', async () => {
+    const { provider, asked } = asking({
+      baseUrl: 'https://x.openai.azure.com/openai',
+      query: { 'api-version': '2026-01-01' },
+    });
+    await payloadsOf(provider, { conversation });
+    expect(asked[0]!.url).toBe('https://x.openai.azure.com/openai/responses?api-version=2026-01-01');
+  });
+
+  test('a function returns the key before each attempt, and no event repeats it', async () => {
+    let given = 0;
+    const { provider, asked } = asking({ apiKey: async () => `key-${(given += 1)}` });
+    await payloadsOf(provider, { conversation });
+    const payloads = await payloadsOf(provider, { conversation });
+    expect(asked.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer key-1', 'Bearer key-2']);
+    expect(JSON.stringify(payloads)).not.toContain('key-2');
+  });
+
+  test('a key that cannot be read is a failure with its reason', async () => {
+    const { provider, asked } = asking({ apiKey: () => Promise.reject(new Error('The vault is locked.')) });
+    const error = (await payloadsOf(provider, { conversation })).find(({ type }) => type === 'response_error');
+    expect(error).toMatchObject({ code: 'KeyUnavailable', retryable: false });
+    expect(error!.message).toContain('The vault is locked.');
+    expect(asked).toEqual([]);
+  });
+});
