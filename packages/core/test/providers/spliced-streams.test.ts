@@ -81,7 +81,7 @@ function partsOf(first: Answer, second: Answer, { what, inside, from, to }: Dama
   return { start: Buffer.from(start), rest: Buffer.from(what === 'cut' ? '' : rest) };
 }
 
-/** Whether the format lets a reader tell that the rest does not follow the start. */
+/** True if a reader of the format can tell that the rest does not follow the start. */
 async function canTell(api: ProviderApi, { start, rest }: Parts): Promise<boolean> {
   if (api === 'openai-responses' || rest.length === 0) return true;
   if (gluesAnEvent(start.toString(), rest.toString())) return false;
@@ -92,7 +92,7 @@ async function canTell(api: ProviderApi, { start, rest }: Parts): Promise<boolea
   return before!.size === 1 && after!.size === 1 && [...before!][0] !== [...after!][0];
 }
 
-/** Whether the halves of two events became one that is JSON. */
+/** True if the halves of two events became one event that is JSON. */
 function gluesAnEvent(start: string, rest: string): boolean {
   const half = start.slice(start.lastIndexOf('\n\n') + 1).trim();
   const glued = messagesOf(half + rest.slice(0, rest.indexOf('\n\n')));
