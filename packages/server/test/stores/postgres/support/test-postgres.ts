@@ -37,6 +37,7 @@ afterAll(async () => {
 
 /** The URL of a new, empty schema. Its name is also the name of the connections. */
 export async function newSchemaUrl(): Promise<string> {
+  if (missing !== undefined) throw new Error(`No PostgreSQL answers at ${VARIABLE}: ${missing}`);
   const schema = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   await client.query(`CREATE SCHEMA "${schema}"`);
   schemas.push(schema);
