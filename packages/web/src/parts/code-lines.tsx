@@ -7,13 +7,15 @@ interface CodeLinesProps {
   /** Highlights it as TypeScript. */
   readonly isScript?: boolean;
   readonly label?: string;
+  /** It belongs to the block of code above it. */
+  readonly isContinued?: boolean;
 }
 
 /** A block of code or of other text whose spaces count. */
-export function CodeLines({ text, isScript = false, label = 'Code' }: CodeLinesProps) {
+export function CodeLines({ text, isScript = false, label = 'Code', isContinued = false }: CodeLinesProps) {
   const lines = useHighlighted(text, isScript);
   return (
-    <pre className="code" tabIndex={0} role="region" aria-label={label}>
+    <pre className="code" data-continued={isContinued || undefined} tabIndex={0} role="region" aria-label={label}>
       <code>
         {!isScript ? text : lines.map((tokens, index) => <Line key={index} tokens={tokens} isFirst={index === 0} />)}
       </code>

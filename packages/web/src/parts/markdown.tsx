@@ -58,7 +58,8 @@ const Block = memo(function Block({ text, definitions }: BlockProps) {
 
 const CodeBlock = memo(function CodeBlock(block: MarkdownBlock) {
   const { language, code } = codeOf(block);
-  return <CodeLines text={code} isScript={isScriptLanguage(language)} />;
+  const isContinued = !block.text.startsWith(block.fence ?? '');
+  return <CodeLines text={code} isScript={isScriptLanguage(language)} isContinued={isContinued} />;
 });
 
 function isScriptLanguage(language = ''): boolean {

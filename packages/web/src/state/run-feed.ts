@@ -12,7 +12,7 @@ export interface RunState {
 }
 
 /** Where changes take longer to show than this, in ms, the page rests as long before it shows the next ones. */
-const QUICK_MS = 25;
+const QUICK_MS = 45;
 const MAX_REST_MS = 100;
 
 /** The events of one run, folded into what the page shows, until the run has ended or the feed is stopped. */

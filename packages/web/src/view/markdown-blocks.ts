@@ -9,10 +9,8 @@ export interface MarkdownBlock {
 
 /** A list whose items have blank lines between them is divided after this length. */
 const MIN_LIST = 1_000;
-/** A block without a blank line is divided before this length. */
+/** A block without a blank line is divided before this length: browsers lay a block out as a whole. */
 const MAX_BLOCK = 8_000;
-/** Code is cheap to render, and is divided later. */
-const MAX_CODE = 60_000;
 /** The length of a line from which it is known whether a list item begins there. */
 const MARKER_LENGTH = 12;
 
@@ -101,8 +99,8 @@ function endOfProse(text: string, start: number): BlockEnd | undefined {
 function endOfCode(text: string, start: number, fence: string, isOpened: boolean): BlockEnd | undefined {
   for (let at = start; at < text.length;) {
     const line = lineAt(text, at);
-    if (at > start && at + line.length - start > MAX_CODE) return { at, fence };
-    if (line.length > MAX_CODE) return { at: at + wholeCharacters(line, MAX_CODE), fence };
+    if (at > start && at + line.length - start > MAX_BLOCK) return { at, fence };
+    if (line.length > MAX_BLOCK) return { at: at + wholeCharacters(line, MAX_BLOCK), fence };
     const isOpening = isOpened && at === start;
     at += line.length;
     if (!isOpening && line.endsWith('\n') && closesFence(line, fence)) return { at };

@@ -89,7 +89,7 @@ describe('blocks of Markdown', () => {
         const blocks = blocksOf(text);
         expect(blocks.map((block) => block.text).join('')).toBe(text);
         for (const block of blocks) {
-          expect(block.text.length).toBeLessThanOrEqual(block.fence === undefined ? 8_000 : 60_000);
+          expect(block.text.length).toBeLessThanOrEqual(8_000);
           expect(block.text.isWellFormed()).toBe(true);
         }
       }),
@@ -132,7 +132,7 @@ describe('blocks of Markdown', () => {
   });
 
   it('are code without the lines around it, also where the code is divided', () => {
-    const lines = 'const a = 1;\n'.repeat(6_000);
+    const lines = 'const a = 1;\n'.repeat(1_000);
     const blocks = blocksOf(`some words:\n\`\`\`ts\n${lines}\`\`\`\nmore words`);
     expect(blocks.map(({ fence }) => fence)).toEqual([undefined, '```ts\n', '```ts\n', undefined]);
     const [first, second] = blocks.slice(1).map(codeOf);
