@@ -27,8 +27,10 @@ describe.skipIf(skipsBrowser)('the page for branches and settings (skipped where
       auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
       rules: {
         list: async () => rules,
-        suggest: ({ name }) => `every ${name}`,
-        add: async ({ name }) => void rules.push({ ruleId: 'r2', covers: `every ${name}`, rememberedAt: 6 }),
+        suggest: ({ name }) => ({
+          covers: `every ${name}`,
+          add: async () => void rules.push({ ruleId: 'r2', covers: `every ${name}`, rememberedAt: 6 }),
+        }),
         delete: async () => rules.splice(0, 1).length > 0,
       },
     });

@@ -1,5 +1,4 @@
 import type { RememberedRules } from '@toolscript/server/access';
-import type { Tool } from '@toolscript/core/protocol';
 import type { RuleFolder } from '../approvals/rule-folder.js';
 import { WorkspaceRules, type SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
@@ -11,22 +10,17 @@ export function rememberedRules(
   suggestRule: SuggestRule,
   warn: (message: string) => void,
 ): RememberedRules {
-  const workspace = (tool: Tool) => {
-    const rules = new WorkspaceRules(own, [], folder);
-    rules.know(() => [tool], suggestRule);
-    return rules;
-  };
   const list = async () => {
     const rules = await folder.list(warn);
     return rules.map(({ id, covers, rememberedAt }) => ({ ruleId: id, covers, rememberedAt }));
   };
   return {
     list,
-    suggest: (tool, request) => workspace(tool).suggest(request)?.covers,
-    async add(tool, request) {
-      const rules = workspace(tool);
-      const rule = rules.suggest(request);
-      if (rule !== undefined) await rules.remember(rule);
+    suggest(tool, call) {
+      const rules = new WorkspaceRules(own, [], folder);
+      rules.know(() => [tool], suggestRule);
+      const rule = rules.suggest(call);
+      return rule && { covers: rule.covers, add: () => folder.add(rule) };
     },
     async delete(ruleId) {
       const isThere = (await list()).some((rule) => rule.ruleId === ruleId);

@@ -1,4 +1,4 @@
-import { ToolscriptUsageError } from '../protocol/index.js';
+import { present, ToolscriptUsageError } from '../protocol/index.js';
 import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { AnswerWriter, type ProviderApi } from './answer-writer.js';
@@ -320,10 +320,7 @@ const SAYS_SOMETHING: readonly string[] = ['item_start', 'response_done'];
 
 /** The members of `response_start` that come from the head of the response. */
 function headOf({ requestId, rateLimits }: PostedAnswer): Record<string, unknown> {
-  return {
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
-  };
+  return present({ request_id: requestId, rate_limits: rateLimits.length === 0 ? undefined : rateLimits });
 }
 
 function retryEvent({ failure, delayMs }: Retry, retries: number): EventPayload {
@@ -332,13 +329,7 @@ function retryEvent({ failure, delayMs }: Retry, retries: number): EventPayload 
 }
 
 function circumstancesOf({ retryable, status, requestId, retryAfterMs }: RequestFailure, attempts: number) {
-  return {
-    retryable,
-    attempts,
-    ...(status === undefined ? {} : { status }),
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
-  };
+  return { retryable, attempts, ...present({ status, request_id: requestId, retry_after_ms: retryAfterMs }) };
 }
 
 /** The failure of an attempt whose answer has no item. */

@@ -70,7 +70,7 @@ test('each request tells its tokens, its cost and what is left of limits, and th
   ]);
 });
 
-test('without prices no cost is told', async () => {
+test('without prices no cost is reported', async () => {
   const payloads = await run(ANSWERS);
   expect(ofType(payloads, 'request_done')).toHaveLength(2);
   expect(payloads.filter((payload) => 'cost' in payload)).toEqual([]);

@@ -26,5 +26,5 @@ export {
 export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
 export { KeyFolder } from './key-folder.js';
 export { accessLimits, type AccessLimits } from './limits.js';
-export type { RememberedRule, RememberedRules } from './remembered-rules.js';
+export type { RememberedRule, RememberedRules, SuggestedRule } from './remembered-rules.js';
 export { KnownOrigins, type OriginOptions } from './origins.js';

@@ -12,14 +12,20 @@ export interface RememberedRule {
   readonly rememberedAt: number;
 }
 
+/** A rule that is not stored yet. */
+export interface SuggestedRule {
+  /** The calls that it would allow, as a user reads it. */
+  readonly covers: string;
+  /** Stores it. Runs that begin or resume afterwards obey it. */
+  add(): Promise<void>;
+}
+
 /** The remembered rules of the server's workspace. */
 export interface RememberedRules {
   /** Oldest first. */
   list(): Promise<readonly RememberedRule[]>;
-  /** The calls that a rule made of a call would allow, as a user reads it; undefined if there can be no such rule. */
-  suggest(tool: Tool, call: ApprovedCall): string | undefined;
-  /** Stores the rule that `suggest` describes. Runs that begin or resume afterwards obey it. */
-  add(tool: Tool, call: ApprovedCall): Promise<void>;
+  /** The rule that can be made of a call; undefined if there can be none. */
+  suggest(tool: Tool, call: ApprovedCall): SuggestedRule | undefined;
   /** Runs that begin or resume afterwards ask again. Returns whether there was one. */
   delete(ruleId: string): Promise<boolean>;
 }

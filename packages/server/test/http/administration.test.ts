@@ -24,9 +24,11 @@ beforeAll(async () => {
     },
     rules: {
       list: async () => remembered,
-      suggest: ({ name }) => (name === 'signGuestBook' ? 'every signature' : undefined),
-      add: async (tool, { inputJson }) => {
-        remembered.push({ ruleId: 'added', covers: `${tool.name} ${inputJson}`, rememberedAt: 7 });
+      suggest: ({ name }, { inputJson }) => {
+        const add = async () => {
+          remembered.push({ ruleId: 'added', covers: `${name} ${inputJson}`, rememberedAt: 7 });
+        };
+        return name === 'signGuestBook' ? { covers: 'every signature', add } : undefined;
       },
       delete: async (ruleId) => {
         const index = remembered.findIndex((rule) => rule.ruleId === ruleId);

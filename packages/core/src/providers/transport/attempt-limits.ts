@@ -4,21 +4,14 @@ import type { Clock } from './clock.js';
 export interface TimeLimits {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
+  /** Counts from the request. */
   readonly firstTokenTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   readonly totalTimeoutMs?: number;
 }
 
-/** The maximum times of one attempt, in ms. */
-export interface AttemptTimes {
-  readonly connectTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  /** Counts from the request. */
-  readonly firstTokenTimeoutMs: number;
-  readonly answerTimeoutMs: number;
-  /** The rest of the time for all attempts. */
-  readonly leftMs: number;
-}
+/** The maximum times of one attempt, in ms. `leftMs`: the rest of the time for all attempts. */
+export type AttemptTimes = Required<Omit<TimeLimits, 'totalTimeoutMs'>> & { readonly leftMs: number };
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
 const DEFAULT_IDLE_TIMEOUT_MS = 300_000;

@@ -2,7 +2,7 @@ import { present, type Approval, type StoredDecision } from '@toolscript/core/pr
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { hasScope, type Caller } from '../../access/index.js';
+import { hasScope, type Caller, type SuggestedRule } from '../../access/index.js';
 import { ProblemError } from '../problems.js';
 import type { Service } from '../service.js';
 import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
@@ -35,7 +35,7 @@ export async function ruleOf(
   approval: Approval,
   decision: StoredDecision,
   caller: Caller,
-): Promise<Rule | undefined> {
+): Promise<SuggestedRule | undefined> {
   if (typeof decision === 'string' || decision.remember !== 'workspace') return undefined;
   // defence: workspace-rules-of-administrators
   if (!hasScope(caller, 'admin'))
@@ -50,16 +50,7 @@ export async function ruleOf(
   );
 }
 
-interface Rule {
-  /** The calls that it allows. */
-  readonly covers: string;
-  add(): Promise<void>;
-}
-
-async function ruleFor(service: Service, approval: Approval): Promise<Rule | undefined> {
-  const { rules } = service;
-  const tool = rules === undefined ? undefined : await toolOf(service, approval);
-  const covers = tool === undefined ? undefined : rules?.suggest(tool, approval.request);
-  if (rules === undefined || tool === undefined || covers === undefined) return undefined;
-  return { covers, add: () => rules.add(tool, approval.request) };
+async function ruleFor(service: Service, approval: Approval): Promise<SuggestedRule | undefined> {
+  const tool = service.rules === undefined ? undefined : await toolOf(service, approval);
+  return tool && service.rules?.suggest(tool, approval.request);
 }
