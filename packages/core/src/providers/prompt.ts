@@ -1,3 +1,4 @@
+import { takesTemperature } from '../protocol/known-models.js';
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
 import { turnsOf, type ImageParts, type Turn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
@@ -62,4 +63,9 @@ export function nonNull<Members extends object>(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as {
     [Name in keyof Members]?: NonNullable<Members[Name]>;
   };
+}
+
+/** The temperature for a model of OpenAI: those that reason take one only while they do not. */
+export function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
+  return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
-import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
+import { neverReasons } from '../../protocol/known-models.js';
 import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
-import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
+import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, temperatureOf, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, objectJson, textOf, type Members } from '../wire-values.js';
 
@@ -82,7 +82,7 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
     ...toolsOf(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
     ...nonNull({
-      temperature: takesTemperature(model) || effort === 'none' ? prompt.temperature : undefined,
+      temperature: temperatureOf(prompt),
       reasoning_effort: neverReasons(model) ? undefined : effort,
     }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),

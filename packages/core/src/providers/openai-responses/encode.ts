@@ -8,10 +8,10 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { dataUrl, nonNull, type Prompt } from '../prompt.js';
+import { dataUrl, nonNull, temperatureOf, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, objectJson, textOf } from '../wire-values.js';
-import { neverReasons, takesTemperature } from '../../protocol/known-models.js';
+import { neverReasons } from '../../protocol/known-models.js';
 
 /**
  * The request body of the OpenAI Responses API.
@@ -162,11 +162,6 @@ export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}
     store,
     stream: true,
   };
-}
-
-/** Models that reason take a temperature only while they do not. */
-function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
-  return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
 }
 
 function reasoningSettings(
