@@ -129,7 +129,7 @@ function openChecker(
     declarations: scriptDeclarations(tools, options),
     toolNames,
     signatureOf: (name: string) => {
-      const tool = registry.get(name);
+      const tool = exposedTool(name);
       return tool === undefined ? undefined : signatureOf(tool);
     },
     judgeArgument: (name: string, known: KnownArgument) => {

@@ -10,11 +10,10 @@ import type { CallResult } from './facade-types.js';
 
 const MAX_SHOWN_NAME = 80;
 
-/** `isHidden`: the tool exists, but scripts may not use it here. */
-export function notFound(name: string, names: readonly string[], isHidden: boolean): GuestError {
+/** `names`: of the exposed tools. A hidden tool is refused as if it did not exist. */
+export function notFound(name: string, names: readonly string[]): GuestError {
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
-  const what = isHidden ? `The tool "${shown}" is not available here.` : `There is no tool "${shown}".`;
-  return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
+  return guestError('ToolNotFoundError', `There is no tool "${shown}".${didYouMean(name, names)}`);
 }
 
 /** `operations`: of the calls that the script made, and of those that were refused for the same reason. */

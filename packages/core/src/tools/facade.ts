@@ -145,9 +145,9 @@ class CallFacade implements Facade, CallReporter {
     if (this.#table.get(call.callId) !== undefined)
       return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
     const tool = this.#options.registry.get(call.tool);
-    // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
+    // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool) });
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {
-      return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
+      return deliver({ ok: false, error: this.#notFound(call.tool) });
     }
     // defence: budget-before-validation
     if (!this.#budget.take(call)) {
@@ -207,7 +207,7 @@ class CallFacade implements Facade, CallReporter {
     record.request = request;
     this.#table.add(record);
     this.#moveTo(record, 'awaiting_approval');
-    if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool, found));
+    if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool));
     const checked = checkArguments(tool, call, this.#budget.argumentLimits());
     if (!checked.ok)
       return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
@@ -241,9 +241,9 @@ class CallFacade implements Facade, CallReporter {
     return record;
   }
 
-  #notFound(name: string, hidden: Tool | undefined): GuestError {
+  #notFound(name: string): GuestError {
     const { registry, exposed } = this.#options;
-    return notFound(name, registry.scriptNames(exposed), hidden !== undefined);
+    return notFound(name, registry.scriptNames(exposed));
   }
 
   /** The call was approved in an earlier process, before it started. */

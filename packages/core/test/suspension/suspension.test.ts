@@ -155,7 +155,7 @@ describe('a script whose calls are not decided here', () => {
     const hiding = open({ expose: { tools: ['mark', 'read'] } });
     expect(valueOf(await hiding.resume(hidden.suspension, decideAll(hidden, 'approve')))).toEqual([
       'ToolNotFoundError',
-      'The tool "note" is not available here.',
+      'There is no tool "note".',
     ]);
     const forbidden = suspended(await open().runScript(source));
     const strict = open({ approvals: [{ tool: 'note', action: 'deny' }] });

@@ -245,7 +245,7 @@ describe('a call that is not admitted', () => {
     await tick();
     expect(held).toEqual([]);
     expect(codeOf(await result)).toBe('ToolNotFoundError');
-    expect(messageOf(await result)).toContain('not available here');
+    expect(messageOf(await result)).toBe('There is no tool "put".');
   });
 
   it.each([

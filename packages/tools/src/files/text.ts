@@ -100,7 +100,7 @@ function checkSize(bytes: number, path: WorkspacePath): void {
   if (bytes <= MAX_FILE_BYTES) return;
   throw failure(
     'too_large',
-    `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB and is not read; use grepFiles to find the part you need.`,
+    `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB and is not read; search it for the part you need.`,
     {
       path: path.given,
       bytes,

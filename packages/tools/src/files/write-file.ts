@@ -29,7 +29,7 @@ export type WriteFileResult = z.output<typeof WriteFileOutput>;
 export function writeFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'writeFile',
-    description: 'Writes a whole text file and makes missing folders. For small changes use applyPatch.',
+    description: 'Writes a whole text file and makes missing folders. For small changes a patch is shorter.',
     input: WriteFileInput,
     oldNames: { filePath: 'path', workdir: 'cwd' },
     output: WriteFileOutput,
