@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CommanderError, type Command } from 'commander';
 import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
+import { stdinBringsText } from './input/source.js';
 import { addMcp } from './program/mcp-commands.js';
 import type { Settle } from './program/options.js';
 import {
@@ -37,7 +38,7 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
   );
   try {
     // Without output and without questions.
-    if (args.length === 0 && !isConversation()) program.help({ error: true });
+    if (args.length === 0 && !isConversation() && !stdinBringsText()) program.help({ error: true });
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {

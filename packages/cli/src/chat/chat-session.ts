@@ -1,7 +1,7 @@
 import { recoverRun, resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
-import type { ApprovalRequest, ModelProvider, StreamEvent, Usage } from '@toolscript/core/protocol';
+import type { ApprovalRequest, ModelProvider, OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
 import type { CliHarness } from '../harness/cli-harness.js';
 import type { Screen } from '../terminal/screen.js';
@@ -18,8 +18,8 @@ export interface ChatSettings {
   readonly screen: Screen;
   readonly view: EventView;
   readonly loadImage: LoadImage;
-  /** Only events go to stdout. */
-  readonly isJson: boolean;
+  /** Stdout is for data alone: no summary goes there. */
+  readonly isQuiet: boolean;
 }
 
 export interface ContinueOptions {
@@ -41,14 +41,12 @@ class RunNotes {
   error: { code: string; message: string } | undefined;
   /** The failure of the last script: one that the model has repaired does not count. */
   hasFailed = false;
+  #text = '';
 
   take({ payload }: StreamEvent): void {
     switch (payload.type) {
       case 'item_done':
-        if (payload.final_item.answer_id !== undefined) this.#answers.add(payload.final_item.answer_id);
-        if (payload.final_item.type === 'script_execution_output' && payload.final_item.stands_in !== true)
-          this.hasFailed = payload.final_item.status === 'failed';
-        return;
+        return this.#takeItem(payload.final_item);
       case 'usage_update':
         this.usage = payload.usage;
         return;
@@ -68,16 +66,31 @@ class RunNotes {
     return this.#answers.size;
   }
 
+  /** The text of the last answer; undefined if the run has not completed. */
+  get finalAnswer(): string | undefined {
+    return this.done?.status === 'completed' ? this.#text : undefined;
+  }
+
   get status(): number {
     const { status } = this.done ?? { status: 'completed' };
     if (status === 'suspended') return this.hasFailed ? EXIT.failed : EXIT.suspended;
     return status === 'completed' && !this.hasFailed ? EXIT.completed : EXIT.failed;
+  }
+
+  #takeItem(item: OutputItem): void {
+    if (item.answer_id !== undefined && !this.#answers.has(item.answer_id)) {
+      this.#answers.add(item.answer_id);
+      this.#text = '';
+    }
+    if (item.type === 'message' && item.role === 'assistant') this.#text += item.content;
+    if (item.type === 'script_execution_output' && item.stands_in !== true) this.hasFailed = item.status === 'failed';
   }
 }
 
 /** A conversation with a model: prompts, its runs, and their output for the user. */
 export class ChatSession {
   readonly #settings: ChatSettings;
+  #finalAnswer: string | undefined;
 
   constructor(settings: ChatSettings) {
     this.#settings = settings;
@@ -85,6 +98,11 @@ export class ChatSession {
 
   get thread(): Thread {
     return this.#settings.thread;
+  }
+
+  /** The final answer of the last run; undefined if it has none. */
+  get finalAnswer(): string | undefined {
+    return this.#finalAnswer;
   }
 
   /** Returns the exit status for the result. */
@@ -145,6 +163,7 @@ export class ChatSession {
       await thread.endRun(await this.#requestsOf(notes));
       view.end();
     }
+    this.#finalAnswer = notes.finalAnswer;
     this.#report(notes);
     return notes.status;
   }
@@ -157,10 +176,10 @@ export class ChatSession {
   }
 
   #report(notes: RunNotes): void {
-    const { screen, agent, isJson } = this.#settings;
+    const { screen, agent, isQuiet } = this.#settings;
     const { error, done, answers, usage, startedMs } = notes;
     if (error !== undefined) screen.notice(`${visibleLine(error.code)}: ${visibleLine(error.message)}`);
-    if (isJson) return;
+    if (isQuiet) return;
     const end = done === undefined ? undefined : endLine(done, screen.style);
     if (end !== undefined) screen.line(end);
     screen.line(figuresLine({ answers, usage, durationMs: performance.now() - startedMs }, agent, screen.style));

@@ -8,6 +8,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
 import { conversationSoFar } from '../view/conversation-so-far.js';
+import type { AskedModel } from './final-answer.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
 import { demandEnabled, reportPending, waitingScripts } from './waiting.js';
@@ -43,6 +44,14 @@ export class TurnInterruption {
   }
 }
 
+/** The model, for prompts that Ctrl-C ends. */
+export function askedModel({ session, workbench }: OpenChat, turns: TurnInterruption): AskedModel {
+  return {
+    say: async (prompt) => (await turns.during(workbench.approvals, (signal) => session.say(prompt, signal))).status,
+    answer: () => session.finalAnswer,
+  };
+}
+
 /** A conversation at a terminal: prompts and their results, until the user exits. */
 export async function converse(opened: OpenChat, screen: Screen, turns: TurnInterruption): Promise<number> {
   let chat = opened;
@@ -56,7 +65,7 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
     const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
     if (turn === undefined) continue;
     const end = await turns.during(chat.workbench.approvals, (signal) => reportingMistakes(screen, () => turn(signal)));
-    if (await reportPending(chat, screen, false))
+    if (await reportPending(chat, screen))
       screen.line('  here      /resume asks you now; you may also send another prompt first');
     if (end.isOver) return end.status;
     screen.line('');

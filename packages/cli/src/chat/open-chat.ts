@@ -16,9 +16,11 @@ import { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
+import { silentView } from '../view/silent-view.js';
 import { ChatSession } from './chat-session.js';
+import { printsOnlyAnswer, repeatedAnswerOptions, type FinalAnswerFlags } from './final-answer.js';
 
-export interface ChatFlags extends ScriptFlags {
+export interface ChatFlags extends ScriptFlags, FinalAnswerFlags {
   /** The agent's slug. */
   agent?: string;
   /** The model's name, or `scripted:FILE`. */
@@ -36,6 +38,10 @@ export interface OpenChat {
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
   readonly view: EventView;
+  /** Stdout is for data alone. */
+  readonly isQuiet: boolean;
+  /** The options that a command must repeat to continue in the same way. */
+  readonly options: readonly string[];
   /** A new conversation with the same options. */
   anew(): OpenChat;
   close(): Promise<void>;
@@ -88,14 +94,16 @@ async function openChatOver(
   const settings = settingsOf(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);
   const isJson = flags.json === true;
-  const origin = { workspace: settings.cwd, command: 'chat' as const, options: repeatedOptions(flags) };
+  const isQuiet = isJson || printsOnlyAnswer(flags);
+  const options = [...repeatedOptions(flags), ...repeatedAnswerOptions(flags)];
+  const origin = { workspace: settings.cwd, command: 'chat' as const, options };
   const workbench = await openCliHarness({
     settings,
     engines,
     screen,
     origin,
     stdinIsTaken,
-    stdoutIsTaken: isJson,
+    stdoutIsTaken: isQuiet,
     interrupt,
   });
   const threadSettings: ThreadSettings = {
@@ -111,11 +119,9 @@ async function openChatOver(
   const loadImage = await imageLoader(settings.cwd, workbench.servers);
   const make = (thread: Thread): OpenChat => {
     workbench.kept.store.setThread(thread.id);
-    const view: EventView = isJson
-      ? new JsonView(screen)
-      : new AnswerView(screen, { isDryRun: settings.mode === 'dry-run', model: chosen.model });
+    const view = viewFor(screen, { isJson, isQuiet, isDryRun: settings.mode === 'dry-run', model: chosen.model });
     const agent = { ...chosen.agent, mode: settings.mode, limits: {} };
-    const session = new ChatSession({ provider, agent, workbench, thread, screen, view, loadImage, isJson });
+    const session = new ChatSession({ provider, agent, workbench, thread, screen, view, loadImage, isQuiet });
     return {
       session,
       thread,
@@ -123,6 +129,8 @@ async function openChatOver(
       settings,
       chosen,
       view,
+      isQuiet,
+      options,
       anew: () => make(Thread.begin(threadSettings)),
       close: () => workbench.close(),
     };
@@ -133,6 +141,14 @@ async function openChatOver(
     await workbench.close();
     throw error;
   }
+}
+
+function viewFor(
+  screen: Screen,
+  { isJson, isQuiet, ...shown }: { isJson: boolean; isQuiet: boolean; isDryRun: boolean; model: string },
+): EventView {
+  if (isJson) return new JsonView(screen);
+  return isQuiet ? silentView : new AnswerView(screen, shown);
 }
 
 async function earlierThread(

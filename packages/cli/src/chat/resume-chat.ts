@@ -6,7 +6,8 @@ import { inspectWhole } from '../state/inspect.js';
 import { openScreen } from '../terminal/screen.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
 import { showResumed } from '../view/resumed-script.js';
-import { TurnInterruption } from './conversation.js';
+import { askedModel, TurnInterruption } from './conversation.js';
+import { FinalAnswer } from './final-answer.js';
 import { openChat, type ChatFlags } from './open-chat.js';
 import { demandEnabled, reportPending } from './waiting.js';
 
@@ -26,19 +27,21 @@ export async function resumeChat(options: ResumeChatOptions): Promise<number> {
   const screen = openScreen();
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
+  const finalAnswer = await FinalAnswer.open(flags, screen);
   const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt, database });
   try {
     demandEnabled(opened.settings);
     const details = await inspectWhole(opened.workbench.harness, scriptId);
-    const { status } = await turns.during(opened.workbench.approvals, async (signal) => {
+    const { status: ended } = await turns.during(opened.workbench.approvals, async (signal) => {
       const { harness, approvals, rules, validateInput } = opened.workbench;
       const decisions = await decide({ harness, approvals, rules, validateInput, signal, details });
       const isInterrupted = details.suspension === undefined;
       if (signal.aborted || (!isInterrupted && Object.keys(decisions).length === 0)) return EXIT.suspended;
-      showResumed(screen, opened.view, details);
+      if (!opened.isQuiet) showResumed(screen, opened.view, details);
       return opened.session.resume(scriptId, decisions, { signal, isInterrupted, force });
     });
-    await reportPending(opened, screen, flags.json === true);
+    const status = await finalAnswer.deliver(ended, askedModel(opened, turns));
+    await reportPending(opened, screen);
     return status;
   } finally {
     await opened.close();

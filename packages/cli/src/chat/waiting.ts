@@ -28,19 +28,18 @@ export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
 
 /** The pending approvals, and the commands that decide them. */
 export async function reportPending(
-  { thread, workbench }: OpenChat,
+  { thread, workbench, isQuiet, options }: OpenChat,
   screen: Screen,
-  isJson: boolean,
 ): Promise<boolean> {
   const { waitingScript } = thread;
   if (waitingScript === undefined) return false;
-  const isKnown = isJson || workbench.approvals.hasAsked;
+  const isKnown = isQuiet || workbench.approvals.hasAsked;
   showSuspended({
     scriptId: waitingScript,
     details: isKnown ? undefined : await workbench.harness.inspect(waitingScript),
-    options: [],
+    options,
     style: screen.style,
-    write: isJson ? (line) => screen.warn(line) : (line) => screen.line(line),
+    write: isQuiet ? (line) => screen.warn(line) : (line) => screen.line(line),
   });
   return true;
 }

@@ -1,8 +1,9 @@
-import { converse, TurnInterruption } from '../chat/conversation.js';
+import { askedModel, converse, TurnInterruption } from '../chat/conversation.js';
+import { FinalAnswer } from '../chat/final-answer.js';
 import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
 import { reportPending } from '../chat/waiting.js';
 import type { Engines } from '../harness/engines.js';
-import { readWhole, sourceFor, stdinBringsText, type TextSource } from '../input/source.js';
+import { promptInput, readPrompt } from '../input/prompt-input.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 
@@ -11,50 +12,45 @@ export type { ChatFlags } from '../chat/open-chat.js';
 /** Talks to a model that writes scripts: one prompt, or a conversation at a terminal. */
 export async function chat(words: readonly string[], flags: ChatFlags, engines: Engines): Promise<number> {
   const screen = openScreen();
-  const said = words.join(' ');
-  const isSaid = words.length > 0 && said !== '-';
-  const source = isSaid ? undefined : promptSource(said === '-');
-  if (flags.json === true && !isSaid && source === undefined)
-    throw new UsageError('--json needs a prompt: toolscript chat "PROMPT" --json.');
+  const input = promptInput(words);
+  if (input.said === undefined && input.source === undefined) refuseInConversation(flags);
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
   try {
-    const prompt = isSaid ? said : await readPrompt(source);
-    if (prompt?.trim() === '') throw new UsageError('The prompt is empty. Write one: toolscript "PROMPT".');
-    const stdinIsTaken = source !== undefined;
-    const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt });
+    const prompt = await readPrompt(input, screen.notice);
+    const finalAnswer = await FinalAnswer.open(flags, screen);
+    const opened = await openChat({ flags, engines, screen, stdinIsTaken: input.source !== undefined, interrupt });
     try {
       if (prompt === undefined) return await converse(opened, screen, turns);
-      return await sayOnce(opened, prompt, flags, screen, turns);
+      return await sayOnce({ opened, screen, turns, finalAnswer }, prompt);
     } finally {
       await opened.close();
     }
   } finally {
-    source?.close();
+    input.source?.close();
   }
 }
 
-/** Undefined: the user types prompts. */
-function promptSource(isNamed: boolean): TextSource | undefined {
-  if (isNamed) return sourceFor('-', 'chat');
-  if (process.stdin.isTTY && process.stdout.isTTY) return undefined;
-  if (stdinBringsText()) return sourceFor('-', 'chat');
-  throw new UsageError('There is no prompt, and a conversation needs a terminal. Write a prompt: toolscript "PROMPT".');
+/** A conversation has no final answer, and its output is for a user. */
+function refuseInConversation({ json, print, outputSchema, output }: ChatFlags): void {
+  const given = { '--json': json, '--print': print, '--output-schema': outputSchema, '--output': output };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined)
+    throw new UsageError(
+      `${flag} needs a prompt: toolscript chat "PROMPT" ${flag}${flag.startsWith('--output') ? ' FILE' : ''}.`,
+    );
 }
 
-/** Undefined if the user types prompts. */
-async function readPrompt(source: TextSource | undefined): Promise<string | undefined> {
-  return source === undefined ? undefined : (await readWhole(source)).replace(/^\uFEFF/u, '').trim();
+interface Said {
+  readonly opened: OpenChat;
+  readonly screen: Screen;
+  readonly turns: TurnInterruption;
+  readonly finalAnswer: FinalAnswer;
 }
 
-async function sayOnce(
-  opened: OpenChat,
-  prompt: string,
-  flags: ChatFlags,
-  screen: Screen,
-  turns: TurnInterruption,
-): Promise<number> {
-  const { status } = await turns.during(opened.workbench.approvals, (signal) => opened.session.say(prompt, signal));
-  await reportPending(opened, screen, flags.json === true);
+async function sayOnce({ opened, screen, turns, finalAnswer }: Said, prompt: string): Promise<number> {
+  const model = askedModel(opened, turns);
+  const status = await finalAnswer.deliver(await model.say(finalAnswer.prompt(prompt)), model);
+  await reportPending(opened, screen);
   return status;
 }

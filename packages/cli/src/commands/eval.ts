@@ -4,6 +4,7 @@ import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { EventView } from '../view/answer-view.js';
+import { silentView } from '../view/silent-view.js';
 import { withScriptHarness, userView, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
@@ -35,8 +36,6 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
     },
   });
 }
-
-export const silentView: EventView = { take: () => {}, end: () => {} };
 
 /** JSON has no `undefined`; the value of a script that returned nothing is null there. */
 export function withValue(outcome: Outcome): Outcome {

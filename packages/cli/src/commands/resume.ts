@@ -1,6 +1,7 @@
 import type { AskedAbout } from '../approvals/asked-about.js';
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
+import type { FinalAnswerFlags } from '../chat/final-answer.js';
 import { resumeChat, withThread } from '../chat/resume-chat.js';
 import { demandEnabled } from '../chat/waiting.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
@@ -18,10 +19,12 @@ import { UsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
 import { showResumed } from '../view/resumed-script.js';
-import { silentView, withValue } from './eval.js';
+import { silentView } from '../view/silent-view.js';
+import { withValue } from './eval.js';
 import { withScriptHarness, userView, type ScriptFlags, type ScriptStage } from './script-command.js';
 
-export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'limit' | 'continueOnError'> {
+export interface ResumeFlags
+  extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {
   /** True: all pending ones that are not named otherwise. */
   approve?: true | string[];
   deny?: true | string[];
@@ -54,6 +57,10 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     // A script whose conversation was deleted continues without it.
     if (status !== undefined) return status;
   }
+  if (flags.print !== undefined || flags.outputSchema !== undefined || flags.output !== undefined)
+    throw new UsageError(
+      `${scriptId} belongs to no conversation, so no final answer follows. Omit --print, --output-schema and --output.`,
+    );
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
   return withScriptHarness<EventView>({
     flags: { ...settings, cwd, ...(then === undefined ? {} : { approve: then }) },

@@ -146,9 +146,13 @@ async function reportUnfinished(
   }
 }
 
-/** Options that change a script's tools and are not stored with it. */
-export function repeatedOptions({ execSandbox, pack, tools, mcpConfig }: SettingFlags): string[] {
+/** Options of a run that are not stored with its scripts. */
+export function repeatedOptions(flags: ScriptFlags): string[] {
+  const { execSandbox, pack, tools, mcpConfig, limit = [], approve, json } = flags;
   return [
+    ...limit.flatMap((assignment) => ['--limit', assignment]),
+    ...(approve === undefined ? [] : ['--then', approve]),
+    ...(json === true ? ['--json'] : []),
     ...(mcpConfig === undefined ? [] : ['--mcp-config', resolve(mcpConfig)]),
     ...(execSandbox === undefined ? [] : [`--exec-sandbox`, execSandbox]),
     ...(pack === undefined ? [] : ['--pack', pack]),

@@ -31,16 +31,21 @@ export function sourceFor(file: string | undefined, command: 'run' | 'eval' | 'c
   };
 }
 
-/** The whole text of a source. */
-export async function readWhole(source: TextSource): Promise<string> {
+/** The whole text of a source. Throws a RangeError if it is longer than `maxBytes`. */
+export async function readWhole(source: TextSource, maxBytes = Number.POSITIVE_INFINITY): Promise<string> {
   let text = '';
-  for await (const piece of await source.open()) text += piece;
+  let bytes = 0;
+  for await (const piece of await source.open()) {
+    bytes += Buffer.byteLength(piece);
+    if (bytes > maxBytes) throw new RangeError(`more than ${maxBytes} bytes`);
+    text += piece;
+  }
   return text;
 }
 
 export function stdinBringsText(): boolean {
   try {
-    const stat = fstatSync(0);
+    const stat = fstatSync(process.stdin.fd);
     return stat.isFIFO() || stat.isFile() || stat.isSocket();
   } catch {
     return false;

@@ -24,8 +24,23 @@ export function addScriptOptions(command: Command): void {
       ]),
     );
   addSandboxOptions(command);
-  command.option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
+  addLimitOption(command);
   addExposureOptions(command);
+}
+
+export function addLimitOption(command: Command): void {
+  command.option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
+}
+
+/** Where the final answer of a model goes, and its form. */
+export function addAnswerOptions(command: Command): void {
+  command
+    .addOption(new Option('-p, --print', 'print only the final answer').conflicts('json'))
+    .option(
+      '--output-schema <file>',
+      'demand JSON that is valid for this JSON Schema as the final answer; print only it',
+    )
+    .option('-o, --output <file>', 'write the final answer to this file; an existing one is replaced');
 }
 
 export function addSandboxOptions(command: Command): void {

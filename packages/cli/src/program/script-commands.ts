@@ -4,7 +4,15 @@ import type { EvalFlags } from '../commands/eval.js';
 import type { ResumeFlags } from '../commands/resume.js';
 import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
-import { addExposureOptions, addSandboxOptions, addScriptOptions, SCRIPT, type Settle } from './options.js';
+import {
+  addAnswerOptions,
+  addExposureOptions,
+  addLimitOption,
+  addSandboxOptions,
+  addScriptOptions,
+  SCRIPT,
+  type Settle,
+} from './options.js';
 import { example, refuseMistyped } from './toolscript-command.js';
 
 /** Runs a command with the threads that run its scripts. */
@@ -13,17 +21,23 @@ export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promis
 export function addChat(program: Command, settle: Settle, withEngines: WithEngines): void {
   const command = program
     .command('chat', { isDefault: true })
-    .argument('[prompt...]', 'the task, or - for stdin; without one, a conversation starts')
+    .argument(
+      '[prompt...]',
+      'the task; the text of a pipe is added to it, or is the task (- also names stdin); without one, a conversation starts',
+    )
     .description('Talk to a model; the word chat may be omitted')
     .option('--agent <name>', 'the agent (default: the first whose key is set)')
     .option('--model <name>', "replaces the agent's model; also scripted:FILE")
     .option('--continue', 'continue the last conversation about this workspace')
     .addOption(new Option('--thread <id>', 'continue this conversation').conflicts('continue'))
-    .option('--json', 'print one event a line, as JSON')
+    .option('--json', 'print one event a line, as JSON');
+  addAnswerOptions(command);
+  command
     .addHelpText(
       'after',
       example(
         'toolscript "fix the failing tests"',
+        'git diff | toolscript -p "review this change"',
         'toolscript --continue "and now the README"',
         'toolscript chat --agent ollama --model qwen3-coder',
       ),
@@ -106,7 +120,9 @@ export function addResume(program: Command, settle: Settle, withEngines: WithEng
     .addOption(thenOption())
     .option('--agent <name>', 'for a script of a conversation: continue with another agent')
     .option('--model <name>', 'for a script of a conversation: continue with another model')
-    .option('--json', 'print the same as run or eval: one event a line, or the outcome')
+    .option('--json', 'print the same as run or eval: one event a line, or the outcome');
+  addAnswerOptions(command);
+  command
     .addHelpText(
       'after',
       example(
@@ -164,6 +180,7 @@ function resumeAction(settle: Settle, withEngines: WithEngines) {
 }
 
 function addResumeSettings(command: Command): void {
+  addLimitOption(command);
   addSandboxOptions(command);
   addExposureOptions(command, 'the workspace: only the one in which the script was started');
 }

@@ -73,7 +73,7 @@ describe('a script that needs an approval, without a terminal', () => {
       .split('\n')
       .map((line) => StreamEventSchema.parse(JSON.parse(line)));
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'suspended' });
-    expect(run.stderr).toContain(`toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --approve`);
+    expect(run.stderr).toContain(`toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --json --approve`);
     const evaluated = await place.run(['eval', '--json', '-e', WRITE]);
     expect(evaluated.status).toBe(3);
     const outcome = JSON.parse(evaluated.stdout) as { status: string; scriptId: string; suspension: string };
@@ -327,7 +327,7 @@ describe('an interrupted script', () => {
     const { stdout } = await place.run(['approvals']);
     const id = scriptIdIn(stdout);
     expect(stdout).toContain('interrupted');
-    if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
+    if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --then auto --exec-sandbox off`);
     expect((await place.run(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
     expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
     const replayed = await place.run(['replay', id]);

@@ -1,3 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { Readable } from 'node:stream';
 import { runProgram } from '#cli/program.js';
 import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 import { cleanEnvironment, emptyFolder, PROGRAM, type Finished, type StartOptions } from './program.js';
@@ -22,10 +25,19 @@ async function runHere(args: readonly string[], { env, cwd = emptyFolder() }: St
   process.argv = [process.execPath, PROGRAM, ...args];
   process.env = cleanEnvironment(env);
   process.chdir(cwd);
+  // The runner's own stdin is a pipe, and never ends.
+  const stdin = openSync(devNull, 'r');
+  const ownStdin = Object.getOwnPropertyDescriptor(process, 'stdin')!;
+  Object.defineProperty(process, 'stdin', {
+    value: Object.assign(Readable.from([]), { fd: stdin }),
+    configurable: true,
+  });
   try {
     const status = await runProgram(args, sharedEngines);
     return { status, signal: null, stdout: stdout.text, stderr: stderr.text };
   } finally {
+    Object.defineProperty(process, 'stdin', ownStdin);
+    closeSync(stdin);
     process.chdir(before.cwd);
     process.env = before.env;
     process.argv = before.argv;

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, open, realpath, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { visibleLine } from '../terminal/untrusted.js';
+import { systemCode, UsageError } from '../usage-error.js';
+
+/** A file for a final answer, which another program never sees half written. */
+export class AnswerFile {
+  readonly #given: string;
+  /** Without links, so that a link stays one. */
+  readonly #path: string;
+  /** A device or a pipe, which cannot be replaced. */
+  readonly #isSpecial: boolean;
+  readonly #mode: number | undefined;
+
+  private constructor(given: string, path: string, found: { isSpecial: boolean; mode: number | undefined }) {
+    this.#given = given;
+    this.#path = path;
+    this.#isSpecial = found.isSpecial;
+    this.#mode = found.mode;
+  }
+
+  /** Tries whether the file can be written, and leaves nothing behind. Throws a UsageError. */
+  static async open(given: string): Promise<AnswerFile> {
+    try {
+      const path = await realpath(given).catch(() => resolve(given));
+      const found = await stat(path).catch((error: unknown) => absent(error));
+      if (found?.isDirectory() === true)
+        throw new UsageError(`${visibleLine(given)} is a folder. Name a file in it: -o ${visibleLine(given)}/answer`);
+      if (found !== undefined) await access(path, constants.W_OK);
+      const isSpecial = found !== undefined && !found.isFile();
+      const mode = found === undefined ? undefined : found.mode & 0o777;
+      const file = new AnswerFile(given, path, { isSpecial, mode });
+      if (!isSpecial) await unlink(await file.#writeBeside(''));
+      return file;
+    } catch (error) {
+      throw unwritable(given, error);
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    try {
+      if (this.#isSpecial) return await writeFile(this.#path, text);
+      await rename(await this.#writeBeside(text), this.#path);
+    } catch (error) {
+      throw unwritable(this.#given, error);
+    }
+  }
+
+  /** Writes a new file in the same folder. Returns its path. */
+  async #writeBeside(text: string): Promise<string> {
+    const path = join(dirname(this.#path), `.${basename(this.#path).slice(0, 100)}.${randomUUID()}.tmp`);
+    const handle = await open(path, 'wx');
+    try {
+      if (this.#mode !== undefined) await handle.chmod(this.#mode);
+      await handle.writeFile(text);
+      await handle.sync();
+    } catch (error) {
+      await unlink(path);
+      throw error;
+    } finally {
+      await handle.close();
+    }
+    return path;
+  }
+}
+
+function absent(error: unknown): undefined {
+  if (systemCode(error) !== 'ENOENT') throw error;
+}
+
+function unwritable(given: string, error: unknown): unknown {
+  const code = systemCode(error);
+  const name = visibleLine(given);
+  if (code === undefined) return error;
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return new UsageError(
+      `${name} cannot be written: its folder does not exist. Make the folder, or name another file.`,
+    );
+  return new UsageError(`${name} cannot be written (${code}). Name a file that you can write to.`);
+}

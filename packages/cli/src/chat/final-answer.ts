@@ -1,0 +1,97 @@
+import { resolve } from 'node:path';
+import { EXIT } from '../exit-status.js';
+import type { Screen } from '../terminal/screen.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { readAnswerSchema, type AnswerSchema } from './answer-schema.js';
+import { AnswerFile } from './answer-file.js';
+
+/** The options that say where a run's final answer goes, and its form. */
+export interface FinalAnswerFlags {
+  /** Only the final answer goes to stdout. */
+  print?: boolean;
+  /** The file of a JSON Schema for the final answer. */
+  outputSchema?: string;
+  /** The file for the final answer. */
+  output?: string;
+  json?: boolean;
+}
+
+/** The runs of a conversation, as a final answer needs them. */
+export interface AskedModel {
+  /** Returns the exit status. */
+  readonly say: (prompt: string) => Promise<number>;
+  /** The final answer of the last run; undefined if it has none. */
+  readonly answer: () => string | undefined;
+}
+
+/** A schema's JSON is data for a program, so nothing else goes to stdout. */
+export function printsOnlyAnswer({ print, outputSchema, json }: FinalAnswerFlags): boolean {
+  return json !== true && (print === true || outputSchema !== undefined);
+}
+
+/** The same options for the command that resumes a script of the run. */
+export function repeatedAnswerOptions({ print, outputSchema, output }: FinalAnswerFlags): string[] {
+  return [
+    ...(print === true ? ['--print'] : []),
+    ...(outputSchema === undefined ? [] : ['--output-schema', resolve(outputSchema)]),
+    ...(output === undefined ? [] : ['--output', resolve(output)]),
+  ];
+}
+
+/** Checks and delivers the final answer of a run. */
+export class FinalAnswer {
+  readonly #schema: AnswerSchema | undefined;
+  readonly #file: AnswerFile | undefined;
+  readonly #prints: boolean;
+  readonly #screen: Screen;
+
+  private constructor(
+    places: { schema: AnswerSchema | undefined; file: AnswerFile | undefined; prints: boolean },
+    screen: Screen,
+  ) {
+    this.#schema = places.schema;
+    this.#file = places.file;
+    this.#prints = places.prints;
+    this.#screen = screen;
+  }
+
+  /** Throws a UsageError for an unusable schema or file, before a model is asked. */
+  static async open(flags: FinalAnswerFlags, screen: Screen): Promise<FinalAnswer> {
+    const { outputSchema, output } = flags;
+    const schema = outputSchema === undefined ? undefined : await readAnswerSchema(outputSchema);
+    const file = output === undefined ? undefined : await AnswerFile.open(output);
+    return new FinalAnswer({ schema, file, prints: printsOnlyAnswer(flags) }, screen);
+  }
+
+  /** The prompt with the request for JSON. */
+  prompt(said: string): string {
+    return this.#schema === undefined ? said : `${said}\n\n${this.#schema.request}`;
+  }
+
+  /** After a run of this status. A wrong answer is repaired once. Returns the exit status. */
+  async deliver(status: number, model: AskedModel): Promise<number> {
+    const answer = model.answer();
+    if (answer === undefined) return status;
+    if (this.#schema === undefined) return this.#put(answer.trim(), status);
+    const first = this.#schema.check(answer);
+    if (first.ok) return this.#put(first.json, status);
+    const repaired = await model.say(
+      `Your final answer does not fit the JSON Schema: ${first.problem}.\n\n${this.#schema.request}`,
+    );
+    const again = model.answer();
+    if (again === undefined) return repaired === EXIT.completed ? EXIT.failed : repaired;
+    const second = this.#schema.check(again);
+    if (second.ok) return this.#put(second.json, repaired);
+    this.#screen.notice(
+      `The final answer does not fit the JSON Schema, also after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
+    );
+    return EXIT.failed;
+  }
+
+  async #put(answer: string, status: number): Promise<number> {
+    const text = answer === '' ? '' : `${answer}\n`;
+    await this.#file?.write(text);
+    if (this.#prints) this.#screen.write(this.#screen.isTerminal ? visible(text) : text);
+    return status;
+  }
+}
