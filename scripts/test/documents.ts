@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shownAtTerminal, stepsIn, type TerminalStep } from './tmux.js';
 
 /**
  * Pages whose blocks are run.
@@ -20,6 +21,8 @@ import { fileURLToPath } from 'node:url';
  * - `<!-- file NAME -->`: written to the page's folder;
  * - `<!-- run -->`: run by the shell in that folder; `<!-- run, exit 1 -->` where it must fail;
  *   `<!-- run as COMMAND -->` where the reader types something else;
+ * - `<!-- run at a terminal: WAIT => KEYS | WAIT => KEYS -->`: run by the shell in a terminal of tmux, where each text
+ *   that appears is answered with keys (`⏎` is Enter); skipped with its output where there is no tmux;
  * - `<!-- output -->`: what the last run must have printed;
  * - `<!-- generated NAME -->`: must be what the code says (see the caller);
  * - `<!-- not run: REASON -->`.
@@ -99,6 +102,11 @@ export class PageFolder {
     return { output: stdout + stderr, status };
   }
 
+  /** The text of the screen at the end; undefined where there is no tmux. */
+  runAtTerminal(command: string, steps: readonly TerminalStep[]): string | undefined {
+    return shownAtTerminal(command, steps, { cwd: this.path, env: { ...this.environment(), TERM: 'xterm' } });
+  }
+
   write(name: string, content: string): void {
     const path = join(this.path, name);
     mkdirSync(dirname(path), { recursive: true });
@@ -125,13 +133,21 @@ export function playPage(
   const counts = { commands: 0, outputs: 0 };
   const edits: Edit[] = [];
   let last = '';
+  let isSkipped = false;
   try {
     for (const block of blocksOf(readPage(path))) {
       const { marker, content } = block;
       const file = /^file (\S+)$/u.exec(marker)?.[1];
+      const terminal = /^run at a terminal(?:: (.+))?$/u.exec(marker);
       const run = /^run(?:, exit (\d+))?(?: as (.+))?$/u.exec(marker);
       if (file !== undefined) folder.write(file, content);
-      else if (run !== null) {
+      else if (terminal !== null) {
+        const shown = folder.runAtTerminal(content, stepsIn(terminal[1] ?? ''));
+        isSkipped = shown === undefined;
+        last = (shown ?? '').replaceAll(folder.path, '.');
+        counts.commands += 1;
+      } else if (run !== null) {
+        isSkipped = false;
         const result = folder.run(run[2] ?? content);
         check(
           `exit ${result.status}${result.status === Number(run[1] ?? 0) ? '' : `\n${result.output}`}`,
@@ -141,7 +157,7 @@ export function playPage(
         counts.commands += 1;
       } else if (marker === 'output') {
         counts.outputs += 1;
-        if (settled(last) === settled(content)) continue;
+        if (isSkipped || settled(last) === settled(content)) continue;
         if (process.env.UPDATE_DOCUMENTS === undefined) check(settled(last), settled(content));
         else edits.push({ block, content: `${last.trimEnd()}\n` });
       }

@@ -1,10 +1,11 @@
 import type { ApprovalCallback, ApprovalPolicy, ApprovalRule, StreamEvent } from '@toolscript/core/protocol';
 import type { ElicitationAnswer, InboundHandlers } from '@toolscript/mcp';
-import type { Approve } from '../configuration/settings.js';
+import type { Approve, Settings } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
 import { hasQuestionTerminal, openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import { askForm } from './server-form.js';
+import { refusingUnable } from './unable-calls.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
 /** The decisions about one run, and what happened to its questions. */
@@ -28,6 +29,9 @@ type AskForm = NonNullable<InboundHandlers['onElicitation']>;
 
 export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
+  exec: Settings['exec'];
+  /** A question without an answer for this long is left for later, in ms. Undefined: no limit. */
+  suspendAfterMs: number | undefined;
   rules: WorkspaceRules;
   screen: Screen;
   validateInput: ValidateInput;
@@ -51,7 +55,9 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
   };
   return {
     policy:
-      approve === 'ask' ? { rules: [...rules.rules, { action: 'ask' }], ask } : withoutAsking(approve, rules.rules),
+      approve === 'ask'
+        ? { rules: [...rules.rules, { action: 'ask' }], ask: refusingUnable(ask, options.exec) }
+        : withoutAsking(approve, rules.rules),
     asker,
     askForm: hasQuestionTerminal() ? formAsker(asker, options) : undefined,
     get hasAsked() {

@@ -1,6 +1,7 @@
 import type { ApprovalRequest, Decision, Remember, StreamEvent } from '@toolscript/core/protocol';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
+import { shortDuration } from '../view/durations.js';
 import { editText } from './editor.js';
 import {
   helpText,
@@ -13,6 +14,7 @@ import {
   type Choices,
 } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
+import { ReasonLine } from './reason-line.js';
 import type { NewRule } from './rule-folder.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
@@ -43,6 +45,8 @@ interface Question {
   draft?: string;
   /** The plan was shown, and is the subject of the question now. */
   isAboutPlan?: boolean;
+  /** The call is refused; the user may type the reason now. */
+  reason?: ReasonLine;
   /** True until the question is shown. */
   unread?: NodeJS.Timeout;
 }
@@ -58,6 +62,8 @@ export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
+  /** A question without an answer for this long is left for later, in ms. Undefined: no limit. */
+  suspendAfterMs: number | undefined;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
@@ -78,6 +84,7 @@ export class Asker {
   /** Tools that a user allowed for the rest of a script, and scripts whose plan was allowed. */
   readonly #allowed = new Set<string>();
   #open: Question | undefined;
+  #patience: NodeJS.Timeout | undefined;
   #lent: Lending | undefined;
   #isSuspended = false;
 
@@ -122,9 +129,7 @@ export class Asker {
     if (at !== -1) this.#waiting.splice(at, 1);
     if (this.#open === undefined || !isIt(this.#open)) return;
     const why =
-      payload.decision === 'timeout'
-        ? 'Too late: the time to answer has expired. Raise it with --limit approvalTimeoutMs=….'
-        : 'The question was withdrawn.';
+      payload.decision === 'timeout' ? 'Too late: the time to answer has expired.' : 'The question was withdrawn.';
     this.#close(`\n  ${why}\n`);
   }
 
@@ -196,7 +201,18 @@ export class Asker {
         `\n  ${this.#screen.warningStyle.dim('Keys that were typed before this question were ignored.')}\n`,
       );
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
+    this.#startPatience();
     this.#prompt(question);
+  }
+
+  /** A user who does not answer in time finds the script suspended. */
+  #startPatience(): void {
+    const { suspendAfterMs } = this.#options;
+    if (suspendAfterMs === undefined) return;
+    this.#patience = setTimeout(() => {
+      this.#terminal.write(`\n  No answer for ${shortDuration(suspendAfterMs)}: `);
+      this.suspend();
+    }, suspendAfterMs);
   }
 
   #isAllowed(request: ApprovalRequest): boolean {
@@ -219,6 +235,7 @@ export class Asker {
   /** Returns whether more keys are needed. */
   #press(question: Question, keys: string | undefined): boolean {
     if (keys === undefined) return this.#lose();
+    if (question.reason !== undefined) return this.#pressInReason(question, question.reason, keys);
     const answer = readAnswer(keys);
     if (answer === undefined) return true;
     if (answer === 'interrupt') return this.#interrupted();
@@ -250,7 +267,7 @@ export class Asker {
       case 'suspend':
         return this.#decide(question, 'later\n', 'suspend');
       case 'no':
-        return this.#decide(question, 'no\n', 'deny');
+        return this.#refuse(question, keys);
       case 'view':
         this.#terminal.write(`\n${wholeArguments(inputJsonOf(question))}`);
         break;
@@ -271,6 +288,21 @@ export class Asker {
     this.#terminal.write('no\n');
     this.#prompt(question);
     return true;
+  }
+
+  /** Enter, Escape and Ctrl-D refuse at once; `n` lets the user say why. */
+  #refuse(question: Question, keys: string): boolean {
+    if (!/^no?$/iu.test(keys)) return this.#decide(question, 'no\n', 'deny');
+    question.reason = new ReasonLine((text) => this.#terminal.write(text));
+    this.#terminal.write('no\n  Why? The script reads it; Enter refuses without a reason: ');
+    return true;
+  }
+
+  #pressInReason(question: Question, reason: ReasonLine, keys: string): boolean {
+    const typed = reason.take(keys);
+    if (typed === 'interrupt') return this.#interrupted();
+    if (typed === 'more') return true;
+    return this.#decide(question, '\n', reason.text === '' ? 'deny' : { decision: 'deny', note: reason.text });
   }
 
   #help(question: Question): void {
@@ -361,6 +393,7 @@ export class Asker {
 
   #close(said: string, continues = true): void {
     clearTimeout(this.#open?.unread);
+    clearTimeout(this.#patience);
     this.#open = undefined;
     this.#lent = undefined;
     this.#terminal.stopReading();

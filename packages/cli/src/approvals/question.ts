@@ -118,7 +118,7 @@ export function wholeArguments(inputJson: string): string {
 export function helpText({ covers, plan }: Choices): string {
   return [
     '  y  run this call',
-    '  n  refuse it; Enter does the same',
+    '  n  refuse it, and say why; Enter refuses it without a reason',
     '  e  change its arguments in your editor, then decide',
     '  a  run this call and every further one of this tool, until the script ends',
     plan

@@ -1,5 +1,6 @@
+import { tmpdir } from 'node:os';
 import { listScripts, pruneScripts, type KeptScript, type KeptScriptDetails } from '@toolscript/core';
-import { loadSettings } from '../configuration/settings.js';
+import { loadSettings, plainSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
@@ -10,7 +11,7 @@ import { placeOf, type Origin } from '../state/origin-folder.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { detailLines, listLines } from '../view/kept-scripts-report.js';
+import { detailLines, listLines, type ListedApproval } from '../view/kept-scripts-report.js';
 
 export interface ApprovalsFlags {
   json?: boolean;
@@ -25,17 +26,21 @@ export interface PruneFlags extends ApprovalsFlags {
   waitingDays?: string;
 }
 
-interface ListedScript extends KeptScript {
+interface ListedScript extends Omit<KeptScript, 'approvals'> {
   workspace: string | null;
+  approvals: readonly ListedApproval[];
 }
 
-/** Pending and interrupted scripts; `all`: every stored script. */
+/** Pending and interrupted scripts, newest change first; `all`: every stored script. */
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
     ({ state }) => all || state === 'suspended' || state === 'interrupted' || state === 'damaged',
   );
-  const listed = await Promise.all(scripts.map((script) => withWorkspace(kept, script)));
+  const withInputs = await readInputs(kept, scripts);
+  const listed = await Promise.all(
+    scripts.toReversed().map((script) => withWorkspace(kept, { ...script, approvals: withInputs(script) })),
+  );
   if (json) screen.write(`${jsonText(listed, 2)}\n`);
   else for (const line of listLines(listed, Date.now(), screen)) screen.line(line);
   for (const { scriptId, state } of scripts)
@@ -43,7 +48,45 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   return EXIT.completed;
 }
 
-async function withWorkspace({ origins }: PersistentState, script: KeptScript): Promise<ListedScript> {
+/** The pending approvals with the arguments of their calls, where these can be read. */
+async function readInputs(
+  kept: PersistentState,
+  scripts: readonly KeptScript[],
+): Promise<(script: KeptScript) => ListedApproval[]> {
+  const inputs = new Map<string, unknown>();
+  const waiting = scripts.filter(({ state }) => state === 'suspended');
+  for (const [scriptId, details] of await inspectAll(kept, waiting))
+    for (const { approvalId, input } of details.pendingApprovals) inputs.set(`${scriptId} ${approvalId}`, input);
+  return ({ scriptId, approvals }) =>
+    approvals.map((approval) => {
+      const input = inputs.get(`${scriptId} ${approval.approvalId}`);
+      return { ...approval, ...(input === undefined ? {} : { input }) };
+    });
+}
+
+/** Without the scripts whose details cannot be read: `show` reports why. */
+async function inspectAll(
+  kept: PersistentState,
+  scripts: readonly KeptScript[],
+): Promise<Map<string, KeptScriptDetails>> {
+  const found = new Map<string, KeptScriptDetails>();
+  if (scripts.length === 0) return found;
+  const { harness } = await openHarness(plainSettings(tmpdir()), { kept, engines: openEngines(), coding: false });
+  try {
+    for (const script of scripts) {
+      const details = await inspectKept(harness, script.scriptId, ownerOf(script)).catch(() => undefined);
+      if (details !== undefined) found.set(script.scriptId, details);
+    }
+    return found;
+  } finally {
+    await harness.close();
+  }
+}
+
+async function withWorkspace(
+  { origins }: PersistentState,
+  script: Omit<ListedScript, 'workspace'>,
+): Promise<ListedScript> {
   return { ...script, workspace: (await origins.of(script.scriptId))?.workspace ?? null };
 }
 

@@ -5,6 +5,7 @@ import { checkModels } from '../doctor/models.js';
 import { maskSecrets } from '../doctor/secrets.js';
 import { EXIT } from '../exit-status.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
+import type { Style } from '../terminal/style.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 
@@ -71,9 +72,12 @@ function report(screen: Screen, checks: readonly Check[], configuration: unknown
   }
   if (configuration !== null)
     screen.line(`\nEffective configuration:\n${visible(JSON.stringify(configuration, undefined, 2))}`);
-  screen.line(
-    isWell
-      ? `\n${style.green('Every required part works.')}`
-      : `\n${style.red('A required part is missing; see ✗ above.')}`,
-  );
+  screen.line(`\n${verdict(checks, isWell, style)}`);
+}
+
+function verdict(checks: readonly Check[], isWell: boolean, style: Style): string {
+  if (!isWell) return style.red('A required part is missing; see ✗ above.');
+  const limited = new Set(checks.filter(({ status }) => status === 'warning').map(({ name }) => visibleLine(name)));
+  if (limited.size === 0) return style.green('Every required part works.');
+  return style.yellow(`Every required part works, but not everything: ${[...limited].join(', ')}; see ! above.`);
 }

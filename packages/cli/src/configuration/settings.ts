@@ -69,6 +69,25 @@ export interface Settings {
   sources: string[];
 }
 
+/** The defaults, with every call denied. */
+export function plainSettings(cwd: string): Settings {
+  return {
+    cwd,
+    approve: 'deny',
+    rules: [],
+    mode: 'enabled',
+    runtime: 'quickjs',
+    limits: {},
+    exec: { sandbox: 'on' },
+    expose: {},
+    packs: {},
+    agent: undefined,
+    models: {},
+    named: { agent: false, mode: false, exposure: false },
+    sources: [],
+  };
+}
+
 const ENVIRONMENT_NAMES = [
   'TOOLSCRIPT_APPROVE',
   'TOOLSCRIPT_MODE',

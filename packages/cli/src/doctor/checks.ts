@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readKeyFile } from '@toolscript/core';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
-import type { Settings } from '../configuration/settings.js';
+import { plainSettings, type Settings } from '../configuration/settings.js';
 import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
 import type { Environment } from '../terminal/style.js';
@@ -93,24 +93,6 @@ async function checkWorking(): Promise<Check[]> {
 }
 
 const REINSTALL = 'Install Toolscript again, with its optional packages.';
-
-function plainSettings(cwd: string): Settings {
-  return {
-    cwd,
-    approve: 'deny',
-    rules: [],
-    mode: 'enabled',
-    runtime: 'quickjs',
-    limits: {},
-    exec: { sandbox: 'on' },
-    expose: {},
-    packs: {},
-    agent: undefined,
-    models: {},
-    named: { agent: false, mode: false, exposure: false },
-    sources: [],
-  };
-}
 
 async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();

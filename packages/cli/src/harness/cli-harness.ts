@@ -1,5 +1,5 @@
 import type { Harness } from '@toolscript/core';
-import type { Tool } from '@toolscript/core/protocol';
+import { MAX_TIMER_MS, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
@@ -47,6 +47,8 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const known = new KnownTools();
   const approvals = openApprovals({
     approve: settings.approve,
+    exec: settings.exec,
+    suspendAfterMs: settings.limits.approvalTimeoutMs,
     rules,
     screen,
     validateInput: known.validateInput,
@@ -56,15 +58,20 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   });
   const onInternalError = internalErrorReporter(kept, screen);
   const warn = screen.notice;
-  const { harness, servers, tools, suggestRule } = await openHarnessWithServers(settings, {
-    approvals: approvals.policy,
-    onInternalError,
-    kept,
-    audit: audit.append,
-    engines,
-    warn,
-    onElicitation: approvals.askForm,
-  });
+  // A question has no time limit of the harness: it is left for later, at once or after `approvalTimeoutMs`.
+  const limits = { ...settings.limits, approvalTimeoutMs: MAX_TIMER_MS };
+  const { harness, servers, tools, suggestRule } = await openHarnessWithServers(
+    { ...settings, limits },
+    {
+      approvals: approvals.policy,
+      onInternalError,
+      kept,
+      audit: audit.append,
+      engines,
+      warn,
+      onElicitation: approvals.askForm,
+    },
+  );
   rules.know(tools, suggestRule);
   known.tools = tools;
   const close = async () => {

@@ -8,6 +8,7 @@ import type { Style } from '../terminal/style.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
 import { callLine } from './call-lines.js';
+import { callSummary } from './call-summary.js';
 import { ago } from './durations.js';
 import { plannedCallLine } from './script-report.js';
 import { clientCommandLines, commandLines } from './suspension-report.js';
@@ -20,9 +21,14 @@ const WORDS: Readonly<Record<KeptScript['state'], string>> = {
   damaged: 'damaged',
 };
 
-/** Two lines for each script. */
+/** A pending approval with the arguments of its call, if they are known. */
+export type ListedApproval = KeptScript['approvals'][number] & { readonly input?: unknown };
+
+type Listed = Omit<KeptScript, 'approvals'> & { readonly approvals: readonly ListedApproval[] };
+
+/** A few lines for each script. */
 export function listLines(
-  scripts: readonly (KeptScript & { workspace: string | null })[],
+  scripts: readonly (Listed & { workspace: string | null })[],
   nowMs: number,
   screen: Screen,
 ): string[] {
@@ -41,18 +47,21 @@ export function listLines(
   return [...lines, '', ...hints(scripts)];
 }
 
-function mark({ state }: KeptScript, style: Style): string {
+function mark({ state }: Listed, style: Style): string {
   return state === 'ended' ? style.dim('·') : style.yellow(state === 'running' ? '▶' : '⏸');
 }
 
-function what({ state, approvals, ended }: KeptScript): string[] {
+function what({ state, approvals, ended }: Listed): string[] {
   if (state === 'suspended')
-    return approvals.map(({ tool, line }) => `${visibleLine(tool)}${line === undefined ? '' : `, line ${line}`}`);
+    return approvals.map(
+      ({ tool, line, input }) =>
+        `${[visibleLine(tool), callSummary(input)].join(' ').trim()}${line === undefined ? '' : `, line ${line}`}`,
+    );
   if (ended === undefined) return [];
   return [ended.status === 'completed' ? 'completed' : `failed: ${visibleLine(ended.code ?? '')}`];
 }
 
-function hints(scripts: readonly KeptScript[]): string[] {
+function hints(scripts: readonly Listed[]): string[] {
   return [
     ...(scripts.some(({ state }) => state === 'suspended')
       ? [`${ownCommand()} approvals show ID shows the details; ${ownCommand()} resume ID asks and resumes it.`]

@@ -42,7 +42,7 @@ describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `scri
 
       const again = await atTerminal(command(workspace, GIT.replace('--short', '--branch')), [], env);
       expect({ status: again.status, asked: again.shown.includes(PROMPT) }).toEqual({ status: 0, asked: false });
-      const elsewhere = await atTerminal(command(other, GIT), [[PROMPT, 'n']], env);
+      const elsewhere = await atTerminal(command(other, GIT), [[PROMPT, 'n\r']], env);
       expect(elsewhere.status).toBe(1);
     },
   );
@@ -75,7 +75,7 @@ await ${exec('git', 'log')};`;
       [
         [PROMPT, 'w'],
         ['is not offered', ''],
-        [PROMPT, 'n'],
+        [PROMPT, 'n\r'],
       ],
       env,
     );
@@ -121,7 +121,7 @@ await tools.writeFile({ path: '${kept}', content: ${JSON.stringify(forged)} }).c
     expect(written.stdout).toContain('outside');
     expect(existsSync(join(workspace, name))).toBe(true);
     const log = "await tools.exec({ command: ['git', 'log'] });";
-    expect((await atTerminal(command(workspace, log), [[PROMPT, 'n']], env)).status).toBe(1);
+    expect((await atTerminal(command(workspace, log), [[PROMPT, 'n\r']], env)).status).toBe(1);
   });
 });
 

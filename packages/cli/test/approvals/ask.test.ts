@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAnswer } from '#cli/approvals/question.js';
-import { PROGRAM, temporaryFolder } from '../support/program.js';
+import { PROGRAM, temporaryFolder, toolscript } from '../support/program.js';
 import { answerFile, atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
 import { hasExecSandbox } from '../../../../scripts/test/exec-sandbox.js';
 
@@ -19,7 +19,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
   });
 
   it.each([
-    ['n', 'n'],
+    ['n', 'n\r'],
     ['Enter', '\r'],
     ['Escape', '\x1b'],
     ['the end of input', '\x04'],
@@ -36,7 +36,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     const { status, shown } = await atTerminal(command(folder, WRITE), [
       ['', 'y'],
       ['Keys that were typed before this question were ignored', ''],
-      [PROMPT, 'n'],
+      [PROMPT, 'n\r'],
     ]);
     expect(status, shown).toBe(1);
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
@@ -51,7 +51,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
       [PROMPT, 'q'],
       [PROMPT, 'v'],
       ['THE END"', ''],
-      [PROMPT, 'n'],
+      [PROMPT, 'n\r'],
     ]);
     expect(shown.split(PROMPT)).toHaveLength(5);
   });
@@ -76,7 +76,7 @@ await tools.exec({ command: ['true'] });`;
     const source = `return (await Promise.allSettled(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })))).map((one) => one.status);`;
     const { shown } = await atTerminal(command(folder, source), [
       [PROMPT, 'y'],
-      [PROMPT, 'n'],
+      [PROMPT, 'n\r'],
     ]);
     expect(shown.replaceAll(/\s/gu, '')).toContain('["fulfilled","rejected"]');
     expect([existsSync(join(folder, 'a.txt')), existsSync(join(folder, 'b.txt'))]).toEqual([true, false]);
@@ -89,7 +89,7 @@ await tools.exec({ command: ['true'] });`;
       command(folder, source),
       [
         [PROMPT, 'v'],
-        [PROMPT, 'n'],
+        [PROMPT, 'n\r'],
       ],
       { NO_COLOR: '1' },
     );
@@ -97,14 +97,30 @@ await tools.exec({ command: ['true'] });`;
     expect(shown.replaceAll('\r\x1b[2K', '')).not.toMatch(/[\x1b\x07\x9b\u202e\u200b]/u);
   });
 
-  it('is withdrawn when its time has expired', async () => {
+  it('is left for later after approvalTimeoutMs, and its decision does not expire', async () => {
     const folder = temporaryFolder();
     const { status, shown } = await atTerminal(command(folder, WRITE, '--limit approvalTimeoutMs=300'), [
       [PROMPT, ''],
-      ['Too late', ''],
+      ['No answer for 300 ms', ''],
     ]);
-    expect(status).toBe(1);
-    expect(shown).toContain('ApprovalTimeoutError');
+    expect(status).toBe(3);
+    const id = /scr_[\w-]+/u.exec(shown)![0];
+    const resumed = await toolscript(['resume', id, '--approve']);
+    expect(resumed, resumed.stderr).toMatchObject({ status: 0 });
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one');
+  });
+
+  it('takes a reason after n, which the script reads', async () => {
+    const folder = temporaryFolder();
+    const source = `try { ${WRITE} } catch (error) { return error.message }`;
+    const { status, shown } = await atTerminal(command(folder, source), [
+      [PROMPT, 'n'],
+      ['Why?', 'not on Mop\x1b[D\x7f\x7f'],
+      ['\b \b', 'onday\r'],
+    ]);
+    expect(status, shown).toBe(0);
+    expect(shown).toMatch(/^".*: not on Monday\.?"\r?$/mu);
+    expect(existsSync(join(folder, 'a.txt'))).toBe(false);
   });
 
   it('is left for later at Ctrl-C, and with s', async () => {
@@ -176,7 +192,7 @@ await run({ path: 'c.txt', content: 'c' });`;
       [
         [PROMPT, 'e'],
         ['ended with status 1', ''],
-        [PROMPT, 'n'],
+        [PROMPT, 'n\r'],
       ],
       { EDITOR: 'false' },
     );

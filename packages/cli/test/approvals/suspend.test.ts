@@ -73,7 +73,9 @@ describe('a script that needs an approval, without a terminal', () => {
       .split('\n')
       .map((line) => StreamEventSchema.parse(JSON.parse(line)));
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'suspended' });
-    expect(run.stderr).toContain(`toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --json --approve`);
+    expect(run.stderr).toContain(
+      `toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --json --approve`,
+    );
     const evaluated = await place.run(['eval', '--json', '-e', WRITE]);
     expect(evaluated.status).toBe(3);
     const outcome = JSON.parse(evaluated.stdout) as { status: string; scriptId: string; suspension: string };
@@ -292,7 +294,7 @@ describe('toolscript resume', () => {
       command,
       [
         [PROMPT, 'y'],
-        [PROMPT, 'n'],
+        [PROMPT, 'n\r'],
       ],
       place.env,
     );

@@ -166,7 +166,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
         [SIGN, 'Make it\r'],
         ['Wait for it.', 'y\ry'],
         ['were ignored', ''],
-        [PROMPT, 'n'],
+        [PROMPT, 'n\r'],
         ['Not made.', ''],
         [SIGN, CTRL_D],
       ],

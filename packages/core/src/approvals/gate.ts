@@ -10,6 +10,7 @@ import type {
 import type { ApprovalPolicy, ApprovalRequest, Decision, Remember } from '../protocol/approvals.js';
 import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
+import { MAX_TIMER_MS } from '../protocol/limits.js';
 import { writtenNames } from '../text/identifier-name.js';
 import { sha256 } from '../text/sha256.js';
 import { renderCall } from './call-rendering.js';
@@ -17,7 +18,7 @@ import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPoli
 import { renderForPerson } from './render.js';
 
 export interface GateOptions {
-  /** How long the gate waits for a user, in ms. */
+  /** How long the gate waits for a user, in ms; `MAX_TIMER_MS`: without a limit. */
   readonly approvalTimeoutMs: number;
   /**
    * How long a request accepts a decision, also while its script is suspended, in ms. Default: as long as the script is
@@ -39,7 +40,12 @@ export interface GateOptions {
 
 /** `policy` undefined: no user can be asked. Throws a `ToolscriptUsageError` for an invalid policy. */
 export function createGate(policy: ApprovalPolicy | undefined, options: GateOptions): ApprovalGate {
-  return new PolicyGate(readPolicy(policy), options);
+  // The longest time means that there is no limit.
+  const { expiresAfterMs } = options;
+  return new PolicyGate(readPolicy(policy), {
+    ...options,
+    expiresAfterMs: expiresAfterMs === MAX_TIMER_MS ? undefined : expiresAfterMs,
+  });
 }
 
 interface Answer {
@@ -250,6 +256,7 @@ class PolicyGate implements ApprovalGate {
   }
 
   #waitForAnswer(signal: AbortSignal, ask: () => unknown): Promise<Waited> {
+    const { approvalTimeoutMs } = this.#options;
     return new Promise((resolve) => {
       const finish = (waited: Waited): void => {
         clearTimeout(timer);
@@ -258,7 +265,10 @@ class PolicyGate implements ApprovalGate {
       };
       const onAbort = (): void => finish({ type: 'aborted' });
       // defence: approvals-expire, without it: const timer = undefined;
-      const timer = setTimeout(() => finish({ type: 'timeout' }), this.#options.approvalTimeoutMs);
+      const timer =
+        approvalTimeoutMs === MAX_TIMER_MS
+          ? undefined
+          : setTimeout(() => finish({ type: 'timeout' }), approvalTimeoutMs);
       // defence: approvals-end-with-their-call
       signal.addEventListener('abort', onAbort, { once: true });
       void settled(ask).then((waited) => finish(waited));

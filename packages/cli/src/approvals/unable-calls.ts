@@ -1,0 +1,31 @@
+import { ToolCallError, type ApprovalCallback, type ApprovalRequest } from '@toolscript/core/protocol';
+import type { Settings } from '../configuration/settings.js';
+
+/** The tools that run programs in the OS sandbox. */
+const IN_SANDBOX: ReadonlySet<string> = new Set(['exec', 'shell']);
+
+/**
+ * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` finds the obstacle to
+ * the sandbox once; undefined if it works.
+ */
+export function refusingUnable(
+  ask: ApprovalCallback,
+  { sandbox }: Settings['exec'],
+  problemOf: () => Promise<string | undefined> = problemOfSandbox,
+): ApprovalCallback {
+  if (sandbox === 'off') return ask;
+  let checking: Promise<string | undefined> | undefined;
+  return async (request: ApprovalRequest) => {
+    if (!IN_SANDBOX.has(request.tool)) return ask(request);
+    const problem = await (checking ??= problemOf());
+    if (problem === undefined) return ask(request);
+    throw new ToolCallError('ApprovalDeniedError', `it cannot run here, so nobody was asked: ${problem}`);
+  };
+}
+
+/** Undefined: it works. */
+async function problemOfSandbox(): Promise<string | undefined> {
+  const { checkExecSandbox } = await import('@toolscript/tools');
+  const refusal = await checkExecSandbox();
+  return refusal === undefined ? undefined : `${refusal.reason} ${refusal.fix}`;
+}
