@@ -100,8 +100,10 @@ function toFound({ title, url, snippet, date, last_updated: updated }: z.output<
   }
 }
 
+/** The first result of each page. */
 function distinct(results: readonly Found[]): Found[] {
-  return [...new Map(results.toReversed().map((one) => [one.url, one])).values()].toReversed();
+  const seen = new Set<string>();
+  return results.filter(({ url }) => !seen.has(url) && seen.add(url));
 }
 
 function cut(text: string, max: number): string {

@@ -12,7 +12,7 @@ ${'<p>Larks sing at dawn, and <a href="songs">their songs</a> are long, varied, 
 <p><a href="javascript:alert(1)">press</a> <img src="data:image/png;base64,AAAA" alt="a lark"></p>
 <script>steal()</script></article><footer>About us</footer></body></html>`;
 
-async function fetched(body: string | Buffer, headers: Record<string, string>, input = {}): Promise<any> {
+async function fetched(body: string, headers: Record<string, string>, input = {}): Promise<any> {
   const { url } = await serve((_request, response) => response.writeHead(200, headers).end(body));
   const { fetches } = await web(HERE).fetchUrl({ urls: `${url}/page`, ...input });
   return fetches[0];
