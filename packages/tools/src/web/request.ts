@@ -14,7 +14,7 @@ export interface WebRequest {
   readonly isBackground?: boolean | undefined;
 }
 
-/** What requests share. */
+/** The parts that all requests have in common. */
 export interface RequestServices {
   readonly guard: AddressGuard;
   readonly limits: WebLimits;

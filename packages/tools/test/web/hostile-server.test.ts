@@ -83,7 +83,7 @@ describe('a name that changes its address', () => {
 
 const TEN_GB = 10_000_000_000;
 
-/** Writes as long as somebody reads. Returns the bytes that were taken. */
+/** Writes as long as the client reads. Returns the bytes that were taken. */
 function endless(response: ServerResponse, chunk: Buffer): { readonly bytes: number } {
   const taken = { bytes: 0 };
   const write = (): void => {
