@@ -9,7 +9,7 @@ import {
   OutputItemSchema,
 } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
-import { codingTools } from '@toolscript/tools';
+import { codingTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
@@ -235,6 +235,24 @@ describe('generated blocks', () => {
   afterAll(async () => {
     await harness.close();
     workspace.remove();
+  });
+
+  it('tools.md contains the declarations of the web tools', async () => {
+    const tools = webTools();
+    const web = createHarness({ tools, expose: { http: true }, approvals: 'deny' });
+    const declarations = web.declarations();
+    await web.close();
+    const own = declarations.slice(declarations.indexOf('interface Tools {'));
+    checkGenerated('docs/reference/tools.md', 'web declarations', own, same);
+    const rows = tableRows(readPage('docs/reference/tools.md')).map(([name = '', ...rest]) => [
+      name.split(',')[0],
+      ...rest,
+    ]);
+    for (const { name, effect, approval } of tools)
+      expect(rows.find(([first]) => first === name)?.slice(1, 3)).toEqual([
+        effect,
+        approval === 'policy' ? 'by policy' : approval,
+      ]);
   });
 
   it('tools.md and guest.md contain the declarations', () => {

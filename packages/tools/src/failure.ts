@@ -5,13 +5,18 @@ export type FailureReason =
   | 'aborted'
   | 'bad_path'
   | 'bad_pattern'
+  | 'bad_url'
   | 'binary'
+  | 'blocked_address'
   | 'changed'
   | 'exists'
   | 'hard_link'
+  | 'http_status'
   | 'io'
   | 'link_outside'
   | 'missing'
+  | 'missing_key'
+  | 'network'
   | 'no_match'
   | 'not_a_file'
   | 'not_a_folder'
@@ -25,8 +30,11 @@ export type FailureReason =
   | 'plan'
   | 'protected'
   | 'read_only'
+  | 'timed_out'
   | 'too_large'
-  | 'unavailable';
+  | 'too_many_redirects'
+  | 'unavailable'
+  | 'unreadable';
 
 /** Creates an error with one clear sentence for the model and data for the script. Never contains a host path. */
 export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {

@@ -31,3 +31,7 @@ export { updatePlanTool } from './plan/update-plan.js';
 export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';
+export { fileWebCache, memoryWebCache, type CacheBounds, type CachedPage, type WebCache } from './web/cache.js';
+export type { ResolveHost } from './web/guard.js';
+export type { WebLimits } from './web/limits.js';
+export { webTools, type WebToolsOptions } from './web/web-tools.js';

@@ -72,6 +72,8 @@ export interface DataFolder {
   readonly keysFolder: string;
   /** Registrations and tokens of logins to MCP servers. */
   readonly mcpLoginsFile: string;
+  /** Web pages of the last 24 hours. */
+  readonly webCacheFolder: string;
 }
 
 /**
@@ -92,6 +94,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     tokenFile: join(path, 'server.token'),
     keysFolder: join(path, 'keys'),
     mcpLoginsFile: join(path, 'mcp-logins.json'),
+    webCacheFolder: join(path, 'web-cache'),
   };
 }
 

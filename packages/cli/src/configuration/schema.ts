@@ -39,6 +39,13 @@ export const ConfigurationSchema = z.strictObject({
       network: z.strictObject({ allow: z.array(z.string()) }).optional(),
     })
     .optional(),
+  /** The tools of the web. A workspace cannot set it. */
+  web: z
+    .strictObject({
+      /** Hosts, addresses and ranges that they may contact although they are not public. */
+      allow: z.array(z.string()),
+    })
+    .optional(),
   /** The name of the agent for `toolscript chat`. */
   agent: z.string().optional(),
   /** Names of models, by agent: each replaces the agent's own. */

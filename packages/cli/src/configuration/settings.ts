@@ -54,6 +54,8 @@ export interface Settings {
   runtime: 'quickjs';
   limits: Partial<Limits>;
   exec: ExecSettings;
+  /** The web tools' own settings; undefined if there are none. */
+  web?: NonNullable<Configuration['web']>;
   expose: { pack?: string; tools?: string[] };
   packs: NonNullable<Configuration['packs']>;
   /** The named agent; undefined if none was named. */
@@ -129,6 +131,7 @@ export async function loadSettings(
     runtime,
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
     exec: execSettings(flags, own),
+    ...(own?.web === undefined ? {} : { web: own.web }),
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     agent: flags.agent ?? fromEnvironment.agent ?? own?.agent,

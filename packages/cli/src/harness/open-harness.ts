@@ -10,6 +10,7 @@ import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { Engines } from './engines.js';
+import { namedWebTools, openWebTools, packsNameWeb, WEB_TOOLS } from './exposed-web.js';
 
 export interface OpenHarness {
   readonly harness: Harness;
@@ -60,15 +61,17 @@ export async function openHarnessWithServers(
 
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
-  settings: Settings,
+  given: Settings,
   { approvals, onInternalError, kept, audit, coding = true, engines }: HarnessSettings,
 ): Promise<OpenHarness> {
+  const settings = withoutUnnamedWeb(given);
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
-    const tools = coding ? allowedTools(codingTools({ roots: settings.cwd, exec: settings.exec }), settings) : [];
+    const forFolder = coding ? codingTools({ roots: settings.cwd, exec: settings.exec }) : [];
+    const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env) : [];
     const harness = createHarness({
-      tools,
-      expose: narrowedExposure(settings),
+      tools: allowedTools([...forFolder, ...forWeb], settings),
+      expose: exposureOf(settings, forFolder, forWeb),
       packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: engines.runtime,
@@ -84,6 +87,29 @@ export async function openHarness(
     await engines.close();
     throw error;
   }
+}
+
+/** A workspace that lists web tools does not open them: it only narrows. */
+function withoutUnnamedWeb(settings: Settings): Settings {
+  const named = namedWebTools(settings);
+  const workspaceTools = settings.workspaceTools?.filter((name) => !WEB_TOOLS.includes(name) || named.includes(name));
+  return workspaceTools === undefined ? settings : { ...settings, workspaceTools };
+}
+
+function knowsWeb(settings: Settings): boolean {
+  return namedWebTools(settings).length > 0 || packsNameWeb(settings);
+}
+
+/** Web tools that only a pack names are not among the tools that scripts get without an exposure. */
+function exposureOf(settings: Settings, forFolder: readonly Tool[], forWeb: readonly Tool[]): HarnessOptions['expose'] {
+  const http = namedWebTools(settings).includes('http');
+  const isNamed = settings.expose.pack !== undefined || settings.expose.tools !== undefined;
+  // defence: web-tools-are-named, without it: if (!isNamed && forWeb.length > 0) return { http: true, mcp: true };
+  if (!isNamed && forWeb.length > 0) {
+    const tools = [...forFolder.map(({ name }) => name), 'mcp'];
+    return narrowedExposure({ ...settings, expose: { tools } });
+  }
+  return { ...narrowedExposure(settings), ...(http && { http }) };
 }
 
 function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Tool[] {

@@ -1,0 +1,122 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { makePrivateFolder } from '../files/state-folder.js';
+
+const CachedPageSchema = z.object({
+  /** The page's own URL, after redirects. */
+  source: z.string(),
+  title: z.string(),
+  /** Markdown for HTML, and otherwise the text. */
+  text: z.string(),
+  isJson: z.boolean(),
+  /** Milliseconds since 1970. */
+  fetchedAt: z.number(),
+});
+
+export type CachedPage = z.output<typeof CachedPageSchema>;
+
+/** Where pages are stored, by the URL under which they were requested. The tools decide how old a page may be. */
+export interface WebCache {
+  /** Undefined if there is none. Never rejects: a cache that cannot be read is empty. */
+  get(url: string): Promise<CachedPage | undefined>;
+  /** Never rejects: a page that cannot be stored is fetched again. */
+  set(url: string, page: CachedPage): Promise<void>;
+}
+
+export interface CacheBounds {
+  /** Characters of a memory cache, bytes of a folder. Default 50 000 000. */
+  readonly maxSize?: number;
+}
+
+const MAX_SIZE = 50_000_000;
+
+/** Pages in this process. Beyond the size, the oldest are dropped. */
+export function memoryWebCache({ maxSize = MAX_SIZE }: CacheBounds = {}): WebCache {
+  const pages = new Map<string, CachedPage>();
+  let size = 0;
+  const remove = (url: string): void => {
+    size -= sizeOf(url, pages.get(url));
+    pages.delete(url);
+  };
+  return {
+    get: (url) => Promise.resolve(pages.get(url)),
+    set: (url, page) => {
+      remove(url);
+      pages.set(url, page);
+      size += sizeOf(url, page);
+      for (const oldest of pages.keys()) {
+        if (size <= maxSize) break;
+        remove(oldest);
+      }
+      return Promise.resolve();
+    },
+  };
+}
+
+function sizeOf(url: string, page: CachedPage | undefined): number {
+  return page === undefined ? 0 : url.length + page.text.length + page.title.length + page.source.length;
+}
+
+const ENTRY = /^[0-9a-f]{64}\.json$/u;
+const FileSchema = z.object({ url: z.string(), page: CachedPageSchema });
+
+/**
+ * Pages in a folder, one file each, which processes may share. A file is complete or absent. Beyond the size, the
+ * oldest are deleted. The folder belongs to this user alone, and must be outside of every workspace.
+ */
+export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds = {}): WebCache {
+  const fileOf = (url: string): string => join(folder, `${createHash('sha256').update(url).digest('hex')}.json`);
+  return {
+    get: async (url) => {
+      try {
+        const stored = FileSchema.parse(JSON.parse(await readFile(fileOf(url), 'utf8')));
+        return stored.url === url ? stored.page : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    set: async (url, page) => {
+      const temporary = join(folder, `.${randomUUID()}`);
+      try {
+        if (!makePrivateFolder(folder)) return;
+        await writeFile(temporary, JSON.stringify({ url, page }), { mode: 0o600, flag: 'wx' });
+        await rename(temporary, fileOf(url));
+        await deleteOldest(folder, maxSize);
+      } catch {
+        await rm(temporary, { force: true }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** Temporary files that a process left are older than every write. */
+const ABANDONED_MS = 3_600_000;
+
+async function deleteOldest(folder: string, maxSize: number): Promise<void> {
+  const files = await Promise.all((await readdir(folder)).map((name) => fileIn(folder, name)));
+  const newestFirst = files.filter((file) => file !== undefined).sort((one, other) => other.changedAt - one.changedAt);
+  let size = 0;
+  for (const { path, bytes, changedAt, isEntry } of newestFirst) {
+    if (isEntry) size += bytes;
+    const isAbandoned = !isEntry && Date.now() - changedAt > ABANDONED_MS;
+    if (isAbandoned || (isEntry && size > maxSize)) await rm(path, { force: true });
+  }
+}
+
+interface FolderFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly changedAt: number;
+  readonly isEntry: boolean;
+}
+
+/** Undefined for other files, and for one that another process has deleted. */
+async function fileIn(folder: string, name: string): Promise<FolderFile | undefined> {
+  const isEntry = ENTRY.test(name);
+  if (!isEntry && !name.startsWith('.')) return undefined;
+  const path = join(folder, name);
+  const found = await stat(path).catch(() => undefined);
+  return found && { path, bytes: found.size, changedAt: found.mtimeMs, isEntry };
+}

@@ -1,0 +1,113 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import { failure, systemCode } from '../failure.js';
+import { visible } from '../files/path-rules.js';
+import { isPublicAddress } from './address.js';
+import { hostOf } from './target-url.js';
+
+/** The addresses of a host name. Rejects if there are none. */
+export type ResolveHost = (host: string) => Promise<readonly string[]>;
+
+export interface GuardOptions {
+  /**
+   * Hosts that may have an address which is not public: host names ('intranet.example'), addresses ('127.0.0.1') and
+   * ranges ('10.1.0.0/16'). Default none.
+   */
+  readonly allow?: readonly string[];
+  /** Default: the system's resolver. */
+  readonly resolve?: ResolveHost;
+}
+
+/** Decides which addresses a request may connect to. */
+export class AddressGuard {
+  readonly #hosts = new Set<string>();
+  readonly #ranges = new BlockList();
+  readonly #resolve: ResolveHost;
+
+  constructor({ allow = [], resolve = systemResolve }: GuardOptions = {}) {
+    this.#resolve = resolve;
+    for (const entry of allow) this.#allow(entry);
+  }
+
+  /**
+   * Resolves the host once. The connection must use the returned addresses, and never resolve the name again. Throws a
+   * ToolCallError if one of them is not allowed.
+   */
+  async addressesOf(url: URL, signal: AbortSignal): Promise<readonly string[]> {
+    const host = hostOf(url);
+    const addresses = isIP(host) === 0 ? await this.#resolved(host, signal) : [host];
+    // defence: every-address-is-checked, without it: const refused = addresses.slice(0, 0).find((address) => !this.#isAllowed(host, address));
+    const refused = addresses.find((address) => !this.#isAllowed(host, address));
+    if (refused !== undefined) throw notPublic(host);
+    return addresses;
+  }
+
+  #isAllowed(host: string, address: string): boolean {
+    if (isPublicAddress(address) || this.#hosts.has(host)) return true;
+    return isIP(address) !== 0 && this.#ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+  }
+
+  async #resolved(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      const addresses = await untilAborted(this.#resolve(host), signal);
+      if (addresses.length > 0) return addresses;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unknownHost(host, systemCode(error));
+    }
+    throw unknownHost(host, undefined);
+  }
+
+  #allow(entry: string): void {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    try {
+      if (prefix !== undefined) this.#ranges.addSubnet(address, prefixLength(prefix), family);
+      else if (isIP(address) !== 0) this.#ranges.addAddress(address, family);
+      else this.#hosts.add(hostName(entry));
+    } catch {
+      throw new ToolscriptUsageError(
+        `"${entry}" in "allow" of the web tools is not a host name, an address or a range such as 10.1.0.0/16.`,
+      );
+    }
+  }
+}
+
+function prefixLength(text: string): number {
+  if (!/^\d{1,3}$/u.test(text)) throw new TypeError('It is not a number of bits.');
+  return Number(text);
+}
+
+function hostName(entry: string): string {
+  const { host, hostname } = new URL(`http://${entry}`);
+  if (host !== entry.toLowerCase()) throw new TypeError('It has more than a host name.');
+  return hostname;
+}
+
+async function systemResolve(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true, order: 'ipv4first' });
+  return found.map(({ address }) => address);
+}
+
+/** A lookup cannot be cancelled, so it is left alone. */
+async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function notPublic(host: string): Error {
+  return failure(
+    'blocked_address',
+    `The host ${visible(host)} has an address that is not public, so it is not contacted. If it may be, its operator adds it to "allow" of the web tools.`,
+    { host },
+  );
+}
+
+function unknownHost(host: string, code: string | undefined): Error {
+  return failure('network', `The host ${visible(host)} was not found${code === undefined ? '' : ` (${code})`}.`);
+}

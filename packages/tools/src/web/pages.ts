@@ -1,0 +1,93 @@
+import type { CachedPage, WebCache } from './cache.js';
+import { fetchDirectly } from './direct-fetch.js';
+import { scrapePage } from './firecrawl.js';
+import { textOf } from './page.js';
+import { PageReader } from './read-page.js';
+import type { RequestServices } from './request.js';
+import type { Service } from './service.js';
+import { parseTarget } from './target-url.js';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MAX_TITLE = 500;
+
+export interface PagesOptions extends RequestServices {
+  readonly cache: WebCache;
+  /** Undefined: pages are fetched directly. */
+  readonly firecrawl: Service | undefined;
+  readonly now: () => number;
+}
+
+export interface FoundPage extends CachedPage {
+  readonly url: string;
+  readonly isCached: boolean;
+}
+
+/** Pages as text, from the cache for 24 hours. */
+export class Pages {
+  readonly #options: PagesOptions;
+  readonly #reader: PageReader;
+  /** Pages that are fetched before anybody has asked for them. */
+  readonly #early = new Map<string, Promise<CachedPage | undefined>>();
+
+  constructor(options: PagesOptions) {
+    this.#options = options;
+    this.#reader = new PageReader(options.limits);
+  }
+
+  /** Throws a ToolCallError. */
+  async get(address: string, signal: AbortSignal): Promise<FoundPage> {
+    const url = parseTarget(address);
+    const stored = (await this.#early.get(url.href)) ?? (await this.#stored(url.href));
+    if (stored !== undefined) return { ...stored, url: url.href, isCached: true };
+    return { ...(await this.#fetched(url, signal, false)), url: url.href, isCached: false };
+  }
+
+  /** Starts to fetch pages into the cache. A page that fails is fetched again when it is asked for. */
+  prefetch(addresses: readonly string[]): void {
+    for (const address of addresses) {
+      if (this.#early.has(address)) continue;
+      const page = this.#fetchEarly(address).catch(() => undefined);
+      this.#early.set(address, page);
+      void page.finally(() => this.#early.delete(address));
+    }
+  }
+
+  async #fetchEarly(address: string): Promise<CachedPage> {
+    const url = parseTarget(address);
+    return (
+      (await this.#stored(url.href)) ?? this.#fetched(url, AbortSignal.timeout(this.#options.limits.timeoutMs), true)
+    );
+  }
+
+  async #stored(url: string): Promise<CachedPage | undefined> {
+    const { cache, now } = this.#options;
+    const page = await cache.get(url);
+    if (page === undefined) return undefined;
+    const age = now() - page.fetchedAt;
+    return age >= 0 && age < DAY_MS ? page : undefined;
+  }
+
+  async #fetched(url: URL, signal: AbortSignal, isBackground: boolean): Promise<CachedPage> {
+    const { cache, now } = this.#options;
+    const fetchedAt = now();
+    const page = { ...(await this.#read(url, signal, isBackground)), fetchedAt };
+    await cache.set(url.href, page);
+    return page;
+  }
+
+  async #read(url: URL, signal: AbortSignal, isBackground: boolean): Promise<Omit<CachedPage, 'fetchedAt'>> {
+    const { firecrawl, guard, limits } = this.#options;
+    if (firecrawl !== undefined) {
+      // Firecrawl may run in a network of its own, and must not be asked for hosts there.
+      // defence: services-get-public-urls
+      await guard.addressesOf(url, signal);
+      return { ...(await scrapePage(firecrawl, url, signal)), isJson: false };
+    }
+    const received = await fetchDirectly(url, { guard, limits, isBackground }, signal);
+    const { kind, text } = textOf(received);
+    const source = received.url.href;
+    if (kind !== 'html') return { source, title: '', text, isJson: kind === 'json' };
+    const { title, markdown } = await this.#reader.read(text, received.url, { signal, isBackground });
+    return { source, title: title.slice(0, MAX_TITLE), text: markdown, isJson: false };
+  }
+}

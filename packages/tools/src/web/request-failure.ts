@@ -1,0 +1,23 @@
+import { ToolCallError } from '@toolscript/core/protocol';
+import { failure, failureMessage, systemCode } from '../failure.js';
+import { visible } from '../files/path-rules.js';
+import type { WebLimits } from './limits.js';
+
+/** The failure of a request as one sentence for the model. */
+export function failedRequest(error: unknown, url: URL, limits: WebLimits): Error {
+  if (error instanceof ToolCallError) return error;
+  const [name, code] = [(error as { name?: string }).name, systemCode(error) ?? ''];
+  const cause = (error as { cause?: { name?: string } }).cause?.name;
+  const at = visible(url.host);
+  if (name === 'TimeoutError' || cause === 'TimeoutError')
+    return failure('timed_out', `${at} had not sent the whole page after ${limits.timeoutMs} ms.`);
+  if (name === 'AbortError') return failure('aborted', 'The call was aborted before it ended.');
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return failure('too_large', `${at} sent more than ${limits.maxHeaderBytes} bytes of headers.`);
+  if (code.startsWith('HPE_')) return failure('network', `${at} did not answer with valid HTTP.`);
+  if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR'))
+    return failure('unreadable', `${at} sent a compressed page that is damaged.`);
+  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
+    return failure('network', `${at} closed the connection before the whole page had arrived.`);
+  return failure('network', `${at} could not be reached: ${visible(code === '' ? failureMessage(error) : code)}.`);
+}

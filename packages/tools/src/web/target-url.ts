@@ -1,0 +1,71 @@
+import { isIPv4 } from 'node:net';
+import { failure } from '../failure.js';
+import { visible } from '../files/path-rules.js';
+
+const MAX_URL_LENGTH = 8_192;
+/** Below it, only the web's own ports: other services there may obey the text of a request. */
+const FIRST_FREE_PORT = 1_024;
+
+/**
+ * The URL of a page, without its fragment; `base` is the page that redirects to it. Throws a ToolCallError for
+ * everything that is not a plain http or https URL.
+ */
+export function parseTarget(text: string, base?: URL): URL {
+  // defence: web-url-length
+  if (text.length > MAX_URL_LENGTH) throw badUrl(text, `it is longer than ${MAX_URL_LENGTH} characters`);
+  const url = parsed(text, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw badUrl(text, 'only http:// and https:// URLs can be fetched');
+  // defence: web-url-without-credentials
+  if (url.username !== '' || url.password !== '') throw badUrl(text, 'it contains a user name or a password');
+  // defence: web-ports
+  if (isReservedPort(url.port)) throw badUrl(text, `port ${url.port} is not a port of the web`);
+  // defence: odd-addresses-are-refused
+  if (isOddAddress(text, url, base)) throw badUrl(text, `write the address as ${url.hostname}`);
+  url.hash = '';
+  return url;
+}
+
+/** The URL as rules and users see it. One that no tool fetches is shown as it is. */
+export function shownTarget(text: string): string {
+  try {
+    return parseTarget(text).href;
+  } catch {
+    return visible(text);
+  }
+}
+
+/** The host of a URL as the system's functions take it: IPv6 addresses without brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+function parsed(text: string, base: URL | undefined): URL {
+  try {
+    return new URL(text, base);
+  } catch {
+    throw badUrl(text, 'it is not an absolute URL, such as https://example.com/page');
+  }
+}
+
+function isReservedPort(port: string): boolean {
+  return port !== '' && Number(port) < FIRST_FREE_PORT && port !== '80' && port !== '443';
+}
+
+/**
+ * The parser reads `0x7f.1`, `2130706433` and `１２７.0.0.1` as IPv4 addresses. Such spellings have no honest use: they
+ * hide an address from whoever reads the URL.
+ */
+function isOddAddress(text: string, { hostname }: URL, base: URL | undefined): boolean {
+  if (!isIPv4(hostname)) return false;
+  const host = /^(?:https?:)?\/\/(?<host>[\d.]+)(?=[:/?#]|$)/iu.exec(text.trim())?.groups?.['host'];
+  if (host !== undefined) return host !== hostname;
+  // A relative redirect stays at the host of its page.
+  const isRelative = base?.hostname === hostname && !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/iu.test(text.trim());
+  return !isRelative;
+}
+
+function badUrl(text: string, why: string): Error {
+  const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return failure('bad_url', `The URL "${visible(shown)}" cannot be fetched: ${why}.`);
+}

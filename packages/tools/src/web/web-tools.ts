@@ -1,0 +1,53 @@
+import type { Tool } from '@toolscript/core/protocol';
+import { memoryWebCache, type WebCache } from './cache.js';
+import { fetchUrlTool } from './fetch-url.js';
+import { AddressGuard, type GuardOptions } from './guard.js';
+import { httpTool } from './http.js';
+import { WEB_LIMITS, type WebLimits } from './limits.js';
+import { Pages } from './pages.js';
+import type { Service, ServiceOptions } from './service.js';
+import { webSearchTool } from './web-search.js';
+
+export interface WebToolsOptions extends GuardOptions {
+  /** The Perplexity Search API, for `webSearch`. Without a key, each call fails and names the setting. */
+  readonly perplexity?: ServiceOptions;
+  /** With a key, Firecrawl fetches the pages of `fetchUrl`. Without one, this process does. */
+  readonly firecrawl?: ServiceOptions;
+  /** Default: in memory. See `fileWebCache`. */
+  readonly cache?: WebCache;
+  readonly limits?: Partial<WebLimits>;
+  /** How many results of a search may be fetched before a script asks for them. Default 20; 0 turns it off. */
+  readonly maxPrefetch?: number;
+  /** Milliseconds since 1970. Default: the system's clock. */
+  readonly now?: () => number;
+}
+
+const SEARCH_SETTING = 'PERPLEXITY_API_KEY in the environment (or the option "perplexity.apiKey" of webTools)';
+const SCRAPE_SETTING = 'FIRECRAWL_API_KEY in the environment (or the option "firecrawl.apiKey" of webTools)';
+
+/**
+ * The tools for the web: webSearch, fetchUrl and http. Scripts can call `http` only if `expose.http` is true. Throws a
+ * ToolscriptUsageError for an invalid entry of `allow`.
+ */
+export function webTools(options: WebToolsOptions = {}): Tool[] {
+  const { cache = memoryWebCache(), maxPrefetch = 20, now = () => Date.now() } = options;
+  const guard = new AddressGuard(options);
+  const limits = { ...WEB_LIMITS, ...options.limits };
+  const firecrawl = serviceOf('Firecrawl', options.firecrawl, 'https://api.firecrawl.dev', SCRAPE_SETTING);
+  const perplexity = serviceOf('Perplexity', options.perplexity, 'https://api.perplexity.ai', SEARCH_SETTING);
+  const pages = new Pages({ guard, limits, cache, firecrawl, now });
+  return [
+    webSearchTool({ perplexity, setting: SEARCH_SETTING, pages, maxPrefetch }),
+    fetchUrlTool(pages),
+    httpTool({ guard, limits }),
+  ];
+}
+
+function serviceOf(
+  name: string,
+  { apiKey = '', baseUrl }: ServiceOptions = {},
+  ownUrl: string,
+  setting: string,
+): Service | undefined {
+  return apiKey === '' ? undefined : { name, apiKey, baseUrl: baseUrl ?? ownUrl, setting };
+}
