@@ -1,8 +1,7 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
 import { HOSTILE_TEXTS } from './support/hostile-texts.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
 
 const corpus = JSON.stringify(HOSTILE_TEXTS);
 
@@ -33,20 +32,7 @@ const SCENES = {
   ],
 } as const;
 
-describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-    server = await openPageServer(structuredClone(SCENES) as never);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
+describePage('hostile texts', SCENES, (suite) => {
   /** Opens every view of a conversation. */
   async function lookAround(page: Page): Promise<void> {
     for (const name of [/^Calls/u, /^Plan/u, 'Model’s view', 'Replay', 'Source'])
@@ -63,10 +49,10 @@ describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium
   });
 
   it.each(Object.keys(SCENES))('run nothing and load nothing: %s', async (scene) => {
-    const { threadId } = await server.play(scene);
-    await server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
-    const { page, problems, foreign } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { threadId } = await suite.server.play(scene);
+    await suite.server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
+    const { page, problems, foreign } = await suite.open();
+    await page.goto(`${suite.server.url}/threads/${threadId}`);
     await page.locator('.run > .markdown, .script-card .result, .approval').first().waitFor();
     await lookAround(page);
     await page.waitForTimeout(300);
@@ -83,11 +69,10 @@ describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium
     expect(found).toEqual({ hits: 0, elements: 0, links: 0, targets: 0, text: true });
     expect(foreign).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('are noticed where the page’s defences do not apply', async () => {
-    const context = await browser.newContext();
+    const context = await suite.browser.newContext();
     const page = await context.newPage();
     const foreign: string[] = [];
     page.on('request', (request) => foreign.push(request.url()));

@@ -3,6 +3,8 @@ import { ProblemError, type Approval, type Decision, type Tool } from '@toolscri
 import { errorText, useSession } from '../state/session.ts';
 import { useNow } from '../parts/use-now.ts';
 import { age } from '../view/format.ts';
+import type { ScriptView } from '../view/types.ts';
+import { ArgumentOrigins } from './argument-origins.tsx';
 import { CallPreview, pretty } from './call-preview.tsx';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
@@ -11,6 +13,8 @@ type Remember = 'script' | 'plan' | 'workspace' | undefined;
 
 interface ApprovalCardProps {
   readonly approval: Approval;
+  /** The script that makes the call. */
+  readonly script?: ScriptView | undefined;
   /** The keys a, e and d act on it. */
   readonly isCurrent: boolean;
 }
@@ -18,7 +22,7 @@ interface ApprovalCardProps {
 const EFFECTS = { read: 'reads', write: 'changes data', external: 'acts outside' } as const;
 
 /** A call that waits for the user's decision. */
-export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
+export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {
   const { tool, effect, line, snippet, context, createdAt } = approval;
   const now = useNow(15_000);
   const titleId = useId();
@@ -44,6 +48,7 @@ export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
       </header>
       {context !== undefined && <p className="approval-context">The script says: {context}</p>}
       <CallPreview approval={approval} />
+      {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
       {snippet !== undefined && (
         <p className="approval-line">
           <span className="dim">line {line}</span> <code>{snippet}</code>
@@ -66,7 +71,7 @@ function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: 
   );
 }
 
-function DecisionForm({ approval, isCurrent }: ApprovalCardProps) {
+function DecisionForm({ approval, isCurrent }: Omit<ApprovalCardProps, 'script'>) {
   const form = useDecision(approval);
   const element = useRef<HTMLDivElement>(null);
   const { mode, setMode, send, isSending } = form;
