@@ -30,6 +30,17 @@ const SCENES = {
       code: `return await tools.publish({ text: '<img src=x onerror=hit()>', approvalContext: ${corpus}.join('\\n') });`,
     },
   ],
+  bidi: [
+    {
+      type: 'script',
+      code: [
+        '// \u202e reversed \u2066 isolated',
+        "const found = await tools.echo({ text: ['pay\u202e', 'load-number-7'].join('') });",
+        'console.log(found.text);',
+        "return await tools.publish({ text: found.text, approvalContext: 'a\u202eb\u200bc' }); // \u202e",
+      ].join('\n'),
+    },
+  ],
 } as const;
 
 describePage('hostile texts', SCENES, (suite) => {
@@ -48,7 +59,7 @@ describePage('hostile texts', SCENES, (suite) => {
     expect(HOSTILE_TEXTS.length).toBeGreaterThan(100);
   });
 
-  it.each(Object.keys(SCENES))('run nothing and load nothing: %s', async (scene) => {
+  it.each(Object.keys(SCENES).filter((name) => name !== 'bidi'))('run nothing and load nothing: %s', async (scene) => {
     const { threadId } = await suite.server.play(scene);
     await suite.server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
     const { page, problems, foreign } = await suite.open();
@@ -68,6 +79,19 @@ describePage('hostile texts', SCENES, (suite) => {
     }));
     expect(found).toEqual({ hits: 0, elements: 0, links: 0, targets: 0, text: true });
     expect(foreign).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('cannot reorder or hide a part of a call or of its script', async () => {
+    const { page, problems } = await suite.watch('bidi');
+    await page.getByRole('region', { name: 'Earlier results in the arguments' }).waitFor();
+    await page.getByText('The exact arguments').click();
+    await page.locator('.waterfall-row').first().click();
+    for (const place of ['.approval', '.source', '.waterfall', '.console', '.inspector']) {
+      const text = (await page.locator(place).textContent()) ?? '';
+      expect(text, place).toContain(String.raw`\u{202e}`);
+      expect(text, place).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]/u);
+    }
     expect(problems).toEqual([]);
   });
 

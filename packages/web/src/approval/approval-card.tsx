@@ -6,6 +6,7 @@ import { age } from '../view/format.ts';
 import type { ScriptView } from '../view/types.ts';
 import { ArgumentOrigins } from './argument-origins.tsx';
 import { CallPreview, pretty } from './call-preview.tsx';
+import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
@@ -36,7 +37,7 @@ export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps)
       <header className="card-head">
         <span className="dot" data-status="suspended" />
         <h2 id={titleId}>
-          <code>{tool}</code> waits for you
+          <code>{visible(tool)}</code> waits for you
         </h2>
         <span className="tag" data-effect={effect}>
           {EFFECTS[effect]}
@@ -46,12 +47,12 @@ export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps)
           {age(createdAt, now)}
         </span>
       </header>
-      {context !== undefined && <p className="approval-context">The script says: {context}</p>}
+      {context !== undefined && <p className="approval-context">The script says: {visible(context)}</p>}
       <CallPreview approval={approval} />
       {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
       {snippet !== undefined && (
         <p className="approval-line">
-          <span className="dim">line {line}</span> <code>{snippet}</code>
+          <span className="dim">line {line}</span> <code>{visible(snippet)}</code>
         </p>
       )}
       <RestOfPlan approval={approval} />
@@ -66,7 +67,7 @@ function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: 
   if (rest.length === 0) return null;
   return (
     <p className="dim approval-plan">
-      Afterwards the script plans: {rest.map(({ tool, line: at }) => `${tool} (line ${at})`).join(', ')}
+      Afterwards the script plans: {rest.map(({ tool, line: at }) => `${visible(tool)} (line ${at})`).join(', ')}
     </p>
   );
 }

@@ -4,6 +4,7 @@ import { argumentSources, type ArgumentSource, type ArgumentSources } from '@too
 import { useSelection } from '../state/selection.ts';
 import { callsBefore, hasOmittedResult } from '../view/earlier-calls.ts';
 import type { ScriptView } from '../view/types.ts';
+import { visible } from '../view/visible.ts';
 
 interface ArgumentOriginsProps {
   readonly approval: Approval;
@@ -23,7 +24,8 @@ export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
       <ul>
         {found.sources.map((source) => (
           <li key={`${source.path} ${source.call}`}>
-            <code>{source.path === '' ? 'the arguments' : source.path}</code> — {source.isWhole ? 'from' : 'parts from'}{' '}
+            <code>{source.path === '' ? 'the arguments' : visible(source.path)}</code> —{' '}
+            {source.isWhole ? 'from' : 'parts from'}{' '}
             <button
               type="button"
               className="link"
@@ -42,7 +44,7 @@ export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
 }
 
 function callName({ tool, call, line }: ArgumentSource): string {
-  return `${tool} (call ${call}${line === undefined ? '' : `, line ${line}`})`;
+  return `${visible(tool)} (call ${call}${line === undefined ? '' : `, line ${line}`})`;
 }
 
 /** Compares after the card is on the screen: several cards are compared in tasks of their own. */

@@ -60,6 +60,25 @@ describe('highlighting', () => {
     );
   });
 
+  it('of a long source that grows differs from that of the whole source far before its end only', () => {
+    const source = `${'const a = call("b"); // c\n'.repeat(400)}const b = \`${'text ${a}\n'.repeat(1_000)}\`;\n`;
+    const growing = new Highlighter();
+    for (let length = 0; length < source.length; length += 1_500) growing.lines(source.slice(0, length));
+    const [lines, whole] = [growing.lines(source), new Highlighter().lines(source)];
+    expect(growing.hasKeptTokens).toBe(true);
+    expect(lines.slice(-100)).toEqual(whole.slice(-100));
+    const texts = (of: typeof lines) => of.map((tokens) => tokens.map(({ text }) => text).join(''));
+    expect(texts(lines)).toEqual(texts(whole));
+    expect(new Highlighter().hasKeptTokens).toBe(false);
+  });
+
+  it('keeps lines that are settled while a source grows', () => {
+    const growing = new Highlighter();
+    const before = growing.lines('const a = 1;\n'.repeat(1_000));
+    const after = growing.lines('const a = 1;\n'.repeat(1_001));
+    expect(after.slice(0, 600).every((line, index) => line === before[index])).toBe(true);
+  });
+
   it('marks keywords, strings and comments', () => {
     const styles = new Highlighter().lines("const a = 'b'; // c")[0]!.map(({ text, style }) => [text, style]);
     expect(styles).toContainEqual(['const', 'tok-keyword']);
