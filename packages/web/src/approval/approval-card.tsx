@@ -10,6 +10,9 @@ import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
+/** The next card takes the place of the one that was decided: keys and clicks this soon, in ms, are not meant for it. */
+const UNREAD_MS = 500;
+
 type Remember = 'script' | 'plan' | 'workspace' | undefined;
 
 interface ApprovalCardProps {
@@ -131,7 +134,7 @@ function DecisionForm({ approval, isCurrent }: Omit<ApprovalCardProps, 'script'>
 type DecisionState = ReturnType<typeof useDecision>;
 
 function useDecision(approval: Approval) {
-  const { client, approvals, notice } = useSession();
+  const { client, approvals, notice, decidedAt } = useSession();
   const [mode, setMode] = useState<'decide' | 'edit' | 'deny'>('decide');
   const [note, setNote] = useState('');
   const [text, setText] = useState(() => pretty(approval.inputJson));
@@ -140,6 +143,7 @@ function useDecision(approval: Approval) {
   const [error, setError] = useState<string>();
   const [isSending, setSending] = useState(false);
   const send = async (decision: 'approve' | 'deny') => {
+    if (isSending || performance.now() - decidedAt.value < UNREAD_MS) return;
     setSending(true);
     setError(undefined);
     try {
@@ -156,8 +160,9 @@ function useDecision(approval: Approval) {
       if (failure instanceof ProblemError && failure.status === 409) notice.set('It was decided elsewhere.');
       else setError(errorText(failure));
     }
-    setSending(false);
     await approvals.refresh();
+    decidedAt.set(performance.now());
+    setSending(false);
   };
   return {
     mode,

@@ -3,6 +3,7 @@ import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
+import { ShownPart } from '../parts/shown-part.tsx';
 import type { ReadEvents } from '../script/replay-bar.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
@@ -33,7 +34,9 @@ export function RunEntries({ feed, onEdit }: RunEntriesProps) {
     <section className="run" aria-label="Turn">
       <RunIdContext value={feed.runId}>
         {view.entries.map((entry) => (
-          <EntryView key={entry.key} entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
+          <ShownPart key={entry.key} of={entry.type === 'script' ? entry.script : entry}>
+            <EntryView entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
+          </ShownPart>
         ))}
         <PendingApprovals runId={feed.runId} view={view} />
       </RunIdContext>
