@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { describePage } from './support/describe-page.js';
 
+const CODE = Array.from({ length: 51 }, (_, index) => (index % 7 === 0 ? '' : `const value${index} = ${index};`)).join(
+  '\n',
+);
+
 const SCENES = {
+  code: [{ type: 'text', text: `\`\`\`ts\n${CODE}\n\`\`\`\n` }],
   publish: [
     { type: 'text', text: 'I publish it.\n' },
     {
@@ -75,6 +80,14 @@ describePage('the page in a browser', SCENES, (suite) => {
       await tab.locator('.result').getByText('good morning').first().waitFor();
     }
     expect([...first.problems, ...second.problems]).toEqual([]);
+  });
+
+  it('gives the exact text of long code to a selection and to the search of the browser', async () => {
+    const { page } = await suite.watch('code');
+    await page.locator('.code .tok-keyword').first().waitFor();
+    await page.locator('.code').evaluate((code) => getSelection()?.selectAllChildren(code));
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(CODE);
+    expect(await page.locator('.code').textContent()).toBe(CODE);
   });
 
   it('says which earlier results are in the arguments, and leads to their calls', async () => {
