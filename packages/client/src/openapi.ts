@@ -1133,6 +1133,7 @@ export interface components {
         };
         Tool: {
             approval: string;
+            declaration: string;
             description: string;
             /** @enum {string} */
             effect: "read" | "write" | "external";

@@ -86,6 +86,7 @@ async function photograph() {
   await take(narrow, 'page-script-390');
   await page.goto(`${url}/settings/tools`);
   await page.getByText('signGuestBook').first().waitFor();
+  await page.locator('summary').filter({ hasText: 'signGuestBook' }).click();
   await take(page, 'page-tools');
   await page.goto(`${url}/settings/keys`);
   await page.getByLabel('Name', { exact: true }).fill('ci');
@@ -111,6 +112,7 @@ async function photographBranch(page, thread) {
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'branch' }).waitFor();
   await page.locator('.result').waitFor();
+  await toTop(page);
   await take(page, 'page-branch');
 }
 

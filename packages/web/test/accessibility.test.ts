@@ -1,8 +1,7 @@
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
 
 const SCENES = {
   asks: [
@@ -41,30 +40,17 @@ async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)} ${nodes[0]?.failureSummary ?? ''}`);
 }
 
-describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-    server = await openPageServer(structuredClone(SCENES) as never);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
+describePage('access for everyone', SCENES, (suite) => {
   it.each([
     ['light', 1440],
     ['dark', 1440],
     ['light', 390],
     ['dark', 390],
   ] as const)('axe finds nothing, %s at %i px, and nothing is wider than the screen', async (colorScheme, width) => {
-    const fails = await server.play('fails');
-    const asks = await server.play('asks');
+    const fails = await suite.server.play('fails');
+    const asks = await suite.server.play('asks');
     const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const };
-    const { page, problems } = await openPage(browser, server, options);
+    const { page, problems } = await suite.open(options);
     const found: Record<string, string[]> = {};
     const check = async (name: string) => {
       found[name] = await violations(page);
@@ -73,11 +59,11 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
     };
     await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
     await check('new');
-    await page.goto(`${server.url}/threads/${fails.threadId}`);
+    await page.goto(`${suite.server.url}/threads/${fails.threadId}`);
     await page.locator('.result').waitFor();
     await page.locator('.waterfall-row').click();
     await check('failure and details');
-    await page.goto(`${server.url}/threads/${asks.threadId}`);
+    await page.goto(`${suite.server.url}/threads/${asks.threadId}`);
     await page.locator('.approval').waitFor();
     await check('approval');
     await page.keyboard.press('e');
@@ -92,7 +78,7 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
       await check(String(name));
     }
     for (const section of ['agents', 'tools', 'keys', 'rules', 'audit', 'access']) {
-      await page.goto(`${server.url}/settings/${section}`);
+      await page.goto(`${suite.server.url}/settings/${section}`);
       await page
         .getByRole('region', { name: /Agents|Tools|API keys|Remembered approvals|Audit log|This browser/u })
         .waitFor();
@@ -101,11 +87,10 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
     expect(Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0))).toEqual({});
     expect(Object.keys(found).length).toBeGreaterThan(10);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('everything can be reached with the keyboard', async () => {
-    const { page } = await openPage(browser, server);
+    const { page } = await suite.open();
     await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
     await page.getByLabel('Prompt').fill('asks');
     await page.getByLabel('Agent').focus();
@@ -118,6 +103,5 @@ describe.skipIf(skipsBrowser)('access for everyone (skipped where there is no Ch
     await page.keyboard.press('d');
     await page.keyboard.press('Control+Enter');
     await page.getByText('It has ended.').waitFor();
-    await page.context().close();
   });
 });

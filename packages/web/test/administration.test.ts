@@ -2,10 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KeyFolder, type RememberedRule } from '@toolscript/server/access';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
 import { TOKEN } from '../../server/test/support/test-server.js';
 
 const rules: RememberedRule[] = [{ ruleId: 'r1', covers: 'exec: npm test', rememberedAt: 5 }];
@@ -17,144 +15,129 @@ const SCENES = {
   changed: [{ type: 'script', code: "return await tools.snapshot({ path: 'changed.png' });" }],
 } as const;
 
-describe.skipIf(skipsBrowser)('the page for branches and settings (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-    server = await openPageServer(structuredClone(SCENES) as never, {
-      auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
-      rules: {
-        list: async () => rules,
-        suggest: ({ name }) => ({
-          covers: `every ${name}`,
-          add: async () => void rules.push({ ruleId: 'r2', covers: `every ${name}`, rememberedAt: 6 }),
-        }),
-        delete: async () => rules.splice(0, 1).length > 0,
-      },
+describePage(
+  'the page for branches and settings',
+  SCENES,
+  (suite) => {
+    it('sends an edited message in a branch, which leads back to the unchanged conversation', async () => {
+      const { threadId, runId } = await suite.server.play('hello');
+      await suite.server.follow(runId);
+      await suite.server.play('hello', { threadId });
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/threads/${threadId}`);
+      await page.getByText('Hello to you.').nth(1).waitFor();
+      await page.locator('.user-message').nth(1).hover();
+      await page.getByRole('button', { name: 'Edit and send again' }).nth(1).click();
+      await page.getByText('It starts a new branch').waitFor();
+      await page.getByLabel('Prompt').fill('hello again');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'branch' }).waitFor();
+      await page.locator('.bubble').getByText('hello again').waitFor();
+      await page.getByText('Hello to you.').first().waitFor();
+      expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello again']);
+      expect(page.url()).not.toContain(threadId);
+      await page.getByRole('link', { name: 'branch' }).click();
+      await page.getByText('Hello to you.').nth(1).waitFor();
+      expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello']);
+      expect(problems).toEqual([]);
     });
-  });
 
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  it('sends an edited message in a branch, which leads back to the unchanged conversation', async () => {
-    const { threadId, runId } = await server.play('hello');
-    await server.follow(runId);
-    await server.play('hello', { threadId });
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
-    await page.getByText('Hello to you.').nth(1).waitFor();
-    await page.locator('.user-message').nth(1).hover();
-    await page.getByRole('button', { name: 'Edit and send again' }).nth(1).click();
-    await page.getByText('It starts a new branch').waitFor();
-    await page.getByLabel('Prompt').fill('hello again');
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'branch' }).waitFor();
-    await page.locator('.bubble').getByText('hello again').waitFor();
-    await page.getByText('Hello to you.').first().waitFor();
-    expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello again']);
-    expect(page.url()).not.toContain(threadId);
-    await page.getByRole('link', { name: 'branch' }).click();
-    await page.getByText('Hello to you.').nth(1).waitFor();
-    expect(await page.locator('.bubble').allTextContents()).toEqual(['hello', 'hello']);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
-
-  it('attaches a text file, which the prompt shows folded, and refuses other files with a sentence', async () => {
-    const { page, problems } = await openPage(browser, server);
-    await page.getByLabel('Agent').selectOption('scenes');
-    const input = page.locator('input[type=file]');
-    await input.setInputFiles({ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from([37, 80, 255, 0]) });
-    await page.getByText('a.pdf is neither text nor an image').waitFor();
-    await input.setInputFiles({
-      name: 'notes.md',
-      mimeType: 'text/markdown',
-      buffer: Buffer.from('# one\n<b>two</b>'),
+    it('attaches a text file, which the prompt shows folded, and refuses other files with a sentence', async () => {
+      const { page, problems } = await suite.open();
+      await page.getByLabel('Agent').selectOption('scenes');
+      const input = page.locator('input[type=file]');
+      await input.setInputFiles({ name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from([37, 80, 255, 0]) });
+      await page.getByText('a.pdf is neither text nor an image').waitFor();
+      await input.setInputFiles({
+        name: 'notes.md',
+        mimeType: 'text/markdown',
+        buffer: Buffer.from('# one\n<b>two</b>'),
+      });
+      await page.getByLabel('Attached files').getByText('notes.md').waitFor();
+      await page.getByLabel('Prompt').fill('hello');
+      await page.keyboard.press('Enter');
+      await page.locator('.bubble summary').getByText('notes.md').click();
+      await page.locator('.bubble').getByText('<b>two</b>').waitFor();
+      expect(problems).toEqual([]);
     });
-    await page.getByLabel('Attached files').getByText('notes.md').waitFor();
-    await page.getByLabel('Prompt').fill('hello');
-    await page.keyboard.press('Enter');
-    await page.locator('.bubble summary').getByText('notes.md').click();
-    await page.locator('.bubble').getByText('<b>two</b>').waitFor();
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
 
-  it('shows an image that a result names by its path, unless its bytes have changed', async () => {
-    const image = await server.play('image');
-    const changed = await server.play('changed');
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${image.threadId}`);
-    await page.locator('.result').getByRole('img', { name: 'pixel.png' }).waitFor();
-    await page.goto(`${server.url}/threads/${changed.threadId}`);
-    await page.locator('.result').getByText('its file has changed since the result').waitFor();
-    const sha256 = '0'.repeat(64);
-    expect((await server.call('GET', `/api/v2/runs/${image.runId}/images/${sha256}`)).status).toBe(404);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
+    it('shows an image that a result names by its path, unless its bytes have changed', async () => {
+      const image = await suite.server.play('image');
+      const changed = await suite.server.play('changed');
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/threads/${image.threadId}`);
+      await page.locator('.result').getByRole('img', { name: 'pixel.png' }).waitFor();
+      await page.goto(`${suite.server.url}/threads/${changed.threadId}`);
+      await page.locator('.result').getByText('its file has changed since the result').waitFor();
+      const sha256 = '0'.repeat(64);
+      expect((await suite.server.call('GET', `/api/v2/runs/${image.runId}/images/${sha256}`)).status).toBe(404);
+      expect(problems).toEqual([]);
+    });
 
-  it('shows by a dot which conversations wait', async () => {
-    const { page } = await openPage(browser, server);
-    await page.locator('.thread-row .dot').first().waitFor();
-    const { threadId } = await server.play('waits');
-    await page.locator(`.thread-row:has(a[href*="${threadId}"]) .dot[data-status="suspended"]`).waitFor();
-    await page.waitForFunction(() => document.title.startsWith('(1)'));
-    const { body } = await server.call('GET', '/api/v2/approvals');
-    await server.call('POST', `/api/v2/approvals/${body.data[0].approvalId}`, 'deny');
-    await page.waitForFunction(() => document.title === 'Toolscript');
-    await page.context().close();
-  });
+    it('shows by a dot which conversations wait', async () => {
+      const { page } = await suite.open();
+      await page.locator('.thread-row .dot').first().waitFor();
+      const { threadId } = await suite.server.play('waits');
+      await page.locator(`.thread-row:has(a[href*="${threadId}"]) .dot[data-status="suspended"]`).waitFor();
+      await page.waitForFunction(() => document.title.startsWith('(1)'));
+      const { body } = await suite.server.call('GET', '/api/v2/approvals');
+      await suite.server.call('POST', `/api/v2/approvals/${body.data[0].approvalId}`, 'deny');
+      await page.waitForFunction(() => document.title === 'Toolscript');
+    });
 
-  it('makes an API key, shows its token once, and revokes it', async () => {
-    const { page, problems } = await openPage(browser, server);
-    await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByText('There are no keys.').waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('ci robot');
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByText('must be 1 to 100 letters').waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('ci');
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    const token = (await page.getByRole('region', { name: 'The new key' }).textContent())!.trim();
-    const asKey = { authorization: `Bearer ${token}` };
-    expect((await server.call('GET', '/api/v2/threads', undefined, asKey)).status).toBe(200);
-    await page.getByText('may read, run · for ci').waitFor();
-    await page.reload();
-    await page.getByText('may read, run · for ci').waitFor();
-    expect(await page.content()).not.toContain(token);
-    await page.getByRole('button', { name: 'Revoke ci' }).click();
-    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('There are no keys.').waitFor();
-    expect((await server.call('GET', '/api/v2/threads', undefined, asKey)).status).toBe(401);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
+    it('makes an API key, shows its token once, and revokes it', async () => {
+      const { page, problems } = await suite.open();
+      await page.getByRole('link', { name: 'Settings' }).click();
+      await page.getByRole('link', { name: 'API keys' }).click();
+      await page.getByText('There are no keys.').waitFor();
+      await page.getByLabel('Name', { exact: true }).fill('ci robot');
+      await page.getByRole('button', { name: 'Make a key' }).click();
+      await page.getByText('must be 1 to 100 letters').waitFor();
+      await page.getByLabel('Name', { exact: true }).fill('ci');
+      await page.getByRole('button', { name: 'Make a key' }).click();
+      const token = (await page.getByRole('region', { name: 'The new key' }).textContent())!.trim();
+      const asKey = { authorization: `Bearer ${token}` };
+      expect((await suite.server.call('GET', '/api/v2/threads', undefined, asKey)).status).toBe(200);
+      await page.getByText('may read, run · for ci').waitFor();
+      await page.reload();
+      await page.getByText('may read, run · for ci').waitFor();
+      expect(await page.content()).not.toContain(token);
+      await page.getByRole('button', { name: 'Revoke ci' }).click();
+      await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+      await page.getByText('There are no keys.').waitFor();
+      expect((await suite.server.call('GET', '/api/v2/threads', undefined, asKey)).status).toBe(401);
+      expect(problems).toEqual([]);
+    });
 
-  it('approves for the workspace, with the rule in view', async () => {
-    const { threadId, runId } = await server.play('waits');
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
-    await page.getByLabel('Applies to').selectOption('always in this workspace: every publish');
-    await page.getByRole('button', { name: 'Approve' }).click();
-    await server.follow(runId);
-    expect(rules.splice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
+    it('approves for the workspace, with the rule in view', async () => {
+      const { threadId, runId } = await suite.server.play('waits');
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/threads/${threadId}`);
+      await page.getByLabel('Applies to').selectOption('always in this workspace: every publish');
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await suite.server.follow(runId);
+      expect(rules.splice(1)).toEqual([{ ruleId: 'r2', covers: 'every publish', rememberedAt: 6 }]);
+      expect(problems).toEqual([]);
+    });
 
-  it('revokes a remembered approval', async () => {
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/settings/rules`);
-    await page.getByRole('button', { name: 'Ask again for exec: npm test' }).click();
-    await page.getByText('Nothing is always allowed.').waitFor();
-    expect(rules).toEqual([]);
-    expect(problems).toEqual([]);
-    await page.context().close();
-  });
-});
+    it('revokes a remembered approval', async () => {
+      const { page, problems } = await suite.open();
+      await page.goto(`${suite.server.url}/settings/rules`);
+      await page.getByRole('button', { name: 'Ask again for exec: npm test' }).click();
+      await page.getByText('Nothing is always allowed.').waitFor();
+      expect(rules).toEqual([]);
+      expect(problems).toEqual([]);
+    });
+  },
+  () => ({
+    auth: { token: TOKEN, keys: new KeyFolder(mkdtempSync(join(tmpdir(), 'toolscript-keys-'))) },
+    rules: {
+      list: async () => rules,
+      suggest: ({ name }) => ({
+        covers: `every ${name}`,
+        add: async () => void rules.push({ ruleId: 'r2', covers: `every ${name}`, rememberedAt: 6 }),
+      }),
+      delete: async () => rules.splice(0, 1).length > 0,
+    },
+  }),
+);

@@ -1,8 +1,7 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
 import { HOSTILE_TEXTS } from './support/hostile-texts.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
 
 const corpus = JSON.stringify(HOSTILE_TEXTS);
 
@@ -31,22 +30,20 @@ const SCENES = {
       code: `return await tools.publish({ text: '<img src=x onerror=hit()>', approvalContext: ${corpus}.join('\\n') });`,
     },
   ],
+  bidi: [
+    {
+      type: 'script',
+      code: [
+        '// \u202e reversed \u2066 isolated',
+        "const found = await tools.echo({ text: ['pay\u202e', 'load-number-7'].join('') });",
+        'console.log(found.text);',
+        "return await tools.publish({ text: found.text, approvalContext: 'a\u202eb\u200bc' }); // \u202e",
+      ].join('\n'),
+    },
+  ],
 } as const;
 
-describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-    server = await openPageServer(structuredClone(SCENES) as never);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
+describePage('hostile texts', SCENES, (suite) => {
   /** Opens every view of a conversation. */
   async function lookAround(page: Page): Promise<void> {
     for (const name of [/^Calls/u, /^Plan/u, 'Model’s view', 'Replay', 'Source'])
@@ -62,11 +59,11 @@ describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium
     expect(HOSTILE_TEXTS.length).toBeGreaterThan(100);
   });
 
-  it.each(Object.keys(SCENES))('run nothing and load nothing: %s', async (scene) => {
-    const { threadId } = await server.play(scene);
-    await server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
-    const { page, problems, foreign } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+  it.each(Object.keys(SCENES).filter((name) => name !== 'bidi'))('run nothing and load nothing: %s', async (scene) => {
+    const { threadId } = await suite.server.play(scene);
+    await suite.server.call('PATCH', `/api/v2/threads/${threadId}`, { title: HOSTILE_TEXTS.join(' ').slice(0, 990) });
+    const { page, problems, foreign } = await suite.open();
+    await page.goto(`${suite.server.url}/threads/${threadId}`);
     await page.locator('.run > .markdown, .script-card .result, .approval').first().waitFor();
     await lookAround(page);
     await page.waitForTimeout(300);
@@ -83,11 +80,23 @@ describe.skipIf(skipsBrowser)('hostile texts (skipped where there is no Chromium
     expect(found).toEqual({ hits: 0, elements: 0, links: 0, targets: 0, text: true });
     expect(foreign).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
+  });
+
+  it('cannot reorder or hide a part of a call or of its script', async () => {
+    const { page, problems } = await suite.watch('bidi');
+    await page.getByRole('region', { name: 'Earlier results in the arguments' }).waitFor();
+    await page.getByText('The exact arguments').click();
+    await page.locator('.waterfall-row').first().click();
+    for (const place of ['.approval', '.source', '.waterfall', '.console', '.inspector']) {
+      const text = (await page.locator(place).textContent()) ?? '';
+      expect(text, place).toContain(String.raw`\u{202e}`);
+      expect(text, place).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]/u);
+    }
+    expect(problems).toEqual([]);
   });
 
   it('are noticed where the page’s defences do not apply', async () => {
-    const context = await browser.newContext();
+    const context = await suite.browser.newContext();
     const page = await context.newPage();
     const foreign: string[] = [];
     page.on('request', (request) => foreign.push(request.url()));

@@ -1,9 +1,12 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
+
+const CODE = Array.from({ length: 51 }, (_, index) => (index % 7 === 0 ? '' : `const value${index} = ${index};`)).join(
+  '\n',
+);
 
 const SCENES = {
+  code: [{ type: 'text', text: `\`\`\`ts\n${CODE}\n\`\`\`\n` }],
   publish: [
     { type: 'text', text: 'I publish it.\n' },
     {
@@ -21,26 +24,19 @@ const SCENES = {
       code: "return await Promise.all(['one', 'two'].map((text) => tools.publish({ text })));",
     },
   ],
+  flows: [
+    {
+      type: 'script',
+      code: "const found = await tools.echo({ text: ['notes', 'of', 'May'].join('-') });\nawait tools.publish({ text: found.text });",
+    },
+  ],
   fails: [{ type: 'script', code: "await tools.echo({ text: 'a' });\nthrow new Error('the file is gone');" }],
   waits: [{ type: 'script', code: "console.log('first'); await sleep(1500); console.log('second'); return 7;" }],
 } as const;
 
-describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-    server = await openPageServer(structuredClone(SCENES) as never);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
+describePage('the page in a browser', SCENES, (suite) => {
   it('takes the token out of the address, and starts the demo with one button', async () => {
-    const { page, problems, foreign } = await openPage(browser, server);
+    const { page, problems, foreign } = await suite.open();
     await page.getByRole('button', { name: 'Start the demo' }).click();
     expect(page.url()).not.toContain('token');
     await page.getByRole('article', { name: 'signGuestBook waits for you' }).waitFor();
@@ -53,15 +49,14 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     expect(await page.locator('.source-line').count()).toBeGreaterThan(2);
     await page.waitForFunction(() => document.title === 'Toolscript');
     expect({ problems, foreign }).toEqual({ problems: [], foreign: [] });
-    await page.context().close();
   });
 
   it('edits an approval in one tab while another tab watches, and refuses arguments that do not fit', async () => {
-    const { threadId } = await server.play('publish');
-    const first = await openPage(browser, server);
-    const second = await openPage(browser, server);
+    const { threadId } = await suite.server.play('publish');
+    const first = await suite.open();
+    const second = await suite.open();
     for (const { page } of [first, second]) {
-      await page.goto(`${server.url}/threads/${threadId}`);
+      await page.goto(`${suite.server.url}/threads/${threadId}`);
       await page.getByRole('article', { name: 'publish waits for you' }).waitFor();
     }
     const { page } = first;
@@ -85,14 +80,28 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
       await tab.locator('.result').getByText('good morning').first().waitFor();
     }
     expect([...first.problems, ...second.problems]).toEqual([]);
-    await first.page.context().close();
-    await second.page.context().close();
+  });
+
+  it('gives the exact text of long code to a selection and to the search of the browser', async () => {
+    const { page } = await suite.watch('code');
+    await page.locator('.code .tok-keyword').first().waitFor();
+    await page.locator('.code').evaluate((code) => getSelection()?.selectAllChildren(code));
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(CODE);
+    expect(await page.locator('.code').textContent()).toBe(CODE);
+  });
+
+  it('says which earlier results are in the arguments, and leads to their calls', async () => {
+    const { page, problems } = await suite.watch('flows');
+    const origins = page.getByRole('region', { name: 'Earlier results in the arguments' });
+    await origins.getByRole('listitem').filter({ hasText: 'text — from echo (call 1, line 1)' }).waitFor();
+    expect(await origins.getByRole('listitem').count()).toBe(1);
+    await origins.getByRole('button', { name: 'echo (call 1, line 1)' }).click();
+    await page.getByRole('complementary', { name: 'Details of the call' }).getByText('notes-of-May').first().waitFor();
+    expect(problems).toEqual([]);
   });
 
   it('denies with a note that the model reads', async () => {
-    const { threadId } = await server.play('publish');
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page, problems } = await suite.watch('publish');
     await page.getByRole('article', { name: 'publish waits for you' }).waitFor();
     await page.keyboard.press('d');
     await page.keyboard.type('not today');
@@ -103,13 +112,10 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
       'not today',
     );
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('approves several calls together, except the ones that are not ticked', async () => {
-    const { threadId } = await server.play('both');
-    const { page } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page } = await suite.watch('both');
     const batch = page.getByRole('group', { name: '2 calls wait for you' });
     await batch.getByRole('checkbox').nth(1).uncheck();
     await batch.getByRole('button', { name: 'Approve 1 of 2' }).click();
@@ -118,13 +124,10 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.locator('.approval').getByText('text: two').waitFor();
     await page.keyboard.press('a');
     await page.getByText('It has ended.').waitFor();
-    await page.context().close();
   });
 
   it('selects a call in the waterfall, the source and the details at once', async () => {
-    const { threadId } = await server.play('fails');
-    const { page } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page } = await suite.watch('fails');
     await page.locator('.waterfall-row').click();
     await page.getByRole('complementary', { name: 'Details of the call' }).getByText('line 1').waitFor();
     expect(await page.locator('.source-line[data-selected]').count()).toBe(1);
@@ -132,13 +135,12 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     expect(await page.locator('.inspector').count()).toBe(0);
     expect(await page.locator('.result').textContent()).toContain('the file is gone');
     expect(await page.locator('.source-line[data-failed] .line-number').textContent()).toBe('2');
-    await page.context().close();
   });
 
   it('catches up after a lost connection, without a gap', async () => {
-    const { page } = await openPage(browser, server);
-    const { threadId } = await server.play('waits');
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page } = await suite.open();
+    const { threadId } = await suite.server.play('waits');
+    await page.goto(`${suite.server.url}/threads/${threadId}`);
     await page.getByRole('region', { name: 'Console of the script' }).getByText('first').waitFor();
     await page.context().setOffline(true);
     await new Promise((resolve) => setTimeout(resolve, 1800));
@@ -148,13 +150,10 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
       expect.stringMatching(/first$/u),
       expect.stringMatching(/second$/u),
     ]);
-    await page.context().close();
   });
 
   it('replays a script that has ended', async () => {
-    const { threadId } = await server.play('publish');
-    const { page, problems } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page, problems } = await suite.watch('publish');
     await page.getByRole('article', { name: 'publish waits for you' }).waitFor();
     await page.keyboard.press('a');
     await page.getByText('It has ended.').waitFor();
@@ -168,12 +167,11 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.locator('.script-card .result').waitFor();
     expect(await page.locator('.waterfall-row').count()).toBe(2);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('renames, finds, exports and deletes a conversation', async () => {
-    await server.play('fails');
-    const { page, problems } = await openPage(browser, server);
+    await suite.server.play('fails');
+    const { page, problems } = await suite.open();
     await page.getByRole('button', { name: 'Actions for fails' }).first().click();
     await page.getByRole('menuitem', { name: 'Rename…' }).click();
     await page.getByLabel('Title').fill('A zebra');
@@ -192,21 +190,17 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('Nothing found.').waitFor();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows a prompt that another tab sends', async () => {
-    const { threadId } = await server.play('fails');
-    const { page } = await openPage(browser, server);
-    await page.goto(`${server.url}/threads/${threadId}`);
+    const { page, threadId } = await suite.watch('fails');
     await page.getByText('It has ended.').waitFor();
-    await server.play('waits', { threadId });
+    await suite.server.play('waits', { threadId });
     await page.getByText('It has ended.').nth(1).waitFor();
-    await page.context().close();
   });
 
   it('sends an image with a prompt', async () => {
-    const { page, problems } = await openPage(browser, server);
+    const { page, problems } = await suite.open();
     await page.getByLabel('Agent').selectOption('scenes');
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const files = { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') };
@@ -217,6 +211,5 @@ describe.skipIf(skipsBrowser)('the page in a browser (skipped where there is no 
     await page.locator('.bubble').getByText('1 image').waitFor();
     await page.getByText('It has ended.').waitFor();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 });

@@ -1,7 +1,5 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, openPage, skipsBrowser } from './support/browser.js';
-import { openPageServer, type PageServer } from './support/page-server.js';
+import { expect, it } from 'vitest';
+import { describePage } from './support/describe-page.js';
 
 const SCENES = {
   waits: [
@@ -12,33 +10,21 @@ const SCENES = {
   ],
 } as const;
 
-describe.skipIf(skipsBrowser)('a restart of the server (skipped where there is no Chromium)', () => {
-  let browser: Browser;
-  let server: PageServer | undefined;
-
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  it('in the middle of a script: the page connects again, and shows each line once', async () => {
-    const scenes = () => structuredClone(SCENES) as never;
-    const first = await openPageServer(scenes(), { drainMs: 0 });
-    const { threadId } = await first.play('waits');
-    const { page } = await openPage(browser, first);
-    await page.goto(`${first.url}/threads/${threadId}`);
-    await page.locator('.line-note').getByText('echo').waitFor();
-    await first.close({ keepsData: true });
-    await page.getByText('Connects again').waitFor();
-    server = await openPageServer(scenes(), { folder: first.folder, port: Number(new URL(first.url).port) });
-    await page.getByText('It has ended.').waitFor();
-    const lines = await page.locator('.console-line').allTextContents();
-    expect(lines.map((line) => line.replace(/^\+\d+/u, ''))).toEqual(['first', 'second']);
-    expect(await page.locator('.waterfall-row').count()).toBe(1);
-    await page.context().close();
-  });
-});
+describePage(
+  'a restart of the server',
+  SCENES,
+  (suite) => {
+    it('in the middle of a script: the page connects again, and shows each line once', async () => {
+      const { page } = await suite.watch('waits');
+      await page.locator('.line-note').getByText('echo').waitFor();
+      await suite.stopServer();
+      await page.getByText('Connects again').waitFor();
+      await suite.startServer();
+      await page.getByText('It has ended.').waitFor();
+      const lines = await page.locator('.console-line').allTextContents();
+      expect(lines.map((line) => line.replace(/^\+\d+/u, ''))).toEqual(['first', 'second']);
+      expect(await page.locator('.waterfall-row').count()).toBe(1);
+    });
+  },
+  () => ({ drainMs: 0 }),
+);

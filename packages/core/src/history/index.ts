@@ -1,3 +1,4 @@
+export { argumentSources, type ArgumentSource, type ArgumentSources, type EarlierCall } from './argument-sources.js';
 export { collectImages, resolveImages } from './images.js';
 export type { ModelPart } from '../protocol/index.js';
 export type { CollectedImages, ImageSources, LoadImage } from './images.js';

@@ -2,11 +2,13 @@
  * The part of the library that a client of a run's stream needs. It loads no module of Node and no package, so that a
  * page can load it.
  */
+export { argumentSources, type ArgumentSource, type ArgumentSources } from '../history/argument-sources.js';
 export { foldResponse, ResponseReducer } from '../history/reducer.js';
 export type { ResponseReducerOptions, ResponseViewOptions } from '../history/reducer.js';
 export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
+export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
 export { endsRun } from '../protocol/run-end.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { JsonTextMember } from '../text/json-text-member.js';

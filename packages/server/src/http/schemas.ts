@@ -142,6 +142,8 @@ export const ToolSchema = z.object({
   approval: z.string(),
   inputSchema: z.record(z.string(), z.unknown()),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
+  /** TypeScript, as the model reads it. */
+  declaration: z.string(),
 });
 
 export const AuditEntrySchema = z.looseObject({

@@ -1,3 +1,4 @@
+import type { ToolCatalog } from '@toolscript/core';
 import type { Approval, OutputItem, Run, Thread, Tool, TurnItems } from '@toolscript/core/protocol';
 import type { ServedAgent } from '../agents/index.js';
 
@@ -57,7 +58,10 @@ export function agentView({ config, problem }: ServedAgent, isDefault: boolean) 
   };
 }
 
-export function toolView({ name, description, effect, approval, inputSchema, outputSchema }: Tool) {
+export function toolView(
+  { name, description, effect, approval, inputSchema, outputSchema }: Tool,
+  catalog: Pick<ToolCatalog, 'describe'>,
+) {
   return {
     name,
     description,
@@ -65,5 +69,6 @@ export function toolView({ name, description, effect, approval, inputSchema, out
     approval: typeof approval === 'function' ? 'depends' : approval,
     inputSchema,
     ...(outputSchema === undefined ? {} : { outputSchema }),
+    declaration: catalog.describe(name) ?? '',
   };
 }

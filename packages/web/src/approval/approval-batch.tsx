@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { Approval } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { argumentSummary } from '../view/format.ts';
+import { visible } from '../view/visible.ts';
 
 /** Several calls of one run wait at once: the ticked ones are approved together, and each stays on its own card. */
 export function ApprovalBatch({ approvals: pending }: { readonly approvals: readonly Approval[] }) {
@@ -28,7 +29,7 @@ export function ApprovalBatch({ approvals: pending }: { readonly approvals: read
       {pending.map(({ approvalId, tool, input, line }) => (
         <label key={approvalId}>
           <input type="checkbox" checked={!left.has(approvalId)} onChange={() => toggle(approvalId)} />
-          <code>{tool}</code> <span className="cut">{argumentSummary(input)}</span>
+          <code>{visible(tool)}</code> <span className="cut">{argumentSummary(input)}</span>
           {line !== undefined && <span className="dim">line {line}</span>}
         </label>
       ))}

@@ -3,14 +3,22 @@ import { ProblemError, type Approval, type Decision, type Tool } from '@toolscri
 import { errorText, useSession } from '../state/session.ts';
 import { useNow } from '../parts/use-now.ts';
 import { age } from '../view/format.ts';
+import type { ScriptView } from '../view/types.ts';
+import { ArgumentOrigins } from './argument-origins.tsx';
 import { CallPreview, pretty } from './call-preview.tsx';
+import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
+
+/** The next card takes the place of the one that was decided: keys and clicks this soon, in ms, are not meant for it. */
+const UNREAD_MS = 500;
 
 type Remember = 'script' | 'plan' | 'workspace' | undefined;
 
 interface ApprovalCardProps {
   readonly approval: Approval;
+  /** The script that makes the call. */
+  readonly script?: ScriptView | undefined;
   /** The keys a, e and d act on it. */
   readonly isCurrent: boolean;
 }
@@ -18,7 +26,7 @@ interface ApprovalCardProps {
 const EFFECTS = { read: 'reads', write: 'changes data', external: 'acts outside' } as const;
 
 /** A call that waits for the user's decision. */
-export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
+export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {
   const { tool, effect, line, snippet, context, createdAt } = approval;
   const now = useNow(15_000);
   const titleId = useId();
@@ -32,7 +40,7 @@ export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
       <header className="card-head">
         <span className="dot" data-status="suspended" />
         <h2 id={titleId}>
-          <code>{tool}</code> waits for you
+          <code>{visible(tool)}</code> waits for you
         </h2>
         <span className="tag" data-effect={effect}>
           {EFFECTS[effect]}
@@ -42,11 +50,12 @@ export function ApprovalCard({ approval, isCurrent }: ApprovalCardProps) {
           {age(createdAt, now)}
         </span>
       </header>
-      {context !== undefined && <p className="approval-context">The script says: {context}</p>}
+      {context !== undefined && <p className="approval-context">The script says: {visible(context)}</p>}
       <CallPreview approval={approval} />
+      {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}
       {snippet !== undefined && (
         <p className="approval-line">
-          <span className="dim">line {line}</span> <code>{snippet}</code>
+          <span className="dim">line {line}</span> <code>{visible(snippet)}</code>
         </p>
       )}
       <RestOfPlan approval={approval} />
@@ -61,12 +70,12 @@ function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: 
   if (rest.length === 0) return null;
   return (
     <p className="dim approval-plan">
-      Afterwards the script plans: {rest.map(({ tool, line: at }) => `${tool} (line ${at})`).join(', ')}
+      Afterwards the script plans: {rest.map(({ tool, line: at }) => `${visible(tool)} (line ${at})`).join(', ')}
     </p>
   );
 }
 
-function DecisionForm({ approval, isCurrent }: ApprovalCardProps) {
+function DecisionForm({ approval, isCurrent }: Omit<ApprovalCardProps, 'script'>) {
   const form = useDecision(approval);
   const element = useRef<HTMLDivElement>(null);
   const { mode, setMode, send, isSending } = form;
@@ -125,7 +134,7 @@ function DecisionForm({ approval, isCurrent }: ApprovalCardProps) {
 type DecisionState = ReturnType<typeof useDecision>;
 
 function useDecision(approval: Approval) {
-  const { client, approvals, notice } = useSession();
+  const { client, approvals, notice, decidedAt } = useSession();
   const [mode, setMode] = useState<'decide' | 'edit' | 'deny'>('decide');
   const [note, setNote] = useState('');
   const [text, setText] = useState(() => pretty(approval.inputJson));
@@ -134,6 +143,7 @@ function useDecision(approval: Approval) {
   const [error, setError] = useState<string>();
   const [isSending, setSending] = useState(false);
   const send = async (decision: 'approve' | 'deny') => {
+    if (isSending || performance.now() - decidedAt.value < UNREAD_MS) return;
     setSending(true);
     setError(undefined);
     try {
@@ -150,8 +160,9 @@ function useDecision(approval: Approval) {
       if (failure instanceof ProblemError && failure.status === 409) notice.set('It was decided elsewhere.');
       else setError(errorText(failure));
     }
-    setSending(false);
     await approvals.refresh();
+    decidedAt.set(performance.now());
+    setSending(false);
   };
   return {
     mode,

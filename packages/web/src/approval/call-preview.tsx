@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { Approval } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { diffLines } from '../view/diff-lines.ts';
@@ -5,6 +6,7 @@ import { diffLines } from '../view/diff-lines.ts';
 /** The exact call: its diff where it has one, and the exact text of its arguments. */
 export function CallPreview({ approval }: { readonly approval: Approval }) {
   const { isDiff, lines } = diffLines(approval.rendered);
+  const [isOpen, setOpen] = useState(false);
   return (
     <div className="call-preview">
       <div className="diff" data-diff={isDiff || undefined} tabIndex={0} role="region" aria-label="The call">
@@ -14,9 +16,9 @@ export function CallPreview({ approval }: { readonly approval: Approval }) {
           </div>
         ))}
       </div>
-      <details>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>The exact arguments</summary>
-        <CodeLines text={pretty(approval.inputJson)} label="The exact arguments" isScript />
+        {isOpen && <CodeLines text={pretty(approval.inputJson)} label="The exact arguments" isScript />}
       </details>
     </div>
   );

@@ -22,7 +22,8 @@ export function App() {
   // Another `#token=` in the address of this tab.
   useEffect(() => {
     const onHash = () => {
-      if (location.hash.startsWith('#token=')) signIn(obtainToken()!);
+      const token = location.hash.startsWith('#token=') ? obtainToken() : undefined;
+      if (token !== undefined) signIn(token);
     };
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);

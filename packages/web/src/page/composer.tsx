@@ -92,7 +92,8 @@ function usePrompt(onSend: ComposerProps['onSend']) {
     setSending(true);
     const isSent = await onSend(prompt);
     setSending(false);
-    if (isSent) setPrompt(EMPTY);
+    // The user may have typed meanwhile.
+    if (isSent) setPrompt((now) => (now === prompt ? EMPTY : now));
   };
   const attach = async (files: Iterable<File>) => {
     const { attachments, problems } = await attachFiles(prompt.attachments, files);

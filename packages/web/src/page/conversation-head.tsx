@@ -3,7 +3,7 @@ import { Link } from './link.tsx';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import type { RunFeed } from '../state/run-feed.ts';
-import { count } from '../view/format.ts';
+import { count, dollars } from '../view/format.ts';
 import type { ThreadState } from './use-thread.ts';
 
 interface ConversationHeadProps {
@@ -18,7 +18,7 @@ export function ConversationHead({ state: { thread, feeds }, menuButton }: Conve
   return (
     <header className="main-head">
       {menuButton}
-      <h1>{listed?.title ?? thread?.title ?? ''}</h1>
+      <h1 dir="auto">{listed?.title ?? thread?.title ?? ''}</h1>
       {thread?.branchOf !== undefined && <BranchMark threadId={thread.branchOf.threadId} />}
       {thread?.agentId !== undefined && <span className="pill">{thread.agentId}</span>}
       <span className="space" />
@@ -47,7 +47,7 @@ const STATES = {
 
 function RunFacts({ feed }: { readonly feed: RunFeed }) {
   const { view, connection } = useStore(feed.store);
-  const { usage, status } = view;
+  const { usage, cost, status } = view;
   const tokens = usage === undefined ? 0 : usage.input_tokens + usage.output_tokens;
   return (
     <>
@@ -55,6 +55,7 @@ function RunFacts({ feed }: { readonly feed: RunFeed }) {
         <span className="pill wide" title={`${usage!.input_tokens} read, ${usage!.output_tokens} written`}>
           {usage!.estimated === true ? '≈ ' : ''}
           {count(tokens)} tokens
+          {cost !== undefined && ` · ${dollars(cost)}`}
         </span>
       )}
       <span className="pill" data-status={status} role="status">

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { ProblemError } from '@toolscript/client';
 import type { RunFeed } from '../state/run-feed.ts';
 import { RunIdContext, SelectionContext, type Selection } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
@@ -8,6 +9,7 @@ import { isTextField } from '../approval/approval-card.tsx';
 import { Composer, type Prompt } from './composer.tsx';
 import { ConversationHead } from './conversation-head.tsx';
 import { Inspector } from './inspector.tsx';
+import { Link } from './link.tsx';
 import { RunEntries } from './run-entries.tsx';
 import { submitPrompt } from './submit-prompt.ts';
 import { useStickToEnd } from './use-stick-to-end.ts';
@@ -43,7 +45,7 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
         <ConversationHead state={state} menuButton={menuButton} />
         <div className="scroller" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" id="conversation">
           <div className="column">
-            {state.error !== undefined && (
+            {state.error !== undefined && !isDeleted(state) && (
               <p className="error-text" role="alert">
                 {errorText(state.error)}
               </p>
@@ -78,6 +80,7 @@ interface ThreadComposerProps {
 function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
   const session = useSession();
   const last = state.feeds.at(-1);
+  if (isDeleted(state)) return <Deleted />;
   const send = async (prompt: Prompt) => {
     try {
       const submitted = await submitPrompt(session, prompt, { threadId });
@@ -97,6 +100,18 @@ function ThreadComposer({ state, threadId, draft }: ThreadComposerProps) {
         <ComposerOfRun feed={last} onSend={send} draft={draft} />
       )}
     </div>
+  );
+}
+
+function isDeleted({ thread, error }: ThreadState): boolean {
+  return thread !== undefined && error instanceof ProblemError && error.status === 404;
+}
+
+function Deleted() {
+  return (
+    <p className="composer-place deleted" role="status">
+      This conversation was deleted. <Link to={{ page: 'new' }}>Start a new conversation</Link>
+    </p>
   );
 }
 

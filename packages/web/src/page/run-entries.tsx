@@ -3,6 +3,7 @@ import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
+import { ShownPart } from '../parts/shown-part.tsx';
 import type { ReadEvents } from '../script/replay-bar.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
@@ -10,7 +11,7 @@ import { RunIdContext } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { filesIn } from '../view/attached-files.ts';
-import type { Entry, RunView } from '../view/types.ts';
+import type { Entry, RunView, ScriptView } from '../view/types.ts';
 import type { Attachment } from './attachments.tsx';
 import { CallEntry } from './call-entry.tsx';
 import type { Prompt } from './composer.tsx';
@@ -33,10 +34,12 @@ export function RunEntries({ feed, onEdit }: RunEntriesProps) {
     <section className="run" aria-label="Turn">
       <RunIdContext value={feed.runId}>
         {view.entries.map((entry) => (
-          <EntryView key={entry.key} entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
+          <ShownPart key={entry.key} of={entry.type === 'script' ? entry.script : entry}>
+            <EntryView entry={entry} readEvents={feed.readEvents} onEdit={onEditPrompt} />
+          </ShownPart>
         ))}
+        <PendingApprovals runId={feed.runId} view={view} />
       </RunIdContext>
-      <PendingApprovals runId={feed.runId} view={view} />
       {connection === 'live' && view.status === 'in_progress' && <Working view={view} />}
       <RunEnd view={view} onRetry={onEditPrompt} />
       {connection === 'failed' && (
@@ -137,10 +140,21 @@ function PendingApprovals({ runId, view }: { readonly runId: string; readonly vi
     <>
       {pending.length > 1 && <ApprovalBatch approvals={pending} />}
       {pending.map((approval) => (
-        <ApprovalCard key={approval.approvalId} approval={approval} isCurrent={approval === current} />
+        <ApprovalCard
+          key={approval.approvalId}
+          approval={approval}
+          script={scriptOf(approval.scriptId, view)}
+          isCurrent={approval === current}
+        />
       ))}
     </>
   );
+}
+
+function scriptOf(scriptId: string | undefined, { entries }: RunView): ScriptView | undefined {
+  for (const entry of entries)
+    if (entry.type === 'script' && scriptId !== undefined && entry.script.scriptId === scriptId) return entry.script;
+  return undefined;
 }
 
 function Working({ view }: { readonly view: RunView }) {

@@ -26,7 +26,9 @@ export function ThreadRow({ thread, isCurrent, isWaiting, now }: ThreadRowProps)
     <li className="thread-row" data-current={isCurrent || undefined}>
       <Link to={{ page: 'thread', threadId }} aria-current={isCurrent ? 'page' : undefined}>
         <span className="dot" data-status={status} />
-        <span className="thread-title">{title === '' ? 'Untitled' : title}</span>
+        <span className="thread-title" dir="auto">
+          {title === '' ? 'Untitled' : title}
+        </span>
         {status === 'executing' && <span className="hidden">works</span>}
         <span className="thread-age">{age(updatedAt, now)}</span>
       </Link>

@@ -44,9 +44,15 @@ export function useThread(threadId: string): ThreadState {
   const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
   useEffect(() => {
     const stop = new AbortController();
-    client.threads.get(threadId, {}, { signal: stop.signal }).then(setThread, (failure: unknown) => {
-      if (!stop.signal.aborted) setError(failure);
-    });
+    client.threads.get(threadId, {}, { signal: stop.signal }).then(
+      (found) => {
+        setThread(found);
+        setError(undefined);
+      },
+      (failure: unknown) => {
+        if (!stop.signal.aborted) setError(failure);
+      },
+    );
     return () => stop.abort();
   }, [client, threadId, updatedAt]);
   const known = thread?.runs.map(({ runId }) => runId) ?? [];

@@ -20,7 +20,7 @@ export function UserMessage({ item, onEdit }: UserMessageProps) {
         label="Edit and send again"
         onClick={() => onEdit(prompt, [...files, ...imagesOf(item)])}
       />
-      <div className="bubble">
+      <div className="bubble" dir="auto">
         {prompt}
         {images > 0 && <span className="tag">{plural(images, 'image')}</span>}
         {files.map(({ name, text }, index) => (

@@ -1,6 +1,7 @@
 import { memo } from 'react';
-import type { Token } from '../view/lines.ts';
+import { isSamePart, partsOf, type LinePart, type Lines, type Token } from '../view/lines.ts';
 import { useHighlighted } from './use-highlighted.ts';
+import { visible } from '../view/visible.ts';
 
 interface CodeLinesProps {
   readonly text: string;
@@ -16,23 +17,45 @@ export function CodeLines({ text, isScript = false, label = 'Code', isContinued 
   const lines = useHighlighted(text, isScript);
   return (
     <pre className="code" data-continued={isContinued || undefined} tabIndex={0} role="region" aria-label={label}>
-      <code>
-        {!isScript ? text : lines.map((tokens, index) => <Line key={index} tokens={tokens} isFirst={index === 0} />)}
-      </code>
+      <code>{isScript ? <Parts lines={lines} /> : visible(text)}</code>
     </pre>
   );
 }
 
-interface LineProps {
-  readonly tokens: readonly Token[];
-  readonly isFirst: boolean;
+/** The browser lays out and renders again only the parts that change. */
+function Parts({ lines }: { readonly lines: Lines }) {
+  const parts = partsOf(lines);
+  return parts.map((part, index) => <Part key={part.from} part={part} isLast={index === parts.length - 1} />);
 }
 
-const Line = memo(function Line({ tokens, isFirst }: LineProps) {
+interface PartProps {
+  readonly part: LinePart;
+  readonly isLast: boolean;
+}
+
+const Part = memo(
+  function Part({ part: { lines }, isLast }: PartProps) {
+    return (
+      <span className="code-part" data-whole={!isLast || undefined}>
+        {lines.map((tokens, index) => (
+          <Line key={index} tokens={tokens} isLast={isLast && index === lines.length - 1} />
+        ))}
+      </span>
+    );
+  },
+  (before, after) => before.isLast === after.isLast && isSamePart(before.part, after.part),
+);
+
+interface LineProps {
+  readonly tokens: readonly Token[];
+  readonly isLast: boolean;
+}
+
+const Line = memo(function Line({ tokens, isLast }: LineProps) {
   return (
     <>
-      {!isFirst && '\n'}
       <Tokens tokens={tokens} />
+      {!isLast && '\n'}
     </>
   );
 });
@@ -40,10 +63,10 @@ const Line = memo(function Line({ tokens, isFirst }: LineProps) {
 export function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
   return tokens.map(({ text, style }, index) =>
     style === '' ? (
-      text
+      visible(text)
     ) : (
       <span key={index} className={style}>
-        {text}
+        {visible(text)}
       </span>
     ),
   );

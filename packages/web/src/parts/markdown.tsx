@@ -4,6 +4,7 @@ import remarkGfm from 'remark-gfm';
 import { codeOf, MarkdownBlocks, type MarkdownBlock } from '../view/markdown-blocks.ts';
 import { safeUrl } from '../view/safe-url.ts';
 import { CodeLines } from './code-lines.tsx';
+import { visible } from '../view/visible.ts';
 
 const plugins = [remarkGfm];
 
@@ -16,7 +17,7 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   const { blocks, definitions } = reader.read(text);
   const shown = useGrowingCount(blocks.length);
   return (
-    <div className="markdown">
+    <div className="markdown" dir="auto">
       {blocks
         .slice(0, shown)
         .map((block, index) =>
@@ -75,7 +76,7 @@ const components: Components = {
   code: ({ className, children }) => {
     const text = textOf(children);
     const language = /language-(\S+)/u.exec(className ?? '')?.[1];
-    if (language === undefined && !text.includes('\n')) return <code>{text}</code>;
+    if (language === undefined && !text.includes('\n')) return <code>{visible(text)}</code>;
     return <CodeLines text={text.replace(/\n$/u, '')} isScript={isScriptLanguage(language)} />;
   },
   table: ({ children }) => (

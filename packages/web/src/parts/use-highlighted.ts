@@ -5,6 +5,9 @@ import { keptLines, plainLines, type Lines } from '../view/lines.ts';
 /** Longer texts are not highlighted. */
 const MAX_HIGHLIGHTED = 60_000;
 
+/** A source that has not grown for this long, in ms, is highlighted as a whole. */
+const ENDED_MS = 400;
+
 let Loaded: typeof Highlighter | undefined;
 
 /** The tokens of each line. Plain text until the highlighter, which is not part of the first load, is there. */
@@ -27,9 +30,15 @@ export function useHighlighted(source: string, isScript: boolean): Lines {
     };
   }, [isWanted, highlighter]);
   const last = useRef<Lines>([]);
-  return useMemo(() => {
-    const lines = isWanted && highlighter !== undefined ? highlighter.lines(source) : plainLines(source);
-    last.current = keptLines(last.current, lines);
+  const lines = useMemo(() => {
+    const read = isWanted && highlighter !== undefined ? highlighter.lines(source) : plainLines(source);
+    last.current = keptLines(last.current, read);
     return last.current;
   }, [source, isWanted, highlighter]);
+  useEffect(() => {
+    if (Loaded === undefined || !isWanted || highlighter?.hasKeptTokens !== true) return undefined;
+    const timer = setTimeout(() => Loaded !== undefined && setHighlighter(new Loaded()), ENDED_MS);
+    return () => clearTimeout(timer);
+  }, [source, isWanted, highlighter]);
+  return lines;
 }

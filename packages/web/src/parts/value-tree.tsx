@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { visible } from '../view/visible.ts';
 
 /** More members of one value are shown on demand. */
 const PAGE = 50;
@@ -53,16 +54,16 @@ function Branch({ value, name, openLevels }: { value: object; name: string | und
 }
 
 function Name({ name }: { readonly name: string | undefined }) {
-  return name === undefined ? null : <span className="tree-name">{name}: </span>;
+  return name === undefined ? null : <span className="tree-name">{visible(name)}: </span>;
 }
 
 export function Leaf({ value }: { readonly value: unknown }) {
   const [isOpen, setOpen] = useState(false);
   if (typeof value !== 'string') return <span className="tok-number">{JSON.stringify(value) ?? 'undefined'}</span>;
-  if (value.length <= MAX_TEXT || isOpen) return <span className="tree-text">{value}</span>;
+  if (value.length <= MAX_TEXT || isOpen) return <span className="tree-text">{visible(value)}</span>;
   return (
     <span className="tree-text">
-      {value.slice(0, MAX_TEXT)}…{' '}
+      {visible(value.slice(0, MAX_TEXT))}…{' '}
       <button type="button" className="link" onClick={() => setOpen(true)}>
         {value.length - MAX_TEXT} more characters
       </button>

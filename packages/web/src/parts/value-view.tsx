@@ -4,6 +4,7 @@ import { ResultImage } from './result-image.tsx';
 import { CodeLines } from './code-lines.tsx';
 import { Tabs } from './tabs.tsx';
 import { Leaf, ValueTree } from './value-tree.tsx';
+import { visible } from '../view/visible.ts';
 
 type Form = 'table' | 'tree' | 'json';
 
@@ -52,14 +53,14 @@ function DataTable({ name, table }: { readonly name: string; readonly table: Tab
   const [rows, setRows] = useState(MAX_ROWS);
   return (
     <figure className="data-table">
-      {name !== '' && <figcaption>{name}</figcaption>}
+      {name !== '' && <figcaption>{visible(name)}</figcaption>}
       <div className="scroll" tabIndex={0} role="region" aria-label={`Table ${name}`}>
         <table>
           <thead>
             <tr>
               {table.columns.map((column, index) => (
                 <th key={column} scope="col" className={isNumeric(table, index) ? 'number' : ''}>
-                  {column}
+                  {visible(column)}
                 </th>
               ))}
             </tr>
@@ -93,7 +94,11 @@ function isNumeric({ rows }: Table, column: number): boolean {
 
 function Cell({ value }: { readonly value: unknown }) {
   if (value === undefined) return null;
-  return typeof value === 'object' && value !== null ? <code>{JSON.stringify(value)}</code> : <Leaf value={value} />;
+  return typeof value === 'object' && value !== null ? (
+    <code>{visible(JSON.stringify(value))}</code>
+  ) : (
+    <Leaf value={value} />
+  );
 }
 
 function Images({ images }: { readonly images: readonly ValueImage[] }) {

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { LogLine } from '../view/types.ts';
+import { visible } from '../view/visible.ts';
 
 /** The newest lines; more are shown on demand. */
 const SHOWN = 12;
@@ -21,7 +22,7 @@ export function ConsoleLines({ logs, startedAt }: { readonly logs: readonly LogL
           <span className="dim console-time">+{Math.max(0, Math.round(line.at - startedAt))}</span>
           <span>
             {line.isProgress && <span className="tag">progress</span>}
-            {line.text}
+            {visible(line.text)}
           </span>
         </div>
       ))}

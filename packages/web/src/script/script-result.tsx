@@ -1,6 +1,7 @@
 import { CodeLines } from '../parts/code-lines.tsx';
 import { ValueView } from '../parts/value-view.tsx';
 import type { ScriptOutputItem } from '../view/types.ts';
+import { visible } from '../view/visible.ts';
 
 /** The value, the output or the error of a script that has ended. */
 export function ScriptResult({ output }: { readonly output: ScriptOutputItem }) {
@@ -14,7 +15,7 @@ export function ScriptResult({ output }: { readonly output: ScriptOutputItem }) 
             <strong>{error.code}</strong>
             {error.line !== undefined && <span className="dim"> at line {error.line}</span>}
           </p>
-          <p>{error.message}</p>
+          <p>{visible(error.message)}</p>
           {error.frame !== undefined && <CodeLines text={error.frame} label="Where it failed" />}
           {error.hint !== undefined && <p className="dim">{error.hint}</p>}
         </div>

@@ -1,9 +1,9 @@
-import { memo, useMemo, useState } from 'react';
+import { memo, useMemo, useRef, useState } from 'react';
 import { useSelection } from '../state/selection.ts';
 import { Tokens } from '../parts/code-lines.tsx';
 import { useHighlighted } from '../parts/use-highlighted.ts';
 import { duration } from '../view/format.ts';
-import type { Token } from '../view/lines.ts';
+import { isSamePart, partsOf, type LinePart, type Token } from '../view/lines.ts';
 import { lineNotes, type LineNote } from '../view/line-notes.ts';
 import type { ScriptView } from '../view/types.ts';
 
@@ -20,29 +20,32 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   const isTyping = script.status === 'typing';
   const shown = isWhole || isTyping ? lines : lines.slice(0, MAX_LINES);
   const selectedLine = calls.find(({ callId }) => callId === selection.callId)?.line;
+  const select = (line: number) => {
+    const ids = notes.get(line)?.callIds ?? [];
+    const next = ids[(ids.indexOf(selection.callId ?? '') + 1) % ids.length];
+    selection.select(
+      calls.find(({ callId }) => callId === next),
+      script,
+    );
+  };
+  const latest = useRef(select);
+  latest.current = select;
+  const [onSelect] = useState(() => (line: number) => latest.current(line));
+  const marks = { selected: selectedLine, failed: output?.error?.line, caret: isTyping ? shown.length : undefined };
   return (
     <div className="source" tabIndex={0} role="region" aria-label="Source of the script">
-      <ol>
-        {shown.map((tokens, index) => (
-          <SourceLine
-            key={index}
-            number={index + 1}
-            tokens={tokens}
-            note={notes.get(index + 1)}
-            isSelected={selectedLine === index + 1}
-            isFailed={output?.error?.line === index + 1}
-            hasCaret={isTyping && index === shown.length - 1}
-            onSelect={() => {
-              const ids = notes.get(index + 1)?.callIds ?? [];
-              const next = ids[(ids.indexOf(selection.callId ?? '') + 1) % ids.length];
-              selection.select(
-                calls.find(({ callId }) => callId === next),
-                script,
-              );
-            }}
+      <div className="source-lines">
+        {partsOf(shown).map((part) => (
+          <SourcePart
+            key={part.from}
+            part={part}
+            isWhole={part.from + part.lines.length < shown.length}
+            notes={notes}
+            marks={marks}
+            onSelect={onSelect}
           />
         ))}
-      </ol>
+      </div>
       {shown.length < lines.length && (
         <button type="button" className="link source-more" onClick={() => setWhole(true)}>
           Show all {lines.length} lines
@@ -50,6 +53,60 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
       )}
     </div>
   );
+}
+
+/** Numbers of lines. */
+interface LineMarks {
+  readonly selected: number | undefined;
+  readonly failed: number | undefined;
+  /** The model writes here. */
+  readonly caret: number | undefined;
+}
+
+interface SourcePartProps {
+  readonly part: LinePart;
+  /** No more lines are added to it. */
+  readonly isWhole: boolean;
+  readonly notes: ReadonlyMap<number, LineNote>;
+  readonly marks: LineMarks;
+  readonly onSelect: (line: number) => void;
+}
+
+/** Lines that are laid out together: the browser skips those that are not in view. */
+const SourcePart = memo(
+  function SourcePart({ part: { from, lines }, isWhole, notes, marks, onSelect }: SourcePartProps) {
+    return (
+      <div className="source-part" data-whole={isWhole || undefined}>
+        {lines.map((tokens, index) => {
+          const number = from + index + 1;
+          return (
+            <SourceLine
+              key={number}
+              number={number}
+              tokens={tokens}
+              note={notes.get(number)}
+              isSelected={marks.selected === number}
+              isFailed={marks.failed === number}
+              hasCaret={marks.caret === number}
+              onSelect={onSelect}
+            />
+          );
+        })}
+      </div>
+    );
+  },
+  (before, after) =>
+    before.notes === after.notes &&
+    before.isWhole === after.isWhole &&
+    isSamePart(before.part, after.part) &&
+    Object.values(marksIn(before)).join() === Object.values(marksIn(after)).join(),
+);
+
+/** The marks on lines of the part. */
+function marksIn({ part: { from, lines }, marks }: SourcePartProps): LineMarks {
+  const inside = (line: number | undefined) =>
+    line !== undefined && line > from && line <= from + lines.length ? line : undefined;
+  return { selected: inside(marks.selected), failed: inside(marks.failed), caret: inside(marks.caret) };
 }
 
 interface SourceLineProps {
@@ -60,7 +117,7 @@ interface SourceLineProps {
   readonly isFailed: boolean;
   /** The model writes here. */
   readonly hasCaret: boolean;
-  readonly onSelect: () => void;
+  readonly onSelect: (line: number) => void;
 }
 
 const NOTE_MARKS = { running: '…', waiting: 'waits', failed: '✗', completed: '✓' } as const;
@@ -68,7 +125,7 @@ const NOTE_MARKS = { running: '…', waiting: 'waits', failed: '✗', completed:
 const SourceLine = memo(
   function SourceLine({ number, tokens, note, isSelected, isFailed, hasCaret, onSelect }: SourceLineProps) {
     return (
-      <li
+      <div
         className="source-line"
         data-effect={note?.effect}
         data-status={note?.status}
@@ -81,7 +138,7 @@ const SourceLine = memo(
           {hasCaret && <span className="caret" aria-hidden="true" />}
         </code>
         {note !== undefined && (
-          <button type="button" className="line-note" onClick={onSelect}>
+          <button type="button" className="line-note" onClick={() => onSelect(number)}>
             <span className="hidden">Line {number}: </span>
             <span className="note-text">
               {note.label}
@@ -93,7 +150,7 @@ const SourceLine = memo(
             <span className="hidden">, {note.status}</span>
           </button>
         )}
-      </li>
+      </div>
     );
   },
   (before, after) =>

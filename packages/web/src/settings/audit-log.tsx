@@ -1,15 +1,30 @@
 import { useState } from 'react';
+import type { Client } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useLoaded } from './use-loaded.ts';
 
 const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked'] as const;
+
+async function newestEntries(client: Client, pages: number) {
+  const entries: Awaited<ReturnType<Client['audit']['list']>>['data'] = [];
+  let after: string | undefined;
+  for (let page = 0; page < pages; page += 1) {
+    const { data, next } = await client.audit.list({ limit: 100, ...(after === undefined ? {} : { after }) });
+    entries.push(...data);
+    after = next;
+    if (after === undefined) break;
+  }
+  return { entries, hasMore: after !== undefined };
+}
 
 /** The newest decisions and calls with effects. */
 export function AuditLog() {
   const { client } = useSession();
   const [kind, setKind] = useState('');
   const [words, setWords] = useState('');
-  const { value: entries = [], error } = useLoaded(async () => (await client.audit.list({ limit: 100 })).data, '');
+  const [pages, setPages] = useState(1);
+  const { value, error } = useLoaded(() => newestEntries(client, pages), String(pages));
+  const { entries = [], hasMore = false } = value ?? {};
   const found = entries.filter(
     (entry) =>
       (kind === '' || entry.type === kind) && JSON.stringify(entry).toLowerCase().includes(words.trim().toLowerCase()),
@@ -62,6 +77,11 @@ export function AuditLog() {
         </table>
       </div>
       {found.length === 0 && error === undefined && <p className="empty">No entries.</p>}
+      {hasMore && (
+        <button type="button" className="link" onClick={() => setPages(pages + 1)}>
+          Show earlier entries
+        </button>
+      )}
     </section>
   );
 }

@@ -138,11 +138,13 @@ function ToolEntry({ tool }: { readonly tool: Tool }) {
       </summary>
       <p>{tool.description}</p>
       <p className="dim">It {APPROVALS[tool.approval] ?? tool.approval}.</p>
-      <h4>Arguments</h4>
+      <h4>As the model reads it</h4>
+      <CodeLines text={tool.declaration} label="Declaration" isScript />
+      <h4>Schema of the arguments</h4>
       <CodeLines text={JSON.stringify(tool.inputSchema, null, 2)} label="Schema of the arguments" isScript />
       {tool.outputSchema !== undefined && (
         <>
-          <h4>Result</h4>
+          <h4>Schema of the result</h4>
           <CodeLines text={JSON.stringify(tool.outputSchema, null, 2)} label="Schema of the result" isScript />
         </>
       )}

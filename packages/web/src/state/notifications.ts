@@ -15,6 +15,15 @@ export async function setNotifications(isOn: boolean): Promise<boolean> {
   return wantsNotifications();
 }
 
+function notify(title: string): void {
+  try {
+    const notification = new Notification(title, { tag: 'toolscript-approvals' });
+    notification.addEventListener('click', () => window.focus());
+  } catch {
+    // Browsers of phones have the permission, but no notifications from pages. The title of the tab still says it.
+  }
+}
+
 /** Notifies of calls that begin to wait while the page is hidden. */
 export function useNotifications(): void {
   const { approvals } = useSession();
@@ -26,7 +35,6 @@ export function useNotifications(): void {
     known.current = new Set(pending.map(({ approvalId }) => approvalId));
     if (fresh.length === 0 || !document.hidden || !wantsNotifications()) return;
     const title = fresh.length === 1 ? `${fresh[0]!.tool} waits for you` : `${fresh.length} calls wait for you`;
-    const notification = new Notification(title, { tag: 'toolscript-approvals' });
-    notification.addEventListener('click', () => window.focus());
+    notify(title);
   }, [pending]);
 }

@@ -1,3 +1,4 @@
+import { decoded } from '../view/decoded.ts';
 import { Store } from './store.ts';
 
 export type Route = { readonly page: 'new' } | { readonly page: 'thread'; readonly threadId: string } | SettingsRoute;
@@ -10,7 +11,8 @@ interface SettingsRoute {
 /** The route of an address below the page's base, such as `threads/thr_1`. Unknown ones are a new conversation. */
 export function routeOf(path: string): Route {
   const [first = '', second = ''] = path.replace(/^\//u, '').split('/');
-  if (first === 'threads' && second !== '') return { page: 'thread', threadId: decodeURIComponent(second) };
+  const threadId = first === 'threads' ? decoded(second) : undefined;
+  if (threadId !== undefined && threadId !== '') return { page: 'thread', threadId };
   if (first === 'settings') return { page: 'settings', section: second === '' ? 'agents' : second };
   return { page: 'new' };
 }

@@ -31,6 +31,8 @@ export interface Session {
   readonly search: Store<string>;
   /** The approval that the keys act on; empty: the first one. */
   readonly currentApproval: Store<string>;
+  /** When the page last decided about a call, by `performance.now`. */
+  readonly decidedAt: Store<number>;
   /** One message about the last action. */
   readonly notice: Store<string>;
 }
@@ -50,6 +52,7 @@ export function openSession(token: string): Session {
     search,
     shownThreads,
     currentApproval: new Store(''),
+    decidedAt: new Store(-Infinity),
     notice: new Store(''),
   };
 }

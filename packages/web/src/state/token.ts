@@ -1,3 +1,5 @@
+import { decoded } from '../view/decoded.ts';
+
 const KEY = 'toolscript-token';
 
 /**
@@ -7,7 +9,9 @@ const KEY = 'toolscript-token';
 export function obtainToken(): string | undefined {
   const found = /^#token=(.+)$/u.exec(location.hash)?.[1];
   if (found !== undefined) {
-    storeToken(decodeURIComponent(found));
+    const token = decoded(found);
+    if (token === undefined) removeToken();
+    else storeToken(token);
     history.replaceState(null, '', location.pathname + location.search);
   }
   return sessionStorage.getItem(KEY) ?? undefined;

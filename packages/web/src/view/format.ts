@@ -1,3 +1,5 @@
+import { visible } from './visible.ts';
+
 /** Such as `320 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${ms < 1 ? '<1' : Math.round(ms)} ms`;
@@ -20,6 +22,11 @@ export function count(value: number): string {
   return value < 1000 ? String(value) : `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
 }
 
+/** Such as `$0.03`, and `<$0.01` below a cent. */
+export function dollars(value: number): string {
+  return value > 0 && value < 0.005 ? '<$0.01' : `$${value.toFixed(2)}`;
+}
+
 /** Such as `1 call` or `3 calls`. */
 export function plural(value: number, noun: string): string {
   return `${value} ${noun}${value === 1 ? '' : 's'}`;
@@ -27,8 +34,8 @@ export function plural(value: number, noun: string): string {
 
 /** One line about a call's arguments: the first texts in them. At most `length` characters. */
 export function argumentSummary(input: unknown, length = 60): string {
-  const text = firstText(input) ?? '';
-  const line = text.replaceAll(/\s+/gu, ' ').trim();
+  const text = (firstText(input) ?? '').slice(0, length * 4);
+  const line = visible(text.replaceAll(/\s+/gu, ' ').trim());
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
 

@@ -15,12 +15,36 @@ export function plainLines(source: string): Lines {
 
 /** The lines after a change: those that are the same are those from before, so that they need not be rendered again. */
 export function keptLines(before: Lines, lines: Lines): Lines {
-  return before.length === 0 ? lines : lines.map((line, index) => keptLine(before[index] ?? [], line));
+  return before.length === 0 ? lines : lines.map((line, index) => keptLine(before[index], line));
 }
 
-function keptLine(before: readonly Token[], line: readonly Token[]): readonly Token[] {
+function keptLine(before: readonly Token[] | undefined, line: readonly Token[]): readonly Token[] {
+  if (before === line) return line;
   const isSame =
-    before.length === line.length &&
+    before?.length === line.length &&
     before.every(({ text, style }, index) => text === line[index]?.text && style === line[index]?.style);
   return isSame ? before : copied(line);
+}
+
+/** Lines that are laid out and rendered together. */
+export interface LinePart {
+  /** The index of its first line. */
+  readonly from: number;
+  readonly lines: Lines;
+}
+
+const PART = 20;
+
+export function partsOf(lines: Lines): readonly LinePart[] {
+  const parts: LinePart[] = [];
+  for (let from = 0; from < lines.length; from += PART) parts.push({ from, lines: lines.slice(from, from + PART) });
+  return parts;
+}
+
+export function isSamePart(before: LinePart, after: LinePart): boolean {
+  return (
+    before.from === after.from &&
+    before.lines.length === after.lines.length &&
+    before.lines.every((line, index) => line === after.lines[index])
+  );
 }

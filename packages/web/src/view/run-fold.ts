@@ -37,6 +37,7 @@ export class RunFold {
   #input: readonly MessageItem[] = [];
   #firstAt: number | undefined;
   #retry: RunView['retry'];
+  #cost: number | undefined;
 
   apply(event: StreamEvent): void {
     this.#reducer.apply(event);
@@ -50,6 +51,9 @@ export class RunFold {
         if (Array.isArray(input) && this.#input.length === 0) this.#input = (input as OutputItem[]).filter(isMessage);
         return;
       }
+      case 'request_done':
+        if (payload.cost !== undefined) this.#cost = (this.#cost ?? 0) + payload.cost;
+        return;
       case 'item_done':
         this.#written.add(payload.item_id);
         return this.#noteTimes(payload.final_item, timestamp);
@@ -81,6 +85,7 @@ export class RunFold {
       status: response.status,
       entries: [...this.#input.map(messageEntry), ...this.#entries(response.output_items)],
       ...(usage === undefined ? {} : { usage }),
+      ...(this.#cost === undefined ? {} : { cost: this.#cost }),
       ...(error === undefined ? {} : { error }),
       ...(this.#retry === undefined ? {} : { retry: this.#retry }),
       ...(this.#firstAt === undefined ? {} : { startedAt: this.#firstAt }),

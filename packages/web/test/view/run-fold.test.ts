@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { callsBefore, hasOmittedResult } from '#web/view/earlier-calls.ts';
 import { frameAt, Replay, replayFrames } from '#web/view/replay.ts';
 import { RunFold } from '#web/view/run-fold.ts';
 import { waterfallOf } from '#web/view/waterfall.ts';
@@ -172,5 +173,27 @@ describe('the replay', () => {
   it('finds the frame of each time', () => {
     const frames = [0, 10, 10, 30].map((atMs, events) => ({ atMs, events }));
     expect([-1, 0, 9, 10, 29, 30, 99].map((at) => frameAt(frames, at))).toEqual([0, 0, 0, 2, 2, 3, 3]);
+  });
+});
+
+describe('the calls before a call', () => {
+  it('have their results if they had ended when it was made', () => {
+    const before = callsBefore(scriptIn(), 'c3');
+    expect(before.map(({ tool, line, result }) => [tool, line, result])).toEqual([
+      ['read', 1, 'text'],
+      ['read', 1, 'text'],
+    ]);
+    expect(callsBefore(scriptIn(), 'c2').map(({ result }) => result)).toEqual([undefined]);
+    expect(callsBefore(scriptIn(), 'unknown')).toEqual([]);
+    expect(hasOmittedResult(before)).toBe(false);
+  });
+});
+
+describe('the cost of a run', () => {
+  it('is that of its requests, and unknown without prices', () => {
+    const request = (cost?: number) =>
+      ({ type: 'request_done', ...(cost === undefined ? {} : { cost }) }) as StreamEvent['payload'];
+    expect(viewOf(eventsOf(begin(), request(0.25), request(), request(0.5))).cost).toBe(0.75);
+    expect(viewOf(eventsOf(begin(), request())).cost).toBeUndefined();
   });
 });

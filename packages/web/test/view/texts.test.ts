@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { argumentProblems } from '#web/approval/check-arguments.ts';
 import { pathOf, routeOf } from '#web/state/route.ts';
 import { diffLines } from '#web/view/diff-lines.ts';
-import { age, argumentSummary, count, duration, plural } from '#web/view/format.ts';
+import { age, argumentSummary, count, dollars, duration, plural } from '#web/view/format.ts';
 import { Highlighter } from '#web/view/highlight.ts';
 import { keptLines, plainLines } from '#web/view/lines.ts';
 import { codeOf, MarkdownBlocks } from '#web/view/markdown-blocks.ts';
 import { safeUrl } from '#web/view/safe-url.ts';
 import { imagesIn, tableOf, tablesIn } from '#web/view/table.ts';
+import { visible } from '#web/view/visible.ts';
 import { groupThreads } from '#web/view/thread-groups.ts';
 import { tries } from '../../../core/test/support/some-cases.js';
 
@@ -58,6 +59,25 @@ describe('highlighting', () => {
       }),
       { numRuns: tries(100) },
     );
+  });
+
+  it('of a long source that grows differs from that of the whole source far before its end only', () => {
+    const source = `${'const a = call("b"); // c\n'.repeat(400)}const b = \`${'text ${a}\n'.repeat(1_000)}\`;\n`;
+    const growing = new Highlighter();
+    for (let length = 0; length < source.length; length += 1_500) growing.lines(source.slice(0, length));
+    const [lines, whole] = [growing.lines(source), new Highlighter().lines(source)];
+    expect(growing.hasKeptTokens).toBe(true);
+    expect(lines.slice(-100)).toEqual(whole.slice(-100));
+    const texts = (of: typeof lines) => of.map((tokens) => tokens.map(({ text }) => text).join(''));
+    expect(texts(lines)).toEqual(texts(whole));
+    expect(new Highlighter().hasKeptTokens).toBe(false);
+  });
+
+  it('keeps lines that are settled while a source grows', () => {
+    const growing = new Highlighter();
+    const before = growing.lines('const a = 1;\n'.repeat(1_000));
+    const after = growing.lines('const a = 1;\n'.repeat(1_001));
+    expect(after.slice(0, 600).every((line, index) => line === before[index])).toBe(true);
   });
 
   it('marks keywords, strings and comments', () => {
@@ -252,5 +272,16 @@ describe('small texts', () => {
   it('an address of the page leads to its view, and back', () => {
     for (const path of ['', 'threads/thr_1', 'settings/audit']) expect(pathOf(routeOf(path))).toBe(path);
     expect(routeOf('nothing/here')).toEqual({ page: 'new' });
+  });
+});
+
+describe('what is visible', () => {
+  it('is every character that is invisible or reorders others, as an escape', () => {
+    expect(visible('a\u202eb\u200bc\u0007')).toBe(String.raw`a\u{202e}b\u{200b}c\u{7}`);
+    expect(visible('a\tb\r\nc שלום 你好')).toBe('a\tb\r\nc שלום 你好');
+  });
+
+  it('is a cost in dollars, also below a cent', () => {
+    expect([0, 0.001, 0.034, 12].map(dollars)).toEqual(['$0.00', '<$0.01', '$0.03', '$12.00']);
   });
 });

@@ -34,7 +34,9 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
     handler: async ({ query: { agentId } }) => {
       const served = await service.agents.find(agentId);
       if (served === undefined) throw notFound('agent', agentId ?? '');
-      return { data: (await served.open({})).harness.tools().map(toolView) };
+      const { harness } = await served.open({});
+      const catalog = harness.catalog();
+      return { data: harness.tools().map((tool) => toolView(tool, catalog)) };
     },
   });
 

@@ -1,0 +1,236 @@
+import { present } from '../protocol/present.js';
+import { formatPath } from '../text/value-path.js';
+
+/**
+ * Which earlier results of a script are found again in the arguments of a call. This is a match by content and no proof:
+ * a script may have computed an equal text, and a text that it has changed is not found.
+ *
+ * The texts of both sides are divided in the same way: the whole text, its lines, its words. What both have is a match,
+ * unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
+ */
+
+/** Shorter texts, lines and words are found anywhere. */
+const MIN_TEXT = 6;
+const MIN_LINE = 10;
+/** The expression of `wordsOf` has it too. */
+const MIN_WORD = 8;
+/** Numbers with fewer significant digits too. */
+const MIN_DIGITS = 4;
+
+const MAX_ARGUMENT_CHARACTERS = 64_000;
+const MAX_ARGUMENT_LEAVES = 500;
+const MAX_RESULT_CHARACTERS = 256_000;
+const MAX_RESULT_LEAVES = 10_000;
+const MAX_SOURCES = 12;
+
+/** A call of the same script that ended before. An `Operation` is one. */
+export interface EarlierCall {
+  readonly tool: string;
+  readonly line?: number | undefined;
+  /** Undefined: there is none, or it is not known. */
+  readonly result?: unknown;
+}
+
+/** One value of the arguments, and an earlier call whose result has it. */
+export interface ArgumentSource {
+  /** The value, such as `changes[0].text`. */
+  readonly path: string;
+  readonly tool: string;
+  /** The position of the call among the earlier calls; the first one is 1. */
+  readonly call: number;
+  readonly line?: number;
+  /** True: the whole value is in the result. False: lines or words of it are. */
+  readonly isWhole: boolean;
+}
+
+export interface ArgumentSources {
+  /** In the order of the arguments; for one value, the call with most of it first. */
+  readonly sources: readonly ArgumentSource[];
+  /** False: some arguments or results were too large to compare, or there are more sources. */
+  readonly isComplete: boolean;
+}
+
+/** `source`: the script's own text. `earlier`: its calls before this one, in the order in which they were made. */
+export function argumentSources(
+  { input, source = '' }: { readonly input: unknown; readonly source?: string | undefined },
+  earlier: readonly EarlierCall[],
+): ArgumentSources {
+  const budget = new Budget(MAX_ARGUMENT_CHARACTERS, MAX_ARGUMENT_LEAVES);
+  const leaves = [...leavesOf(input, budget, false)].map((leaf) => new DividedText(leaf));
+  const wanted = new Set<string>();
+  for (const leaf of leaves) leaf.visit((piece) => wanted.add(piece));
+  const results = new Budget(MAX_RESULT_CHARACTERS, MAX_RESULT_LEAVES);
+  const found = firstCalls(wanted, earlier, results);
+  const written = new DividedText({ place: undefined, text: source, isNumber: false });
+  written.visit((piece) => found.delete(piece));
+  const sources = leaves.flatMap((leaf) => sourcesOf(leaf, found, source, earlier));
+  return {
+    sources: sources.slice(0, MAX_SOURCES),
+    isComplete: budget.isEnough && results.isEnough && sources.length <= MAX_SOURCES,
+  };
+}
+
+/** How much of a value is read. */
+class Budget {
+  isEnough = true;
+  #characters: number;
+  #leaves: number;
+
+  constructor(characters: number, leaves: number) {
+    this.#characters = characters;
+    this.#leaves = leaves;
+  }
+
+  /** Whether there is room for one more text of this length. */
+  take(length: number): boolean {
+    this.#leaves -= 1;
+    if (this.#leaves < 0 || length > this.#characters) this.isEnough = false;
+    else this.#characters -= length;
+    return this.isEnough;
+  }
+}
+
+/** A member of a value, as a chain to the whole. */
+interface Place {
+  readonly within: Place | undefined;
+  readonly key: string | number;
+}
+
+interface Leaf {
+  readonly place: Place | undefined;
+  readonly text: string;
+  readonly isNumber: boolean;
+}
+
+/** Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: also keys that are no identifiers. */
+function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
+  const open: Iterator<{ place?: Place; value: unknown }>[] = [[{ value: root }].values()];
+  while (open.length > 0) {
+    const next = open.at(-1)!.next();
+    if (next.done === true) {
+      open.pop();
+      continue;
+    }
+    const { place, value } = next.value;
+    if (typeof value === 'object' && value !== null) {
+      open.push(membersOf(value, place, withKeys));
+    } else {
+      const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+      if (!budget.take(text.length)) return;
+      if (text !== '') yield { place, text, isNumber: typeof value === 'number' };
+    }
+  }
+}
+
+function* membersOf(
+  value: object,
+  within: Place | undefined,
+  withKeys: boolean,
+): Generator<{ place: Place; value: unknown }> {
+  if (Array.isArray(value)) {
+    for (const [key, member] of value.entries()) yield { place: { within, key }, value: member };
+    return;
+  }
+  for (const [key, member] of Object.entries(value)) {
+    if (withKeys && /[^\w$]/u.test(key)) yield { place: { within, key }, value: key };
+    yield { place: { within, key }, value: member };
+  }
+}
+
+function pathOf(place: Place | undefined): string {
+  const path: (string | number)[] = [];
+  for (let at = place; at !== undefined; at = at.within) path.unshift(at.key);
+  return formatPath(path, '').replace(/^\./u, '');
+}
+
+/** A value, divided: its whole text, its lines, and their words. */
+class DividedText {
+  readonly place: Place | undefined;
+  readonly whole: string | undefined;
+  readonly lines: readonly { readonly line: string | undefined; readonly words: readonly string[] }[];
+
+  constructor({ place, text, isNumber }: Leaf) {
+    this.place = place;
+    this.whole = wholeOf(text, isNumber);
+    this.lines = isNumber ? [] : text.split('\n').map((line) => ({ line: lineOf(line), words: wordsOf(line) }));
+  }
+
+  visit(each: (piece: string) => void): void {
+    if (this.whole !== undefined) each(this.whole);
+    for (const { line, words } of this.lines) {
+      if (line !== undefined) each(line);
+      for (const word of words) each(word);
+    }
+  }
+}
+
+/** For each piece that is wanted, the index of the first call whose result has it. */
+function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[], budget: Budget): Map<string, number> {
+  const found = new Map<string, number>();
+  if (wanted.size === 0) return found;
+  for (const [index, { result }] of earlier.entries()) {
+    for (const leaf of leavesOf(result, budget, true)) {
+      new DividedText(leaf).visit((piece) => {
+        if (wanted.has(piece) && !found.has(piece)) found.set(piece, index);
+      });
+    }
+    if (!budget.isEnough) break;
+  }
+  return found;
+}
+
+/** The calls that a value's pieces are from, the one with most of its characters first. */
+function sourcesOf(
+  { place, whole, lines }: DividedText,
+  found: ReadonlyMap<string, number>,
+  source: string,
+  earlier: readonly EarlierCall[],
+): ArgumentSource[] {
+  const sourceOf = (index: number, isWhole: boolean): ArgumentSource => ({
+    path: pathOf(place),
+    tool: earlier[index]!.tool,
+    call: index + 1,
+    isWhole,
+    ...present({ line: earlier[index]!.line }),
+  });
+  const origin = whole === undefined || source.includes(whole) ? undefined : found.get(whole);
+  if (origin !== undefined) return [sourceOf(origin, true)];
+  const lengths = new Map<number, number>();
+  const add = (piece: string) => {
+    const index = found.get(piece);
+    if (index !== undefined) lengths.set(index, (lengths.get(index) ?? 0) + piece.length);
+  };
+  for (const { line, words } of lines) {
+    if (line !== undefined && found.has(line)) add(line);
+    else for (const word of words) add(word);
+  }
+  return [...lengths].toSorted(([, one], [, other]) => other - one).map(([index]) => sourceOf(index, false));
+}
+
+function wholeOf(text: string, isNumber: boolean): string | undefined {
+  if (isNumber) return significantDigits(text) < MIN_DIGITS ? undefined : text;
+  const trimmed = text.trim();
+  return trimmed.length < MIN_TEXT ? undefined : trimmed;
+}
+
+function significantDigits(text: string): number {
+  return text.replaceAll(/\D/gu, '').replaceAll(/^0+|0+$/gu, '').length;
+}
+
+/** A line without the mark of a patch, or the number that a tool has put before it. */
+function lineOf(line: string): string | undefined {
+  if (line.length < MIN_LINE) return undefined;
+  const text = line.replace(/^(?:[-+]|L?\d+[:\t] ?)/u, '').trim();
+  return text.length < MIN_LINE ? undefined : text;
+}
+
+function wordsOf(line: string): string[] {
+  const words = line.match(/[^\s"'`,;(){}[\]<>=]{8,}/gu) ?? [];
+  return words.map(withoutPunctuation).filter((word) => word.length >= MIN_WORD);
+}
+
+function withoutPunctuation(word: string): string {
+  let end = word.length;
+  while (end > 0 && '.:!?'.includes(word.charAt(end - 1))) end -= 1;
+  return word.slice(0, end);
+}

@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'react';
+import type { Approval } from '@toolscript/client';
+import { argumentSources, type ArgumentSource, type ArgumentSources } from '@toolscript/core/stream';
+import { useSelection } from '../state/selection.ts';
+import { callsBefore, hasOmittedResult } from '../view/earlier-calls.ts';
+import type { ScriptView } from '../view/types.ts';
+import { visible } from '../view/visible.ts';
+
+interface ArgumentOriginsProps {
+  readonly approval: Approval;
+  readonly script: ScriptView;
+}
+
+/** Which results of earlier calls are in the arguments. */
+export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
+  const earlier = callsBefore(script, approval.callId);
+  const found = useArgumentSources(approval, script, earlier);
+  const selection = useSelection();
+  if (found === undefined || found.sources.length === 0) return null;
+  const isComplete = found.isComplete && !hasOmittedResult(earlier);
+  return (
+    <section className="approval-origins" aria-label="Earlier results in the arguments">
+      <h3>From earlier results</h3>
+      <ul>
+        {found.sources.map((source) => (
+          <li key={`${source.path} ${source.call}`}>
+            <code>{source.path === '' ? 'the arguments' : visible(source.path)}</code> —{' '}
+            {source.isWhole ? 'from' : 'parts from'}{' '}
+            <button
+              type="button"
+              className="link"
+              onClick={() => selection.select(earlier[source.call - 1]?.call, script)}
+            >
+              {callName(source)}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p className="dim">
+        Found by equal content, which is no proof.{!isComplete && ' There may be more: not everything was compared.'}
+      </p>
+    </section>
+  );
+}
+
+function callName({ tool, call, line }: ArgumentSource): string {
+  return `${visible(tool)} (call ${call}${line === undefined ? '' : `, line ${line}`})`;
+}
+
+/** Compares after the card is on the screen: several cards are compared in tasks of their own. */
+function useArgumentSources(
+  { input }: Approval,
+  { source }: ScriptView,
+  earlier: ReturnType<typeof callsBefore>,
+): ArgumentSources | undefined {
+  const [found, setFound] = useState<ArgumentSources>();
+  const compare = () => setFound(argumentSources({ input, source }, earlier));
+  const count = earlier.filter(({ result }) => result !== undefined).length;
+  // The results before a call do not change; they may arrive after it, when a page opens.
+  useEffect(() => {
+    if (count === 0) return undefined;
+    const timer = setTimeout(compare);
+    return () => clearTimeout(timer);
+  }, [count, input, source]);
+  return found;
+}

@@ -1,0 +1,26 @@
+import type { CallView, ScriptView } from './types.ts';
+
+/** A call that ended before another one of its script was made. */
+export interface EarlierCallView {
+  readonly call: CallView;
+  readonly tool: string;
+  readonly line: number | undefined;
+  readonly result: unknown;
+}
+
+/** The calls before one of a script, in order. Those that had not ended by then have no result. */
+export function callsBefore({ calls }: ScriptView, callId: string): readonly EarlierCallView[] {
+  const index = calls.findIndex((call) => call.callId === callId);
+  const madeAt = calls[index]?.requestedAt ?? 0;
+  return calls.slice(0, Math.max(0, index)).map((call) => ({
+    call,
+    tool: call.tool,
+    line: call.line,
+    result: (call.endedAt ?? Infinity) <= madeAt ? call.operation?.result : undefined,
+  }));
+}
+
+/** Whether a result is too large for the events of its run. */
+export function hasOmittedResult(earlier: readonly EarlierCallView[]): boolean {
+  return earlier.some(({ call }) => call.operation?.result_omitted === true);
+}
