@@ -77,7 +77,7 @@ const BOUNDS: Readonly<Record<ProviderApi, object>> = {
   },
 };
 
-/** What is wrong with a request, or an empty list. */
+/** Returns the problems of a request: none if it fits. */
 export type RequestCheck = (body: object) => string[];
 
 /** One check for each format: no unknown member, no wrong type, no value out of its bounds. */
