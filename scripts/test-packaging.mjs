@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FULL, SHORT } from './packaging/bundle-cases.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
+import { readmeExample } from './packaging/readme-case.mjs';
 import { run } from './packaging/shell.mjs';
 import { commonJs, publint, typesWrong } from './packaging/type-cases.mjs';
 import { prepare } from './prepare.mjs';
@@ -60,6 +61,8 @@ async function tryPackages(packed) {
       await row(`CommonJS, ${compiler}, ${module}`, 'runs', /^completed 42$/u, () =>
         commonJs(project, compiler, module),
       );
+  const { file: core } = packed.get('@toolscript/core');
+  await row('README', 'runs, core alone', /^ok$/u, () => readmeExample(join(folder, 'readme'), core));
   const doctor = join(project, 'node_modules/.bin/toolscript');
   await row('toolscript', 'doctor', /Every required part works/u, () => run(doctor, ['doctor'], { cwd: project }));
   for (const [name, { file }] of packed) {

@@ -43,7 +43,7 @@ export function makeProject(folder, packages, tools, files = program) {
   return folder;
 }
 
-function npm(args, cwd) {
+export function npm(args, cwd) {
   const [command, all] = npmCall(args);
   return run(command, all, { cwd });
 }

@@ -82,7 +82,7 @@ describe('pages that run', () => {
   );
 
   it('docs/how-to/watch-it.md shows what its program prints', () => {
-    checkGenerated('docs/how-to/watch-it.md', 'tracing', readPage('examples/14-watch-it/tracing.mjs'), same);
+    checkGenerated('docs/how-to/watch-it.md', 'tracing', readPage('examples/14-watch-it/tracing.ts'), same);
     expect(playPage('docs/how-to/watch-it.md', same)).toEqual({ commands: 1, outputs: 1 });
   });
 
@@ -124,8 +124,8 @@ describe('pages that run', () => {
   });
 
   it('pages about the server show the programs of its examples', () => {
-    checkGenerated('docs/how-to/run-a-service.md', 'server', readPage('examples/12-server/server.mjs'), same);
-    checkGenerated('docs/how-to/in-your-app.md', 'main', readPage('examples/13-in-your-app/main.mjs'), same);
+    checkGenerated('docs/how-to/run-a-service.md', 'server', readPage('examples/12-server/server.ts'), same);
+    checkGenerated('docs/how-to/in-your-app.md', 'main', readPage('examples/13-in-your-app/main.ts'), same);
   });
 });
 

@@ -44,11 +44,10 @@ export type ResponsesInput =
   | CustomToolCallOutput
   | OpaqueItem;
 
-interface InputMessage {
-  type: 'message';
-  role: 'user' | 'developer';
-  content: InputPart[];
-}
+type InputMessage = { type: 'message' } & (
+  | { role: 'user'; content: InputPart[] }
+  | { role: 'developer'; content: InputText[] }
+);
 
 type InputPart = InputText | InputImage;
 
@@ -196,11 +195,15 @@ function toolOf(tool: ModelTool): ResponsesTool {
 function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
   switch (turn.type) {
     case 'user':
-      return [messageOf('user', [{ type: 'text', text: turn.text }, ...turn.images])];
+      return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
     case 'system':
-      return [messageOf('developer', [{ type: 'text', text: turn.text }, ...turn.images])];
+      return [
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: turn.text }] },
+        // Only users show images.
+        ...(turn.images.length === 0 ? [] : [userMessage(turn.images)]),
+      ];
     case 'late_result':
-      return [messageOf('user', wrapResult(turn.result.callId, turn.result.parts))];
+      return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
     case 'answer':
       return answerOf(turn, stored);
   }
@@ -212,12 +215,12 @@ function answerOf({ parts, results, textResults }: AnswerTurn, stored: boolean):
   return [
     ...withoutLooseReasoning(parts).flatMap((part) => partOf(part, stored)),
     ...results.map(outputOf),
-    ...(texts.length === 0 ? [] : [messageOf('user', texts)]),
+    ...(texts.length === 0 ? [] : [userMessage(texts)]),
   ];
 }
 
-function messageOf(role: 'user' | 'developer', parts: readonly ModelPart[]): InputMessage {
-  return { type: 'message', role, content: parts.map(inputPartOf) };
+function userMessage(parts: readonly ModelPart[]): InputMessage {
+  return { type: 'message', role: 'user', content: parts.map(inputPartOf) };
 }
 
 function inputPartOf(part: ModelPart): InputPart {

@@ -1,9 +1,9 @@
-import { createHarness, defineTool } from '@toolscript/core';
+import { createHarness, defineTool, type OutputItem, type StreamEvent } from '@toolscript/core';
 import { extendHistory, runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
 import { z } from 'zod';
 
-const prices = { tea: 3.2, coffee: 4.5, cocoa: 3.9 };
+const prices: Record<string, number> = { tea: 3.2, coffee: 4.5, cocoa: 3.9 };
 
 const listGoods = defineTool({
   name: 'listGoods',
@@ -22,7 +22,7 @@ const getPrice = defineTool({
   output: z.object({ euros: z.number() }),
   effect: 'read',
   approval: 'never',
-  execute: ({ name }) => ({ euros: prices[name] }),
+  execute: ({ name }) => ({ euros: prices[name] ?? 0 }),
 });
 
 const harness = createHarness({ tools: [listGoods, getPrice] });
@@ -46,11 +46,11 @@ return priced.toSorted((a, b) => a.euros - b.euros)[0];`,
   ],
 });
 
-let history = [];
+let history: readonly OutputItem[] = [];
 
-async function say(input) {
+async function say(input: string): Promise<void> {
   console.log(`> ${input}`);
-  const events = [];
+  const events: StreamEvent[] = [];
   for await (const event of runAgent({ provider, harness, agent: { slug: 'shop' }, input, history })) {
     events.push(event);
     const { payload } = event;

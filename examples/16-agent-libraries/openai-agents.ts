@@ -1,6 +1,5 @@
-// @ts-check
-import { Agent, run, setTracingDisabled, tool, Usage } from '@openai/agents';
-import { ANSWER, CODE, harness, QUESTION, runScript } from './weather.mjs';
+import { Agent, run, setTracingDisabled, tool, Usage, type AgentOutputItem, type Model } from '@openai/agents';
+import { ANSWER, CODE, harness, QUESTION, runScript } from './weather.ts';
 
 setTracingDisabled(true);
 const { name, description, inputSchema: parameters } = runScript;
@@ -11,19 +10,18 @@ const run_script = tool({
   strict: true,
   execute: async (input, _context, details) => {
     const signal = details?.signal;
-    const output = await runScript.execute(/** @type {{ code: string }} */ (input), signal && { signal });
+    const output = await runScript.execute(input as { code: string }, signal && { signal });
     console.log(output);
     return output;
   },
 });
 
-/** @type {import('@openai/agents').AgentOutputItem[][]} */
-const answers = [
+const answers: AgentOutputItem[][] = [
   [{ type: 'function_call', callId: 'call_1', name, arguments: JSON.stringify({ code: CODE }), status: 'completed' }],
   [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: ANSWER }] }],
 ];
-/** A scripted model: use the name of a real one. @type {import('@openai/agents').Model} */
-const model = {
+/** A scripted model: use the name of a real one. */
+const model: Model = {
   getResponse: async () => ({ usage: new Usage(), output: answers.shift() ?? [] }),
   getStreamedResponse: () => {
     throw new Error('this example does not stream');

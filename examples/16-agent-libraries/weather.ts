@@ -1,5 +1,4 @@
 // What the programs of this folder share: a harness as one tool, a question, and what their scripted models say.
-// @ts-check
 import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 

@@ -1,6 +1,5 @@
-// @ts-check
 import { createScriptTool } from '@toolscript/core/ai-sdk';
-import { generateText, stepCountIs, tool } from 'ai';
+import { generateText, stepCountIs, tool, type ModelMessage, type ToolApprovalResponse } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';
 
@@ -34,8 +33,7 @@ const model = scripted([
   { type: 'text', text: 'Reykjavik is the warmest of the three: your flight is booked.' },
 ]);
 
-/** @type {import('ai').ModelMessage[]} */
-const messages = [{ role: 'user', content: 'Fly me to the warmest of Oslo, Lisbon and Reykjavik.' }];
+const messages: ModelMessage[] = [{ role: 'user', content: 'Fly me to the warmest of Oslo, Lisbon and Reykjavik.' }];
 const ask = () => generateText({ model, messages, tools: { run_script }, stopWhen: stepCountIs(5) });
 
 const asked = await ask();
@@ -43,11 +41,8 @@ messages.push(...asked.response.messages);
 for (const part of asked.content) {
   if (part.type !== 'tool-approval-request') continue;
   console.log('the AI SDK asks for an approval of', part.toolCall.toolName);
-  const response = {
-    type: /** @type {const} */ ('tool-approval-response'),
-    approvalId: part.approvalId,
-    approved: true,
-  };
+  const { approvalId } = part;
+  const response: ToolApprovalResponse = { type: 'tool-approval-response', approvalId, approved: true };
   messages.push({ role: 'tool', content: [response] });
 }
 const answered = await ask();
@@ -55,11 +50,10 @@ console.log(toolResult(answered.response.messages));
 console.log('answer:', answered.text);
 await close();
 
-/**
- * The mock model of the AI SDK.
- * @param {any[]} parts
- */
-function scripted(parts) {
+type Answer = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
+
+/** The mock model of the AI SDK. */
+function scripted(parts: Answer['content']): MockLanguageModelV3 {
   const usage = {
     inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 0, text: 0, reasoning: 0 },
@@ -74,8 +68,7 @@ function scripted(parts) {
   });
 }
 
-/** @param {import('ai').ModelMessage[]} found */
-function toolResult(found) {
+function toolResult(found: ModelMessage[]): string | undefined {
   for (const { role, content } of found) {
     if (role !== 'tool') continue;
     for (const part of content)

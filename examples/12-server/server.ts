@@ -1,6 +1,6 @@
 import { defineTool } from '@toolscript/core';
-import { scriptedModel } from '@toolscript/core/providers';
-import { createServer } from '@toolscript/server';
+import { scriptedModel, type Scenario } from '@toolscript/core/providers';
+import { createServer, type ServerOptions } from '@toolscript/server';
 import { z } from 'zod';
 
 const refund = defineTool({
@@ -14,7 +14,7 @@ const refund = defineTool({
 });
 
 // In place of a model. Left out, an agent's `provider` names one: { api, model, apiKeyEnv }.
-const scenario = {
+const scenario: Scenario = {
   turns: [
     { parts: [{ type: 'script', code: 'return await tools.refund({ invoice: 7, euros: 12.5 });' }] },
     { parts: [{ type: 'text', text: 'Invoice 7 is paid back.' }] },
@@ -23,7 +23,7 @@ const scenario = {
 const model = scriptedModel(scenario);
 
 /** A server in memory, with one agent. */
-export function openServer(options) {
+export function openServer(options: Omit<ServerOptions, 'stores'>) {
   return createServer({
     stores: 'memory:', // or libsql:data/service.db, which outlives the process
     harness: { tools: [refund] },

@@ -1,6 +1,5 @@
-// @ts-check
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHarness, defineTool } from '@toolscript/core';
+import { createHarness, defineTool, type EventPayload, type OutputItem, type StreamEvent } from '@toolscript/core';
 import { foldResponse } from '@toolscript/core/history';
 import { z } from 'zod';
 
@@ -28,7 +27,7 @@ That was all.
 `;
 
 /** A model's answer as it arrives: a few characters at a time. */
-async function* deltas(size = 7) {
+async function* deltas(size = 7): AsyncGenerator<string> {
   for (let start = 0; start < answer.length; start += size) {
     yield answer.slice(start, start + size);
     await nextTurn();
@@ -37,8 +36,7 @@ async function* deltas(size = 7) {
 
 const harness = createHarness({ tools: [countWords] });
 
-/** @type {import('@toolscript/core').StreamEvent[]} */
-const events = [];
+const events: StreamEvent[] = [];
 let textDeltas = 0;
 for await (const event of harness.processText(deltas())) {
   events.push(event);
@@ -55,8 +53,7 @@ for (const item of response.output_items) console.log('item:', summary(item));
 
 await harness.close();
 
-/** @param {import('@toolscript/core').EventPayload} payload */
-function describe(payload) {
+function describe(payload: EventPayload): string {
   switch (payload.type) {
     case 'item_start':
       return `item_start ${payload.item_type}`;
@@ -73,8 +70,7 @@ function describe(payload) {
   }
 }
 
-/** @param {import('@toolscript/core').OutputItem} item */
-function summary(item) {
+function summary(item: OutputItem): string {
   switch (item.type) {
     case 'message':
     case 'reasoning':

@@ -1,13 +1,11 @@
 // The two providers, as functions that take a request: the first answer calls the tool, the one after its result is
 // text. They check that the request carries the tool, and the result.
-// @ts-check
-import { ANSWER, CODE } from './weather.mjs';
+import { ANSWER, CODE } from './weather.ts';
 
-/** @type {typeof fetch} */
-export const scriptedOpenAI = async (_url, init) => {
+export const scriptedOpenAI: typeof fetch = async (_url, init) => {
   const { input, tools } = JSON.parse(String(init?.body));
   if (tools[0].name !== 'run_script') return Response.json({ error: { message: 'no tool' } }, { status: 400 });
-  const isDone = input.some((/** @type {{ type?: string }} */ { type }) => type === 'function_call_output');
+  const isDone = input.some(({ type }: { type?: string }) => type === 'function_call_output');
   const text = { type: 'output_text', text: ANSWER, annotations: [] };
   const item = isDone
     ? { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [text] }
@@ -21,8 +19,7 @@ export const scriptedOpenAI = async (_url, init) => {
   return Response.json({ id: 'resp_1', object: 'response', status: 'completed', output: [item] });
 };
 
-/** @type {typeof fetch} */
-export const scriptedAnthropic = async (_url, init) => {
+export const scriptedAnthropic: typeof fetch = async (_url, init) => {
   const { messages, tools } = JSON.parse(String(init?.body));
   if (tools[0].name !== 'run_script') return Response.json({ error: { message: 'no tool' } }, { status: 400 });
   const isDone = messages.at(-1).content[0]?.type === 'tool_result';

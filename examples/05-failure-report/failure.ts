@@ -1,4 +1,3 @@
-// @ts-check
 import { createHarness, defineTool, ToolCallError } from '@toolscript/core';
 import { z } from 'zod';
 

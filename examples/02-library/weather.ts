@@ -1,4 +1,3 @@
-// @ts-check
 import { createHarness, defineTool } from '@toolscript/core';
 import { z } from 'zod';
 

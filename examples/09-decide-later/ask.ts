@@ -1,5 +1,5 @@
 // No user can be asked here, so the script is suspended at its current await.
-import { openHarness } from './harness.mjs';
+import { openHarness } from './harness.ts';
 
 const harness = openHarness();
 const outcome = await harness.runScript(`
@@ -8,5 +8,8 @@ const paid = await Promise.allSettled([...due].map(([invoice, cents]) => tools.p
 return paid.map(({ value, reason }) => (value ? 'paid ' + value.cents : reason.message));
 `);
 console.log(outcome.status);
-for (const { rendered, line } of outcome.pendingApprovals) console.log(`line ${line}: ${rendered.split('\n').at(-1)}`);
+if (outcome.status === 'suspended') {
+  for (const { rendered, line } of outcome.pendingApprovals)
+    console.log(`line ${line}: ${rendered.split('\n').at(-1)}`);
+}
 await harness.close();

@@ -1,5 +1,4 @@
-// @ts-check
-import { createHarness, defineTool } from '@toolscript/core';
+import { createHarness, defineTool, type ApprovalRequest, type Decision } from '@toolscript/core';
 import { z } from 'zod';
 
 const sendMail = defineTool({
@@ -15,12 +14,8 @@ const sendMail = defineTool({
   },
 });
 
-/**
- * Replaces a user. Each call comes with the exact arguments that would run.
- * @param {import('@toolscript/core').ApprovalRequest} request
- * @returns {import('@toolscript/core').Decision}
- */
-function decide({ tool, inputJson, line }) {
+/** Replaces a user. Each call comes with the exact arguments that would run. */
+function decide({ tool, inputJson, line }: ApprovalRequest): Decision {
   console.log(`asked: ${tool} ${inputJson} (line ${line})`);
   const input = JSON.parse(inputJson);
   if (input.to.endsWith('@everyone.example')) return { decision: 'deny', note: 'Never to the whole company.' };

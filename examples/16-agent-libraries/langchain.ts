@@ -1,11 +1,10 @@
-// @ts-check
 import { AIMessage, createAgent, fakeModel, tool } from 'langchain';
-import { ANSWER, CODE, harness, QUESTION, runScript } from './weather.mjs';
+import { ANSWER, CODE, harness, QUESTION, runScript } from './weather.ts';
 
 const { name, description, inputSchema } = runScript;
 const run_script = tool(
   async (input, { signal }) => {
-    const output = await runScript.execute(/** @type {{ code: string }} */ (input), signal && { signal });
+    const output = await runScript.execute(input as { code: string }, signal && { signal });
     console.log(output);
     return output;
   },

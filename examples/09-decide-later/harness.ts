@@ -1,6 +1,6 @@
 // The data that both processes share: the tools, the key and the store.
 import { join } from 'node:path';
-import { createHarness, defineTool, fileStore } from '@toolscript/core';
+import { createHarness, defineTool, fileStore, type AuditEntry } from '@toolscript/core';
 import { z } from 'zod';
 
 const pay = defineTool({
@@ -21,6 +21,17 @@ export function openHarness() {
     store,
     // A secret of at least 32 bytes, the same in every process that may resume a script.
     suspensionKey: process.env.SUSPENSION_KEY ?? 'for this example only, and not very secret',
-    audit: ({ type, tool, decision, status }) => console.log('audit:', type, tool, decision ?? status ?? '…'),
+    audit: (entry) => console.log('audit:', entry.type, entry.tool, resultOf(entry)),
   });
+}
+
+function resultOf(entry: AuditEntry): string {
+  switch (entry.type) {
+    case 'approval':
+      return entry.decision;
+    case 'call_started':
+      return '…';
+    case 'call_ended':
+      return entry.status;
+  }
 }

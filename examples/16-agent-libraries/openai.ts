@@ -1,20 +1,18 @@
-// @ts-check
 import OpenAI from 'openai';
-import { scriptedOpenAI } from './scripted-servers.mjs';
-import { harness, QUESTION, runScript } from './weather.mjs';
+import { scriptedOpenAI } from './scripted-servers.ts';
+import { harness, QUESTION, runScript } from './weather.ts';
 
 const client = new OpenAI({ apiKey: 'none is needed here', fetch: scriptedOpenAI });
 const { name, description, inputSchema: parameters } = runScript;
 
-/** @type {import('openai/resources/responses/responses').ResponseInput} */
-const input = [{ role: 'user', content: QUESTION }];
+const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: QUESTION }];
 for (;;) {
   const response = await client.responses.create({
     model: 'gpt-5.1',
     input,
     tools: [{ type: 'function', name, description, parameters: { ...parameters }, strict: true }],
   });
-  input.push(.../** @type {typeof input} */ (response.output));
+  input.push(...(response.output as typeof input));
   const calls = response.output.filter((item) => item.type === 'function_call');
   for (const { call_id, arguments: json } of calls) {
     const output = await runScript.execute(JSON.parse(json));

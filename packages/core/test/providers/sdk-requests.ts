@@ -1,0 +1,35 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type OpenAI from 'openai';
+
+/**
+ * Requests as the official SDKs describe them. Both SDKs are generated from the published descriptions of the APIs.
+ * `request-schemas.ts` makes JSON Schemas of these types, which allow no further member.
+ */
+
+type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;
+
+/**
+ * The SDK demands an id of reasoning. The published schema of the format does not (`ReasoningItemParam`,
+ * https://www.openresponses.org, version 2026-04-24), and the service reads sealed reasoning without one.
+ */
+type Reasoning = Omit<OpenAI.Responses.ResponseReasoningItem, 'id'> & { id?: string };
+
+export type ResponsesRequest = Omit<Responses, 'input'> & {
+  input: (Exclude<OpenAI.Responses.ResponseInputItem, { type: 'reasoning' }> | Reasoning)[];
+};
+
+type Assistant = OpenAI.Chat.ChatCompletionAssistantMessageParam;
+
+/** Members that compatible servers require back, and that OpenAI does not know. */
+interface CompatibleServers {
+  reasoning_content?: string;
+  reasoning?: string;
+  reasoning_details?: Record<string, unknown>[];
+}
+
+export type ChatRequest = Omit<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'messages'> & {
+  messages: (Exclude<OpenAI.Chat.ChatCompletionMessageParam, Assistant> | (Assistant & CompatibleServers))[];
+};
+
+/** The SDK dropped the temperature with the models that take one; those of 4.6 and older are still served. */
+export type MessagesRequest = Anthropic.MessageCreateParamsStreaming & { temperature?: number };
