@@ -228,7 +228,9 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a script that needs too much memory ends at its memory limit', async (runtime) => {
     const { end } = await driveRun(runtime, 'const all = []; for (;;) all.push("x".repeat(100000) + all.length)', {
-      limits: { memoryMb: 16 },
+      // A collector may work hard before it gives up.
+      limits: { memoryMb: 16, computeMs: 60_000 },
+      wallMs: 60_000,
     });
     ok(end.type === 'limit' && end.limit === 'memory', JSON.stringify(end));
     await answersNext(runtime);

@@ -11,6 +11,8 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the isolated-vm runtime', () => 
   });
   afterAll(() => runtime.close());
 
-  const applies = runtimeConformance.filter(({ needs }) => needs === undefined || !IsolatedVmPool.LACKS.includes(needs));
+  const applies = runtimeConformance.filter(
+    ({ needs }) => needs === undefined || !IsolatedVmPool.LACKS.includes(needs),
+  );
   it.each(applies.map((law) => [law.name, law] as const))('%s', (_name, law) => law.check(runtime));
 });

@@ -30,10 +30,15 @@ class Child {
         return void (run !== undefined && this.#report(command[1], run.settle(command[2], command[3], command[4])));
       }
       case 'drop':
-        this.#runs.get(command[1])?.drop();
-        this.#runs.delete(command[1]);
-        send(['dropped', command[1]]);
+        return void this.#drop(command[1]);
     }
+  }
+
+  async #drop(key: number): Promise<void> {
+    const run = this.#runs.get(key);
+    this.#runs.delete(key);
+    await run?.drop();
+    send(['dropped', key]);
   }
 
   prepare(memoryMb: number): void {
@@ -45,8 +50,9 @@ class Child {
     this.#runs.set(key, undefined);
     try {
       const run = new IsolateRun(await this.#isolate(start.memoryMb), start.computeMs);
-      if (!this.#runs.has(key)) return run.drop();
+      if (!this.#runs.has(key)) return await run.drop();
       this.#runs.set(key, run);
+      send(['begun', key]);
       await this.#report(key, run.start(start));
     } catch (error) {
       const figures = { computeMs: 0, memoryBytes: 0, unhandled: [] };

@@ -52,6 +52,9 @@ export class IsolateRun {
   readonly #computeMs: number;
   readonly #cpuAtStart: bigint;
   #stopped: SandboxEnd | undefined;
+  #executed: Promise<unknown> = Promise.resolve();
+  #signalStop: (text: string) => void = () => {};
+  readonly #stopping = new Promise<string>((resolve) => (this.#signalStop = resolve));
   #memoryBytes = 0;
   #lastUsedMs = 0;
 
@@ -80,9 +83,10 @@ export class IsolateRun {
     return this.#segment(wallMs, () => this.#enter(() => entries.settle.apply(undefined, [clockMs, batchJson])));
   }
 
-  drop(): void {
-    this.#stopped ??= { type: 'cancelled', reason: 'cancelled' };
-    if (!this.#booted.isolate.isDisposed) this.#booted.isolate.dispose();
+  /** Resolves when none of the script's code runs any more. */
+  async drop(): Promise<void> {
+    this.#stop({ type: 'cancelled', reason: 'cancelled' });
+    await this.#executed;
   }
 
   #unhandled: SegmentFigures['unhandled'][number][] = [];
@@ -97,21 +101,30 @@ export class IsolateRun {
     }
   }
 
+  /**
+   * Ends when the script's code is done, or at a limit. V8 cannot stop some of its own loops at once (sorting, regular
+   * expressions), so the limit does not wait for the code; `drop` does.
+   */
   async #segment(wallMs: number, act: () => Promise<void>): Promise<IsolateSegment> {
     this.#unhandled = [];
     const wallDeadline = performance.now() + wallMs;
     const watch = setInterval(() => this.#look(wallDeadline), LOOK_MS);
-    let text = '';
+    const executed = this.#execute(act);
+    this.#executed = executed;
+    const text = await Promise.race([executed, this.#stopping]);
+    clearInterval(watch);
+    this.#look(wallDeadline);
+    return { text: this.#stopped === undefined ? text : '', figures: this.#figures() };
+  }
+
+  async #execute(act: () => Promise<void>): Promise<string> {
     try {
       await act();
-      text = String(await this.#flush());
-      this.#look(wallDeadline);
+      return String(await this.#flush());
     } catch (error) {
       this.#stopped ??= endOf(error);
-    } finally {
-      clearInterval(watch);
+      return '';
     }
-    return { text: this.#stopped === undefined ? text : '', figures: this.#figures() };
   }
 
   async #flush(): Promise<unknown> {
@@ -128,14 +141,15 @@ export class IsolateRun {
   #look(wallDeadline: number): void {
     if (this.#stopped !== undefined) return;
     // defence: isolates-have-a-compute-limit
-    if (this.#usedMs() > this.#computeMs) this.#stop('compute');
+    if (this.#usedMs() > this.#computeMs) this.#stop({ type: 'limit', limit: 'compute' });
     // defence: isolates-have-a-wall-limit
-    else if (performance.now() > wallDeadline) this.#stop('wall');
+    else if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
   }
 
-  #stop(limit: 'compute' | 'wall'): void {
-    this.#stopped = { type: 'limit', limit };
+  #stop(end: SandboxEnd): void {
+    this.#stopped ??= end;
     if (!this.#booted.isolate.isDisposed) this.#booted.isolate.dispose();
+    this.#signalStop('');
   }
 
   /** Processor time of the script so far. A disposed isolate no longer says; then it is the last that was read. */

@@ -23,6 +23,9 @@ export type ChildReport =
   | readonly [type: 'failed', detail: string]
   /** `text`: what the guest's `flush` returned; see `guest/v8/main.ts`. */
   | readonly [type: 'segment', run: number, text: string, figures: SegmentFigures]
+  /** The isolate is ready, and the script's first segment starts. */
+  | readonly [type: 'begun', run: number]
+  /** None of the run's code is executing any more. */
   | readonly [type: 'dropped', run: number];
 
 export interface SegmentFigures {

@@ -150,7 +150,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     const { computeMs, memoryMb } = job.limits;
     const { javascript, clockMs } = job;
     const start = { javascript, initText: writeInit(job), clockMs, wallMs: job.wallMs, computeMs, memoryMb };
-    this.#execute(run, job.wallMs);
+    this.#execute(run, BOOT_MS);
     process.send(['run', run.key, start]);
   }
 
@@ -164,11 +164,11 @@ export class IsolatedVmPool implements SandboxRuntime {
   }
 
   /** The child stops a segment at its limits by itself. This handles the case that it does not. */
-  #execute(run: IsolateLive, wallMs: number): void {
+  #execute(run: IsolateLive, maxMs: number): void {
     run.isExecuting = true;
     clearTimeout(run.watch);
     // defence: hung-isolates-are-ended
-    run.watch = setTimeout(() => this.#endHung(run), Math.min(2 ** 31 - 1, wallMs + OVERDUE_MS + BOOT_MS)).unref();
+    run.watch = setTimeout(() => this.#endHung(run), Math.min(2 ** 31 - 1, maxMs + OVERDUE_MS)).unref();
   }
 
   #endHung(run: IsolateLive): void {
@@ -179,9 +179,10 @@ export class IsolatedVmPool implements SandboxRuntime {
 
   #receive(report: ChildReport): void {
     if (report[0] === 'dropped') return this.#dropped(report[1]);
-    if (report[0] !== 'segment') return;
+    if (report[0] !== 'segment' && report[0] !== 'begun') return;
     const run = this.#runs.get(report[1]);
     if (run?.isExecuting !== true) return;
+    if (report[0] === 'begun') return this.#execute(run, run.job.wallMs);
     clearTimeout(run.watch);
     run.isExecuting = false;
     this.#failedStarts = 0;

@@ -8,16 +8,16 @@ import type { SegmentFigures } from './messages.js';
 
 /** V8 counts columns in UTF-16 units, as this program does. */
 const UNCHANGED = new ColumnReader('');
-/** Written by `guest/v8/main.ts` before the bridge's message; `S`: the engine's stack overflow ended the script. */
-const HEAD = /^((?:\d{1,9},\d{1,9};)*)([S-])/u;
-const OVERFLOW = 'S';
+/** Written by `guest/v8/main.ts` before the bridge's message; `S` or `M`: the engine ran out of stack or memory. */
+const HEAD = /^((?:\d{1,9},\d{1,9};)*)([SM-])/u;
+const LIMITS: Readonly<Record<string, 'stack' | 'memory'>> = { S: 'stack', M: 'memory' };
 
 /**
  * Reads what the child reports of a segment. Neither the guest nor the child is trusted: every member is checked as the
  * other engine's are. Throws a `GuestBreach`.
  */
 export function readReport(run: IsolateLive, text: string, figures: SegmentFigures): SandboxSegment {
-  const { places, outbox, overflowed } = split(text);
+  const { places, outbox, limit } = split(text);
   const calls = places === '' ? 0 : places.split(';').length - 1;
   const { maxCalls, maxBuiltinCalls } = run.job.limits;
   if (run.calls + calls > maxCalls + maxBuiltinCalls)
@@ -46,22 +46,22 @@ export function readReport(run: IsolateLive, text: string, figures: SegmentFigur
   if (segment.end === undefined && run.pending.size === 0) {
     return { ...segment, end: unhandled.length === 0 ? { type: 'stalled' } : { type: 'stalled', unhandled } };
   }
-  return overflowed ? withOverflow(segment) : segment;
+  return limit === undefined ? segment : withLimit(segment, limit);
 }
 
 const MAX_UNHANDLED = 100;
 
-function split(text: string): { places: string; outbox: string; overflowed: boolean } {
-  if (text === '') return { places: '', outbox: '', overflowed: false };
+function split(text: string): { places: string; outbox: string; limit: 'stack' | 'memory' | undefined } {
+  if (text === '') return { places: '', outbox: '', limit: undefined };
   const head = HEAD.exec(text);
   if (head === null) throw new GuestBreach("the guest's message has no head");
-  return { places: head[1]!, outbox: text.slice(head[0].length), overflowed: head[2] === OVERFLOW };
+  return { places: head[1]!, outbox: text.slice(head[0].length), limit: LIMITS[head[2]!] };
 }
 
 /** By the guest's own record of the error, not by what the error says of itself. */
-function withOverflow(segment: SandboxSegment): SandboxSegment {
+function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxSegment {
   const { end } = segment;
-  return end?.type === 'threw' ? { ...segment, end: { type: 'limit', limit: 'stack', error: end.error } } : segment;
+  return end?.type === 'threw' ? { ...segment, end: { type: 'limit', limit, error: end.error } } : segment;
 }
 
 function readUnhandled(unhandled: SegmentFigures['unhandled']) {

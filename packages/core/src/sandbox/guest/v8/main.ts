@@ -1,6 +1,6 @@
 // The guest in a realm of V8. The modules of the bridge are the same; this adds what the other engine tells its host by
-// itself: where calls stand, and whether the engine's own stack overflow ended the script.
-import { callPlace, isStackOverflow, presentStacks, setClock } from './realm.js';
+// itself: where calls stand, and whether the engine's own limits ended the script.
+import { callPlace, limitOf, presentStacks, setClock } from './realm.js';
 import makeBridge from '../main.js';
 import { stackOf } from '../bridge/stacks.js';
 
@@ -14,7 +14,7 @@ interface Bridge {
 /** The functions that the host calls. */
 export default function makeGuest(): object {
   let places = '';
-  let overflowed = false;
+  let limit = '-';
   const bridge = makeBridge(() => {
     places += callPlace();
   }) as Bridge;
@@ -29,7 +29,7 @@ export default function makeGuest(): object {
         try {
           return await script();
         } catch (error) {
-          overflowed = isStackOverflow(error);
+          limit = limitOf(error);
           throw error;
         }
       });
@@ -40,7 +40,7 @@ export default function makeGuest(): object {
     },
     /** The places of the segment's calls, a mark, and the bridge's own message. */
     flush(): string {
-      const text = places + (overflowed ? 'S' : '-') + bridge.flush();
+      const text = places + limit + bridge.flush();
       places = '';
       return text;
     },

@@ -118,15 +118,16 @@ function rawStack(error: unknown): string | undefined {
   return apply(weakGet, rawStacks, [error]) as string | undefined;
 }
 
-/** True for an error that the engine made because its stack is full; scripts make theirs by `ScriptRangeError`. */
-export function isStackOverflow(error: unknown): boolean {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    getPrototypeOf(error) === NativeRangeError.prototype &&
-    !(apply(setHas, scriptsOwn, [error]) as boolean) &&
-    getOwnPropertyDescriptor(error, 'message')?.value === 'Maximum call stack size exceeded'
-  );
+/**
+ * `S` or `M` for an error that the engine made because its stack or its memory is full; scripts make theirs by
+ * the class that replaces `RangeError`. `-` for any other value.
+ */
+export function limitOf(error: unknown): 'S' | 'M' | '-' {
+  if (typeof error !== 'object' || error === null || getPrototypeOf(error) !== NativeRangeError.prototype) return '-';
+  if (apply(setHas, scriptsOwn, [error]) as boolean) return '-';
+  const message: unknown = getOwnPropertyDescriptor(error, 'message')?.value;
+  if (message === 'Maximum call stack size exceeded') return 'S';
+  return message === 'Array buffer allocation failed' ? 'M' : '-';
 }
 
 /** A class of errors that makes the engine's own, and notes that a script did. */
