@@ -71,7 +71,7 @@ export async function openHarness(
       expose: narrowedExposure(settings),
       packs: narrowedPacks(settings),
       mode: settings.mode,
-      runtime: engines.runtime,
+      runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
       compiler: engines.compiler,
       limits: settings.limits,
       ...(approvals === undefined ? {} : { approvals }),

@@ -87,7 +87,7 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('a harness on isolated-vm', () =>
     },
   });
   const openHarness = (): Harness => {
-    const options = { suspendAfterMs: 0, suspensionKey: 'k'.repeat(32), typecheck: 'off' } as const;
+    const options = { suspensionKey: 'k'.repeat(32), typecheck: 'off' } as const;
     return kept(createHarness({ tools: [charge], runtime: open(), ...options }));
   };
 
