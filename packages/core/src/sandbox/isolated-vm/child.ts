@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import type { IsolatedVm } from './engine.js';
 import { bootIsolate, IsolateRun, type BootedIsolate, type IsolateSegment } from './isolate-run.js';
+import { ProcessMemory } from './process-memory.js';
 import type { ChildCommand, ChildReport, IsolateStart } from './messages.js';
 
 const [, , modulePath = '', guestPath = ''] = process.argv;
@@ -11,6 +12,7 @@ const [, , modulePath = '', guestPath = ''] = process.argv;
 class Child {
   readonly #ivm: IsolatedVm;
   readonly #guest: string;
+  readonly #memory = new ProcessMemory();
   /** Undefined while the isolate boots. */
   readonly #runs = new Map<number, IsolateRun | undefined>();
   /** Booted in advance, because booting takes longer than most scripts. */
@@ -49,7 +51,7 @@ class Child {
   async #start(key: number, start: IsolateStart): Promise<void> {
     this.#runs.set(key, undefined);
     try {
-      const run = new IsolateRun(await this.#isolate(start.memoryMb), start.computeMs);
+      const run = new IsolateRun(await this.#isolate(start.memoryMb), start.computeMs, this.#memory);
       if (!this.#runs.has(key)) return await run.drop();
       this.#runs.set(key, run);
       send(['begun', key]);
@@ -80,8 +82,8 @@ function send(report: ChildReport): void {
   process.send?.(report);
 }
 
-/** The memory of most scripts; the first one to ask for another gets an isolate of its own. */
-const USUAL_MEMORY_MB = 64;
+/** The default of the limit `memoryMb`. A script with another limit waits until its isolate has booted. */
+const USUAL_MEMORY_MB = 96;
 
 function serve(): void {
   const ivm = createRequire(import.meta.url)(modulePath) as IsolatedVm;

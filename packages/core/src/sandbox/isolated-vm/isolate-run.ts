@@ -47,9 +47,17 @@ export interface IsolateSegment {
   readonly figures: SegmentFigures;
 }
 
+/** Notes which runs execute, and finds that the process needs more memory than they may. */
+export interface MemoryWatch {
+  enter(run: IsolateRun): void;
+  leave(run: IsolateRun): void;
+  isOver(): boolean;
+}
+
 export class IsolateRun {
   readonly #booted: BootedIsolate;
   readonly #computeMs: number;
+  readonly #memory: MemoryWatch;
   readonly #cpuAtStart: bigint;
   #stopped: SandboxEnd | undefined;
   #executed: Promise<unknown> = Promise.resolve();
@@ -58,10 +66,15 @@ export class IsolateRun {
   #memoryBytes = 0;
   #lastUsedMs = 0;
 
-  constructor(booted: BootedIsolate, computeMs: number) {
+  constructor(booted: BootedIsolate, computeMs: number, memory: MemoryWatch) {
+    this.#memory = memory;
     this.#booted = booted;
     this.#computeMs = computeMs;
     this.#cpuAtStart = booted.isolate.cpuTime;
+  }
+
+  get memoryBytes(): number {
+    return this.#booted.memoryMb * 1_048_576;
   }
 
   start({ javascript, initText, clockMs, wallMs }: IsolateStart): Promise<IsolateSegment> {
@@ -109,11 +122,13 @@ export class IsolateRun {
     this.#unhandled = [];
     const wallDeadline = performance.now() + wallMs;
     const watch = setInterval(() => this.#look(wallDeadline), LOOK_MS);
+    this.#memory.enter(this);
     const executed = this.#execute(act);
     this.#executed = executed;
     const text = await Promise.race([executed, this.#stopping]);
     clearInterval(watch);
     this.#look(wallDeadline);
+    this.#memory.leave(this);
     return { text: this.#stopped === undefined ? text : '', figures: this.#figures() };
   }
 
@@ -144,6 +159,8 @@ export class IsolateRun {
     if (this.#usedMs() > this.#computeMs) this.#stop({ type: 'limit', limit: 'compute' });
     // defence: isolates-have-a-wall-limit
     else if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
+    // defence: isolate-processes-have-a-memory-limit
+    else if (this.#memory.isOver()) this.#stop({ type: 'limit', limit: 'memory' });
   }
 
   #stop(end: SandboxEnd): void {
