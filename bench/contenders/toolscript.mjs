@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { createHarness, defineTool } from '@toolscript/core';
+import { createHarness, defineTool, IsolatedVmPool } from '@toolscript/core';
 import { z } from 'zod';
+import { requirePeer } from './peers.mjs';
 import { TOOLS } from './tools.mjs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../packages/core/package.json', import.meta.url), 'utf8'));
@@ -35,18 +36,32 @@ export async function loadToolscript() {
     role: 'ours',
     version: manifest.version,
     note: 'harness.runScript: compile, lockdown, validation, approvals, operations and outcome included; a pristine sandbox per script',
-    open: async ({ workers }) => {
-      const harness = createHarness({ tools: benchTools(), limits: BENCH_LIMITS, workers: { size: workers } });
-      await harness.warm();
-      return {
-        run: async (source) => {
-          const outcome = await harness.runScript(source);
-          if (outcome.status !== 'completed')
-            throw new Error(`${outcome.status}: ${outcome.error?.code} ${outcome.error?.message}`);
-          return outcome.value;
-        },
-        close: () => harness.close(),
-      };
+    open: ({ workers }) => openHarness({ workers: { size: workers } }),
+  };
+}
+
+/** The same harness on its second engine. @returns {Promise<import('./tools.mjs').Contender>} */
+export async function loadToolscriptOnIsolatedVm() {
+  const modulePath = requirePeer.resolve('isolated-vm');
+  return {
+    name: 'toolscript on isolated-vm',
+    role: 'part',
+    version: manifest.version,
+    note: "harness.runScript with runtime 'isolated-vm': a new isolate per script, in a child process",
+    open: () => openHarness({ runtime: new IsolatedVmPool({ modulePath }) }),
+  };
+}
+
+async function openHarness(options) {
+  const harness = createHarness({ tools: benchTools(), limits: BENCH_LIMITS, ...options });
+  await harness.warm();
+  return {
+    run: async (source) => {
+      const outcome = await harness.runScript(source);
+      if (outcome.status !== 'completed')
+        throw new Error(`${outcome.status}: ${outcome.error?.code} ${outcome.error?.message}`);
+      return outcome.value;
     },
+    close: () => harness.close(),
   };
 }

@@ -18,6 +18,7 @@ import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as schedule from './schedule.mjs';
 import * as search from './search.mjs';
+import * as secondEngine from './second-engine.mjs';
 import * as server from './server.mjs';
 import * as suspension from './suspension.mjs';
 import * as throughput from './throughput.mjs';
@@ -44,6 +45,7 @@ export const ROWS = [
   neighbour,
   waitingScripts,
   suspension,
+  secondEngine,
   keptScripts,
   deltaToEvent,
   turnOverhead,

@@ -184,7 +184,7 @@ describe('architecture', () => {
     },
   );
 
-  it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
+  it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts', 'sandbox/isolated-vm/child.ts'])(
     'the thread of %s loads no schemas, so that it starts fast',
     (entry) => {
       const { files, packages } = reachedFrom(join(core, entry));

@@ -21,6 +21,7 @@ rmSync(folder, { recursive: true, force: true });
 const program = await write('cjs', { main: join(cli, 'dist/main.js') });
 const threads = await write('esm', {
   'sandbox/worker/entry': join(core, 'dist/sandbox/worker/entry.js'),
+  'sandbox/isolated-vm/child': join(core, 'dist/sandbox/isolated-vm/child.js'),
   'script/compile-worker': join(core, 'dist/script/compile-worker.js'),
   'database-worker': join(cli, '../server/dist/stores/database-worker.js'),
   'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),

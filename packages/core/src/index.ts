@@ -2,7 +2,14 @@ export * from './harness/index.js';
 export type { AnswerText, PayloadSink } from './answer/index.js';
 export * from './protocol/index.js';
 export { findApprovalRule, renderForPerson, type RenderOptions } from './approvals/index.js';
-export { QuickJsPool, type QuickJsOptions } from './sandbox/index.js';
+export {
+  IsolatedVmPool,
+  isolatedVmFile,
+  isolatedVmInstall,
+  QuickJsPool,
+  type IsolatedVmOptions,
+  type QuickJsOptions,
+} from './sandbox/index.js';
 export {
   createCompiler,
   createDetector,

@@ -51,7 +51,7 @@ export interface Settings {
   /** The user's own rules. */
   rules: readonly ApprovalRule[];
   mode: HarnessMode;
-  runtime: 'quickjs';
+  runtime: 'quickjs' | 'isolated-vm';
   limits: Partial<Limits>;
   exec: ExecSettings;
   /** The web tools' own settings; undefined if there are none. */
@@ -115,8 +115,6 @@ export async function loadSettings(
   const fromEnvironment = readEnvironment(environment, warn);
   const workspace = await readWorkspace(user, cwd, warn);
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
-  if (runtime === 'isolated-vm')
-    throw new UsageError('The runtime isolated-vm is not available in this version. Use quickjs.');
   const ownLimits = { ...AGENT_LIMITS, ...own?.limits };
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readKeyFile } from '@toolscript/core';
+import { isolatedVmFile, isolatedVmInstall, readKeyFile } from '@toolscript/core';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { plainSettings, type Settings } from '../configuration/settings.js';
-import { startEngines } from '../harness/engines.js';
+import { openEngines, startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
 import type { Environment } from '../terminal/style.js';
 import { wantsColour } from '../terminal/style.js';
@@ -80,7 +80,8 @@ async function checkWorking(): Promise<Check[]> {
     return [
       await checkCompiler(open),
       await checkTypes(open),
-      await checkSandbox(open),
+      await checkSandbox(open, 'sandbox'),
+      await checkIsolatedVm(folder),
       await checkSearch(open, folder),
       await checkFiles(),
     ];
@@ -124,21 +125,46 @@ async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   };
 }
 
-async function checkSandbox({ harness }: OpenHarness): Promise<Check> {
+async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Check> {
   const started = performance.now();
   const outcome = await harness.runScript('return 1+1');
   if (outcome.status === 'completed' && outcome.value === 2)
     return {
-      name: 'sandbox',
+      name,
       status: 'ok',
       detail: `${outcome.metadata.runtime}: ran a script in ${elapsed(started)}`,
     };
   return {
-    name: 'sandbox',
+    name,
     status: 'missing',
     detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer',
     fix: REINSTALL,
   };
+}
+
+/** The second sandbox, which is optional: it works, is not installed, or is installed and does not work. */
+async function checkIsolatedVm(folder: string): Promise<Check> {
+  const name = 'isolated-vm';
+  if (!isInstalled(isolatedVmFile))
+    return { name, status: 'ok', detail: `not installed (optional; to use it: ${isolatedVmInstall()})` };
+  const settings: Settings = { ...plainSettings(folder), runtime: 'isolated-vm' };
+  const open = await openHarness(settings, { approvals: 'deny', engines: openEngines() });
+  try {
+    const check = await checkSandbox(open, name);
+    return check.status === 'ok'
+      ? check
+      : { ...check, status: 'warning', fix: `Install it for this Node.js: ${isolatedVmInstall()}` };
+  } finally {
+    await open.harness.close();
+  }
+}
+
+function isInstalled(find: () => string): boolean {
+  try {
+    return find() !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** Starts the search program on a file with a match. */

@@ -74,7 +74,7 @@ export async function openHarness(
       expose: exposureOf(settings, forFolder, forWeb),
       packs: narrowedPacks(settings),
       mode: settings.mode,
-      runtime: engines.runtime,
+      runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
       compiler: engines.compiler,
       limits: settings.limits,
       ...(approvals === undefined ? {} : { approvals }),

@@ -291,9 +291,9 @@ describe('unusual input', () => {
     ['an unknown tool', ['run', file('a.md', 'a'), '--tools', 'readFlie'], 'Did you mean readFile?'],
     ['an unknown pack', ['run', file('a.md', 'a'), '--pack', 'fileops'], 'Did you mean file-ops?'],
     [
-      'a runtime that does not come with this version',
-      ['run', file('a.md', 'a'), '--runtime', 'isolated-vm'],
-      'not available in this version',
+      'a runtime whose package is not installed',
+      ['run', file('a.md', '```ts run\nreturn 1\n```'), '--runtime', 'isolated-vm'],
+      'needs the package isolated-vm, which is not installed. Run: npm install isolated-vm@',
     ],
     ['nothing said at all', [], 'Usage: toolscript'],
   ])('%s is one message on stderr and status 2', async (_name, args, message) => {

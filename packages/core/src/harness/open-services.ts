@@ -5,13 +5,13 @@ import { ProcessSuspensions } from '../durability/process-suspensions.js';
 import type { DurabilityServices } from '../durability/services.js';
 import type { Keeping } from '../durability/store-journal.js';
 import { SuspensionSeal, type SuspensionKey } from '../durability/suspension-envelope.js';
-import type { KnownArgument, Limits, Tool } from '../protocol/index.js';
+import type { KnownArgument, Limits, SandboxRuntime, Tool } from '../protocol/index.js';
 import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
 import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
 import { ContextWriter } from '../run/script-context.js';
 import type { HarnessServices, ToolServices } from '../run/script-run.js';
-import { QuickJsPool } from '../sandbox/index.js';
+import { IsolatedVmPool, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
 import { createCompiler } from '../script/index.js';
 import {
   createCatalog,
@@ -97,13 +97,17 @@ export function scriptDeclarations(tools: readonly Tool[], { expose }: HarnessOp
 function openDurability({ workers, runtime = 'quickjs', ...options }: HarnessOptions): DurabilityServices {
   const { queueWaitMs: _queueWaitMs, ...pool } = workers ?? {};
   return {
-    runtime: runtime === 'quickjs' ? new QuickJsPool(pool) : runtime,
+    runtime: typeof runtime === 'string' ? openRuntime(runtime, pool) : runtime,
     keeping: keepingOf(options),
     keepingImages: new Map(),
     inProcess: options.store === undefined ? new ProcessSuspensions() : undefined,
     seal: new SuspensionSeal(keysOf(options.suspensionKey)),
     onInternalError: options.onInternalError,
   };
+}
+
+function openRuntime(name: 'quickjs' | 'isolated-vm', pool: QuickJsOptions): SandboxRuntime {
+  return name === 'quickjs' ? new QuickJsPool(pool) : new IsolatedVmPool();
 }
 
 function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefined {

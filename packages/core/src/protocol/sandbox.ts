@@ -15,6 +15,8 @@ export interface SandboxRuntime {
    * resume here. Undefined: every script can.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
+  /** What this runtime cannot do, and does without harm to scripts. Undefined: it can do everything. */
+  readonly lacks?: readonly RuntimeFeature[];
   /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;
   /** Never throws. A run that cannot start ends with a segment that says so. */
@@ -31,6 +33,9 @@ export interface SandboxRuntime {
   /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
   close(): Promise<void>;
 }
+
+/** `lost-races`: to find calls that nothing in the script can observe any more; they run to their end. */
+export type RuntimeFeature = 'lost-races';
 
 /** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
 export interface SandboxCapture {

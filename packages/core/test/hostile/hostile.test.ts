@@ -1,85 +1,8 @@
-import { z } from 'zod';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createHarness, defineTool, type Harness, type Outcome } from '@toolscript/core';
+import { describe, expect, it } from 'vitest';
+import { hostileLaws } from './hostile-laws.js';
 import { HOSTILE_SCRIPTS } from './hostile-scripts.js';
 
-const LIMITS = { timeoutMs: 1_500, computeMs: 700, memoryMb: 48 };
-/** The maximum time between a limit and the end of the script. */
-const GRACE_MS = 1_000;
-
-const effects: string[] = [];
-
-const anyObject = z.looseObject({});
-
-const tools = [
-  defineTool({
-    name: 'echo',
-    description: 'Gives back its arguments',
-    input: anyObject,
-    approval: 'never',
-    effect: 'read',
-    execute: (input) => input,
-  }),
-  defineTool({
-    name: 'reflect',
-    description: 'Gives back what it was given',
-    input: z.object({ nested: z.unknown() }),
-    approval: 'never',
-    effect: 'read',
-    execute: (input) => input,
-  }),
-  defineTool({
-    name: 'fail',
-    description: 'Fails',
-    input: anyObject,
-    approval: 'never',
-    effect: 'read',
-    execute: () => Promise.reject(new Error('it failed')),
-  }),
-  defineTool({
-    name: 'never',
-    description: 'Answers only when aborted',
-    input: anyObject,
-    approval: 'never',
-    effect: 'read',
-    execute: (_input, { signal }) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
-  }),
-  defineTool({
-    name: 'danger',
-    description: 'Must never run',
-    input: anyObject,
-    approval: 'always',
-    effect: 'external',
-    execute: () => void effects.push('danger'),
-  }),
-  defineTool({
-    name: 'hidden',
-    description: 'Is not exposed',
-    input: anyObject,
-    approval: 'never',
-    effect: 'external',
-    execute: () => void effects.push('hidden'),
-  }),
-];
-
 describe('hostile scripts', () => {
-  let harness: Harness;
-  const internal: string[] = [];
-
-  beforeAll(async () => {
-    harness = createHarness({
-      typecheck: 'off',
-      tools,
-      expose: { tools: ['echo', 'reflect', 'fail', 'never', 'danger'] },
-      limits: LIMITS,
-      approvals: 'deny',
-      onInternalError: (detail) => internal.push(detail),
-    });
-    await harness.warm();
-  });
-  afterAll(() => harness.close());
-
   it('the table is large and names no script twice', () => {
     expect(HOSTILE_SCRIPTS.length).toBeGreaterThanOrEqual(200);
     expect(new Set(HOSTILE_SCRIPTS.map((script) => `${script.class} ${script.name}`)).size).toBe(
@@ -87,34 +10,5 @@ describe('hostile scripts', () => {
     );
   });
 
-  it.each(HOSTILE_SCRIPTS.map((script) => [script.class, script.name, script] as const))(
-    '%s · %s',
-    async (_class, _name, script) => {
-      const started = performance.now();
-      const outcome = await harness.runScript(script.source);
-      const took = performance.now() - started;
-      const ended = outcome.status === 'failed' ? outcome.error.code : outcome.status;
-      expect(script.ends, JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome)).toContain(ended);
-      if (outcome.status === 'completed' && 'value' in script) expect(outcome.value).toEqual(script.value);
-      // Not a measurement: a script that is not stopped never ends.
-      expect(took).toBeLessThan(LIMITS.timeoutMs + GRACE_MS + 5_000);
-      expectNothingLeaked(outcome);
-      await expectNextIsClean(harness);
-      expect(effects).toEqual([]);
-      expect(internal).toEqual([]);
-    },
-  );
+  hostileLaws(() => 'quickjs');
 });
-
-function expectNothingLeaked(outcome: Outcome): void {
-  const { error } = outcome as { error?: unknown };
-  const text = JSON.stringify([error, outcome.logs, outcome.operations, outcome.diagnostics]);
-  expect(text).not.toMatch(/node_modules|node:internal|dist\/|packages\/|toolscript:|<null>/u);
-}
-
-async function expectNextIsClean(harness: Harness): Promise<void> {
-  const next = await harness.runScript(
-    'return [typeof leak, Object.keys(globalThis), ({}).polluted, [].owned, (await tools.echo({ a: 1 })).a, new Error("x").name, JSON.stringify({ a: 1 })]',
-  );
-  expect(next).toMatchObject({ status: 'completed', value: ['undefined', [], null, null, 1, 'Error', '{"a":1}'] });
-}

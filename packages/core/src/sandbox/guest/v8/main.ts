@@ -1,0 +1,48 @@
+// The guest in a realm of V8. The modules of the bridge are the same; this adds what the other engine tells its host by
+// itself: where calls stand, and whether the engine's own limits ended the script.
+import { callPlace, limitOf, presentStacks, setClock } from './realm.js';
+import makeBridge from '../main.js';
+import { stackOf } from '../bridge/stacks.js';
+
+interface Bridge {
+  begin(initText: string): void;
+  start(script: () => Promise<unknown>): void;
+  settle(batchText: string): void;
+  flush(): string;
+}
+
+/** The functions that the host calls. */
+export default function makeGuest(): object {
+  let places = '';
+  let limit = '-';
+  const bridge = makeBridge(() => {
+    places += callPlace();
+  }) as Bridge;
+  presentStacks(stackOf);
+  return {
+    begin(clockMs: number, initText: string): void {
+      setClock(clockMs);
+      bridge.begin(initText);
+    },
+    start(script: () => Promise<unknown>): void {
+      bridge.start(async () => {
+        try {
+          return await script();
+        } catch (error) {
+          limit = limitOf(error);
+          throw error;
+        }
+      });
+    },
+    settle(clockMs: number, batchText: string): void {
+      setClock(clockMs);
+      bridge.settle(batchText);
+    },
+    /** The places of the segment's calls, a mark, and the bridge's own message. */
+    flush(): string {
+      const text = places + limit + bridge.flush();
+      places = '';
+      return text;
+    },
+  };
+}

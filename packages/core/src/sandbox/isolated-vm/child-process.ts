@@ -1,0 +1,103 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { ChildCommand, ChildReport } from './messages.js';
+import { childFile, guestFile } from './package-file.js';
+
+export interface SandboxProcessHandlers {
+  onReport(report: ChildReport): void;
+  /** The process is gone, and this process did not end it. */
+  onLost(how: { readonly signal: string | null; readonly detail: string }): void;
+}
+
+/** One child process as the pool sees it. */
+export class SandboxProcess {
+  readonly ready: Promise<void>;
+  /** Keys of its live runs. */
+  readonly runs = new Set<number>();
+  readonly #child: ChildProcess;
+  #lost = false;
+  #failure: string | undefined;
+  #isReady = false;
+
+  /** `isSolitary`: it runs one script, which may be what ended an earlier process. */
+  constructor(
+    modulePath: string,
+    handlers: SandboxProcessHandlers,
+    readonly isSolitary: boolean,
+  ) {
+    this.#child = fork(fileURLToPath(childFile()), [modulePath, fileURLToPath(guestFile())], {
+      // defence: isolate-processes-have-no-environment
+      env: { TZ: 'UTC' },
+      // isolated-vm demands the flag on Node.js 20 and later.
+      execArgv: ['--no-node-snapshot'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'json',
+    });
+    this.ready = new Promise((resolve, reject) => {
+      this.#child.on('message', (message) => {
+        const report = message as ChildReport;
+        if (this.#lost || !Array.isArray(report)) return;
+        if (report[0] === 'failed') this.#failure = String(report[1]);
+        else if (report[0] === 'ready') {
+          this.#isReady = true;
+          this.#hold();
+          resolve();
+        } else handlers.onReport(report);
+      });
+      const lose = (signal: string | null, detail: string) => {
+        reject(new Error(detail));
+        if (this.#lost) return;
+        this.#lost = true;
+        handlers.onLost({ signal, detail });
+      };
+      this.#child.on('error', (error) => lose(null, error.message));
+      this.#child.on('exit', (code, signal) =>
+        lose(signal, this.#failure ?? `the process of isolated-vm ended (${signal ?? `code ${code}`})`),
+      );
+    });
+    this.ready.catch(() => {});
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  add(run: number): void {
+    this.runs.add(run);
+    this.#hold();
+  }
+
+  remove(run: number): void {
+    this.runs.delete(run);
+    this.#hold();
+  }
+
+  send(command: ChildCommand): void {
+    if (!this.#lost && this.#child.connected) this.#child.send(command, () => {});
+  }
+
+  /** Its guests are gone when this resolves. */
+  async kill(): Promise<void> {
+    this.#lost = true;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.ref();
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** The host's process may end while no script runs here. */
+  #hold(): void {
+    if (this.runs.size > 0 || !this.#isReady) {
+      this.#child.ref();
+      this.#child.channel?.ref();
+    } else {
+      this.#child.unref();
+      this.#child.channel?.unref();
+    }
+  }
+}

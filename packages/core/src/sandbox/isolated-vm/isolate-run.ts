@@ -1,0 +1,208 @@
+import type { SandboxEnd } from '../../protocol/index.js';
+import type { Context, Isolate, IsolatedVm, Reference } from './engine.js';
+import type { IsolateStart, SegmentFigures } from './messages.js';
+
+/**
+ * One script in one isolate, which no other script ever uses. Guest code runs on threads of isolated-vm; this thread
+ * only starts it, looks at the clocks, and disposes of the isolate where a limit is reached.
+ */
+
+/** How often the clocks of a running segment are compared with its limits. */
+const LOOK_MS = 20;
+/** Heap of an isolate besides the script's: the guest's own code and data. */
+const GUEST_HEAP_MB = 8;
+const MAX_TEXT_UNITS = 8_192;
+
+/** An isolate with the guest in it. */
+export interface BootedIsolate {
+  readonly memoryMb: number;
+  readonly isolate: Isolate;
+  readonly context: Context;
+  readonly entries: Readonly<Record<'begin' | 'start' | 'settle' | 'flush', Reference>>;
+  readonly heapBytes: number;
+}
+
+export async function bootIsolate(ivm: IsolatedVm, guest: string, memoryMb: number): Promise<BootedIsolate> {
+  const isolate = new ivm.Isolate({ memoryLimit: memoryMb + GUEST_HEAP_MB });
+  const context = await isolate.createContext();
+  const makeGuest = await context.eval(guest, { filename: 'toolscript', reference: true });
+  const made = (await makeGuest.apply(undefined, [], { result: { reference: true } })) as Reference;
+  const entry = (name: string) => made.get(name, { reference: true });
+  const [begin, start, settle, flush] = await Promise.all([
+    entry('begin'),
+    entry('start'),
+    entry('settle'),
+    entry('flush'),
+  ]);
+  return { memoryMb, isolate, context, entries: { begin, start, settle, flush }, heapBytes: heapOf(isolate) };
+}
+
+function heapOf(isolate: Isolate): number {
+  const { used_heap_size: heap, externally_allocated_size: external } = isolate.getHeapStatisticsSync();
+  return heap + external;
+}
+
+export interface IsolateSegment {
+  readonly text: string;
+  readonly figures: SegmentFigures;
+}
+
+/** Notes which runs execute, and finds that the process needs more memory than they may. */
+export interface MemoryWatch {
+  enter(run: IsolateRun): void;
+  leave(run: IsolateRun): void;
+  isOver(): boolean;
+}
+
+export class IsolateRun {
+  readonly #booted: BootedIsolate;
+  readonly #computeMs: number;
+  readonly #memory: MemoryWatch;
+  readonly #cpuAtStart: bigint;
+  #stopped: SandboxEnd | undefined;
+  #executed: Promise<unknown> = Promise.resolve();
+  #signalStop: (text: string) => void = () => {};
+  readonly #stopping = new Promise<string>((resolve) => (this.#signalStop = resolve));
+  #memoryBytes = 0;
+  #lastUsedMs = 0;
+
+  constructor(booted: BootedIsolate, computeMs: number, memory: MemoryWatch) {
+    this.#memory = memory;
+    this.#booted = booted;
+    this.#computeMs = computeMs;
+    this.#cpuAtStart = booted.isolate.cpuTime;
+  }
+
+  get memoryBytes(): number {
+    return this.#booted.memoryMb * 1_048_576;
+  }
+
+  start({ javascript, initText, clockMs, wallMs }: IsolateStart): Promise<IsolateSegment> {
+    const { isolate, context, entries } = this.#booted;
+    return this.#segment(wallMs, async () => {
+      const begun = entries.begin.apply(undefined, [clockMs, initText]);
+      const compiled = await isolate.compileScript(javascript, { filename: 'script.ts' }).catch((error: unknown) => {
+        this.#stopped ??= syntaxEnd(error);
+        throw error;
+      });
+      await begun;
+      const script = await compiled.run(context, { reference: true });
+      await this.#enter(() => entries.start.apply(undefined, [script.derefInto()]));
+    });
+  }
+
+  settle(batchJson: string, clockMs: number, wallMs: number): Promise<IsolateSegment> {
+    const { entries } = this.#booted;
+    return this.#segment(wallMs, () => this.#enter(() => entries.settle.apply(undefined, [clockMs, batchJson])));
+  }
+
+  /** Resolves when none of the script's code runs any more. */
+  async drop(): Promise<void> {
+    this.#stop({ type: 'cancelled', reason: 'cancelled' });
+    await this.#executed;
+  }
+
+  #unhandled: SegmentFigures['unhandled'][number][] = [];
+
+  /** After a task, isolated-vm fails it with the first rejection that has no handler. The task itself was done. */
+  async #enter(act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      if (this.#booted.isolate.isDisposed) throw error;
+      this.#unhandled.push(describe(error));
+    }
+  }
+
+  /**
+   * Ends when the script's code is done, or at a limit. V8 cannot stop some of its own loops at once (sorting, regular
+   * expressions), so the limit does not wait for the code; `drop` does.
+   */
+  async #segment(wallMs: number, act: () => Promise<void>): Promise<IsolateSegment> {
+    this.#unhandled = [];
+    const wallDeadline = performance.now() + wallMs;
+    const watch = setInterval(() => this.#look(wallDeadline), LOOK_MS);
+    this.#memory.enter(this);
+    const executed = this.#execute(act);
+    this.#executed = executed;
+    const text = await Promise.race([executed, this.#stopping]);
+    clearInterval(watch);
+    this.#look(wallDeadline);
+    this.#memory.leave(this);
+    return { text: this.#stopped === undefined ? text : '', figures: this.#figures() };
+  }
+
+  async #execute(act: () => Promise<void>): Promise<string> {
+    try {
+      await act();
+      return String(await this.#flush());
+    } catch (error) {
+      this.#stopped ??= endOf(error);
+      return '';
+    }
+  }
+
+  async #flush(): Promise<unknown> {
+    const { entries, isolate } = this.#booted;
+    try {
+      return await entries.flush.apply(undefined, []);
+    } catch (error) {
+      // A rejection that was pending hides the result of the task, so what the guest has said is lost with it.
+      if (isolate.isDisposed) throw error;
+      throw new Error(`the guest could not report: ${describe(error).message}`, { cause: error });
+    }
+  }
+
+  #look(wallDeadline: number): void {
+    if (this.#stopped !== undefined) return;
+    // defence: isolates-have-a-compute-limit
+    if (this.#usedMs() > this.#computeMs) this.#stop({ type: 'limit', limit: 'compute' });
+    // defence: isolates-have-a-wall-limit
+    else if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
+    // defence: isolate-processes-have-a-memory-limit
+    else if (this.#memory.isOver()) this.#stop({ type: 'limit', limit: 'memory' });
+  }
+
+  #stop(end: SandboxEnd): void {
+    this.#stopped ??= end;
+    if (!this.#booted.isolate.isDisposed) this.#booted.isolate.dispose();
+    this.#signalStop('');
+  }
+
+  /** Processor time of the script so far. A disposed isolate no longer says; then it is the last that was read. */
+  #usedMs(): number {
+    const { isolate } = this.#booted;
+    if (!isolate.isDisposed) this.#lastUsedMs = Number(isolate.cpuTime - this.#cpuAtStart) / 1e6;
+    return this.#lastUsedMs;
+  }
+
+  #figures(): SegmentFigures {
+    const { isolate, heapBytes } = this.#booted;
+    if (!isolate.isDisposed) this.#memoryBytes = Math.max(this.#memoryBytes, heapOf(isolate) - heapBytes);
+    return {
+      computeMs: this.#usedMs(),
+      memoryBytes: this.#memoryBytes,
+      unhandled: this.#unhandled,
+      ...(this.#stopped !== undefined && { end: this.#stopped }),
+    };
+  }
+}
+
+function describe(error: unknown): { name: string; message: string } {
+  if (!(error instanceof Error)) return { name: '', message: String(error).slice(0, MAX_TEXT_UNITS) };
+  return { name: String(error.name).slice(0, MAX_TEXT_UNITS), message: String(error.message).slice(0, MAX_TEXT_UNITS) };
+}
+
+function endOf(error: unknown): SandboxEnd {
+  const { name, message } = describe(error);
+  if (message.includes('memory limit')) return { type: 'limit', limit: 'memory' };
+  return { type: 'internal', detail: `${name}: ${message}` };
+}
+
+/** The message ends with the place, as `[script.ts:LINE:COLUMN]`. */
+function syntaxEnd(error: unknown): SandboxEnd {
+  const { name, message } = describe(error);
+  if (name !== 'SyntaxError') return endOf(error);
+  const place = / \[script\.ts:(\d+):\d+\]$/u.exec(message);
+  return { type: 'syntax', message: message.slice(0, place?.index), line: Number(place?.[1] ?? 1) };
+}

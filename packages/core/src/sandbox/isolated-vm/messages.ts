@@ -1,0 +1,38 @@
+import type { SandboxEnd } from '../../protocol/index.js';
+
+/* Between the host and the child process, as JSON. The host checks all that it reads: the child may be taken over. */
+
+export type ChildCommand =
+  | readonly [type: 'run', run: number, start: IsolateStart]
+  | readonly [type: 'settle', run: number, batchJson: string, clockMs: number, wallMs: number]
+  /** The run is over for the host. Answered by `dropped`. */
+  | readonly [type: 'drop', run: number];
+
+export interface IsolateStart {
+  readonly javascript: string;
+  /** For the guest's `begin`; see `worker/guest-messages.ts`. */
+  readonly initText: string;
+  readonly clockMs: number;
+  readonly wallMs: number;
+  readonly computeMs: number;
+  readonly memoryMb: number;
+}
+
+export type ChildReport =
+  | readonly [type: 'ready']
+  | readonly [type: 'failed', detail: string]
+  /** `text`: what the guest's `flush` returned; see `guest/v8/main.ts`. */
+  | readonly [type: 'segment', run: number, text: string, figures: SegmentFigures]
+  /** The isolate is ready, and the script's first segment starts. */
+  | readonly [type: 'begun', run: number]
+  /** None of the run's code is executing any more. */
+  | readonly [type: 'dropped', run: number];
+
+export interface SegmentFigures {
+  readonly computeMs: number;
+  readonly memoryBytes: number;
+  /** Set if the child ended the script. */
+  readonly end?: SandboxEnd;
+  /** Promises that were rejected in this segment, and had no handler at its end. */
+  readonly unhandled: readonly { readonly name: string; readonly message: string }[];
+}

@@ -1,0 +1,322 @@
+import type {
+  RuntimeFeature,
+  SandboxEnd,
+  SandboxJob,
+  SandboxObserver,
+  SandboxRun,
+  SandboxRuntime,
+  SandboxStats,
+  Settlement,
+} from '../../protocol/index.js';
+import { PROTOCOL_VERSION } from '../quickjs/image.js';
+import { writeBatch, writeInit } from '../worker/guest-messages.js';
+import { endSegment } from '../worker/segments.js';
+import { WaitingRuns } from '../worker/waiting-runs.js';
+import { SandboxProcess } from './child-process.js';
+import { IsolateLive } from './live.js';
+import type { ChildReport, SegmentFigures } from './messages.js';
+import { isolatedVmFile } from './package-file.js';
+import { readReport } from './report.js';
+
+export interface IsolatedVmOptions {
+  /** Maximum number of live scripts, each with an isolate of its own. Further scripts wait. Default 64. */
+  maxScripts?: number;
+  /** Maximum number of scripts that wait. Default 10 000. */
+  maxWaiting?: number;
+  /** The main file of the package isolated-vm. Default: as the modules of @toolscript/core would import it. */
+  modulePath?: string;
+}
+
+/** How long past its limits a segment, or a script that was cancelled, may take before its process is killed. */
+const OVERDUE_MS = 1_000;
+/** Scripts that may have ended a process run alone; at most this many at once. */
+const MAX_SOLITARY = 2;
+/** Signals by which V8 ends its process; nearly always because memory cannot be allocated. */
+const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT', 'SIGILL', 'SIGKILL']);
+
+/**
+ * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment.
+ *
+ * A script can end that process: V8 aborts where it cannot allocate. So the process is expected to die. A script that
+ * was executing alone then is the cause, and ends. If several were executing, each starts over in a process of its own,
+ * along its tape; the others, which only waited for tools, start over in a new shared process. No script sees it.
+ */
+export class IsolatedVmPool implements SandboxRuntime {
+  readonly name = 'isolated-vm';
+  readonly bridge = { version: PROTOCOL_VERSION, known: [PROTOCOL_VERSION] };
+  static readonly LACKS: readonly RuntimeFeature[] = ['lost-races'];
+  readonly lacks = IsolatedVmPool.LACKS;
+  readonly #modulePath: string;
+  readonly #maxScripts: number;
+  readonly #runs = new Map<number, IsolateLive>();
+  readonly #waiting: WaitingRuns<IsolateLive>;
+  readonly #processes = new Set<SandboxProcess>();
+  readonly #suspects: IsolateLive[] = [];
+  #nextKey = 0;
+  #closed = false;
+  #completed = 0;
+  #replaced = 0;
+  #failedStarts = 0;
+
+  /** Throws a `ToolscriptUsageError` if the package is not installed. */
+  constructor(options: IsolatedVmOptions = {}) {
+    this.#modulePath = options.modulePath ?? isolatedVmFile();
+    this.#maxScripts = options.maxScripts ?? 64;
+    this.#waiting = new WaitingRuns(options.maxWaiting ?? 10_000);
+  }
+
+  warm(): Promise<void> {
+    return this.#closed ? Promise.resolve() : this.#shared().ready;
+  }
+
+  run(job: SandboxJob, observer: SandboxObserver): SandboxRun {
+    const run = new IsolateLive(this, this.#nextKey++, job, observer);
+    if (this.#closed) queueMicrotask(() => this.#end(run, { type: 'cancelled', reason: 'cancelled' }));
+    else if (this.#runs.size < this.#maxScripts && this.#waiting.size === 0) this.#begin(run);
+    else this.#wait(run);
+    return run;
+  }
+
+  settle(run: IsolateLive, settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
+    if (run.state !== 'running') return;
+    const settled = settlements.map(({ callIndex }) => callIndex);
+    run.tape.push({ batchJson: writeBatch(settlements), settled, clockMs });
+    run.wallMs = wallMs;
+    if (run.process !== undefined && !run.isExecuting) this.#sendNext(run);
+  }
+
+  cancel(run: IsolateLive, reason: 'cancelled' | 'timeout'): void {
+    if (run.state !== 'ended') queueMicrotask(() => this.#end(run, { type: 'cancelled', reason }));
+  }
+
+  stats(): SandboxStats {
+    const running = [...this.#runs.values()];
+    const executing = running.filter(({ isExecuting }) => isExecuting).length;
+    return {
+      workers: this.#processes.size,
+      running: running.length,
+      executing,
+      awaitingTools: running.length - executing,
+      waiting: this.#waiting.size,
+      queued: this.#waiting.size,
+      completed: this.#completed,
+      instancesDropped: 0,
+      workersReplaced: this.#replaced,
+      moved: 0,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (let run = this.#waiting.peek(); run !== undefined; run = this.#waiting.peek())
+      this.#end(run, { type: 'cancelled', reason: 'cancelled' });
+    for (const run of this.#runs.values()) this.#end(run, { type: 'cancelled', reason: 'cancelled' });
+    await Promise.all([...this.#processes].map((process) => process.kill()));
+    this.#processes.clear();
+  }
+
+  #begin(run: IsolateLive): void {
+    run.state = 'running';
+    this.#runs.set(run.key, run);
+    run.observer.onStart();
+    this.#place(run, this.#shared());
+  }
+
+  #wait(run: IsolateLive): void {
+    const since = performance.now();
+    const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
+    if (!this.#waiting.add(run, run.job.principal, run.job.limits.queueWaitMs, busy)) queueMicrotask(busy);
+  }
+
+  #shared(): SandboxProcess {
+    for (const process of this.#processes) if (!process.isSolitary && !process.lost) return process;
+    return this.#spawn(false);
+  }
+
+  #spawn(isSolitary: boolean): SandboxProcess {
+    const handlers = {
+      onReport: (report: ChildReport) => this.#receive(report),
+      onLost: (how: { signal: string | null; detail: string }) => this.#recover(process, how),
+    };
+    const process = new SandboxProcess(this.#modulePath, handlers, isSolitary);
+    this.#processes.add(process);
+    return process;
+  }
+
+  #place(run: IsolateLive, process: SandboxProcess): void {
+    run.process = process;
+    process.add(run.key);
+    const { job } = run;
+    const { computeMs, memoryMb } = job.limits;
+    const { javascript, clockMs } = job;
+    const start = { javascript, initText: writeInit(job), clockMs, wallMs: job.wallMs, computeMs, memoryMb };
+    this.#execute(run, BOOT_MS);
+    process.send(['run', run.key, start]);
+  }
+
+  #sendNext(run: IsolateLive): void {
+    const entry = run.tape[run.sent];
+    if (entry === undefined) return;
+    run.sent++;
+    for (const index of entry.settled) run.pending.delete(index);
+    this.#execute(run, run.wallMs);
+    run.process?.send(['settle', run.key, entry.batchJson, entry.clockMs, run.wallMs]);
+  }
+
+  /** The child stops a segment at its limits by itself. This handles the case that it does not. */
+  #execute(run: IsolateLive, maxMs: number): void {
+    run.isExecuting = true;
+    clearTimeout(run.watch);
+    // defence: hung-isolates-are-ended
+    run.watch = setTimeout(() => this.#endHung(run), Math.min(2 ** 31 - 1, maxMs + OVERDUE_MS)).unref();
+  }
+
+  #endHung(run: IsolateLive): void {
+    const { process } = run;
+    this.#end(run, { type: 'limit', limit: 'wall' });
+    if (process !== undefined && !process.lost) this.#replace(process);
+  }
+
+  #receive(report: ChildReport): void {
+    if (report[0] === 'dropped') return this.#dropped(report[1]);
+    if (report[0] !== 'segment' && report[0] !== 'begun') return;
+    const run = this.#runs.get(report[1]);
+    if (run?.isExecuting !== true) return;
+    if (report[0] === 'begun') return this.#execute(run, run.job.wallMs);
+    clearTimeout(run.watch);
+    run.isExecuting = false;
+    this.#failedStarts = 0;
+    this.#deliver(run, String(report[2]), report[3]);
+  }
+
+  #deliver(run: IsolateLive, text: string, figures: SegmentFigures): void {
+    try {
+      const segment = readReport(run, text, figures);
+      if (segment.end === undefined && run.toSkip > 0) {
+        run.toSkip--;
+        return this.#sendNext(run);
+      }
+      run.segments++;
+      run.toSkip = 0;
+      if (segment.end !== undefined) this.#release(run);
+      run.observer.onSegment(segment);
+    } catch (error) {
+      this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
+    }
+  }
+
+  #end(run: IsolateLive, end: SandboxEnd): void {
+    if (run.state === 'ended') return;
+    this.#waiting.remove(run);
+    this.#release(run);
+    run.observer.onSegment(endSegment(end));
+  }
+
+  /** Ended scripts whose isolates the child has not disposed of yet, and their clocks. */
+  readonly #dropping = new Map<number, NodeJS.Timeout>();
+
+  #release(run: IsolateLive): void {
+    const { process } = run;
+    clearTimeout(run.watch);
+    run.state = 'ended';
+    run.process = undefined;
+    this.#runs.delete(run.key);
+    this.#completed++;
+    const suspect = this.#suspects.indexOf(run);
+    if (suspect >= 0) this.#suspects.splice(suspect, 1);
+    if (process !== undefined) this.#leave(process, run.key);
+    this.#serveWaiting();
+  }
+
+  #leave(process: SandboxProcess, key: number): void {
+    process.remove(key);
+    if (process.lost) return;
+    if (process.isSolitary) {
+      this.#processes.delete(process);
+      void process.kill();
+      return this.#serveSuspects();
+    }
+    process.send(['drop', key]);
+    const overdue = () => {
+      this.#dropping.delete(key);
+      if (!process.lost) this.#replace(process);
+    };
+    this.#dropping.set(key, setTimeout(overdue, OVERDUE_MS).unref());
+  }
+
+  #dropped(key: number): void {
+    clearTimeout(this.#dropping.get(key));
+    this.#dropping.delete(key);
+  }
+
+  #serveWaiting(): void {
+    for (let run = this.#waiting.peek(); run !== undefined; run = this.#waiting.peek()) {
+      if (this.#closed || this.#runs.size >= this.#maxScripts) return;
+      this.#waiting.remove(run);
+      this.#begin(run);
+    }
+  }
+
+  /** Kills a process that does not obey. Its scripts start over. */
+  #replace(process: SandboxProcess): void {
+    const affected = this.#runsOf(process);
+    this.#processes.delete(process);
+    void process.kill();
+    this.#replaced++;
+    for (const run of affected) this.#restart(run);
+  }
+
+  #recover(process: SandboxProcess, { signal, detail }: { signal: string | null; detail: string }): void {
+    this.#processes.delete(process);
+    const affected = this.#runsOf(process);
+    if (this.#closed) return;
+    this.#replaced++;
+    if (!process.isReady && ++this.#failedStarts >= MAX_FAILED_STARTS)
+      return affected.forEach((run) => this.#end(run, { type: 'internal', detail }));
+    const executing = process.isReady ? affected.filter(({ isExecuting }) => isExecuting) : [];
+    for (const run of affected) {
+      run.process = undefined;
+      if (executing.length === 1 && run === executing[0])
+        this.#end(run, FATAL_SIGNALS.has(signal) ? { type: 'limit', limit: 'memory' } : { type: 'internal', detail });
+      else if (executing.includes(run)) this.#isolateSuspect(run);
+      else this.#restart(run);
+    }
+    this.#serveSuspects();
+  }
+
+  #runsOf(process: SandboxProcess): IsolateLive[] {
+    return [...this.#runs.values()].filter((run) => run.process === process);
+  }
+
+  #isolateSuspect(run: IsolateLive): void {
+    run.isSuspect = true;
+    clearTimeout(run.watch);
+    this.#suspects.push(run);
+  }
+
+  #serveSuspects(): void {
+    const solitary = () => [...this.#processes].filter(({ isSolitary }) => isSolitary).length;
+    while (this.#suspects.length > 0 && solitary() < MAX_SOLITARY && !this.#closed)
+      this.#startOver(this.#suspects.shift()!, this.#spawn(true));
+  }
+
+  #restart(run: IsolateLive): void {
+    if (run.isSuspect) this.#isolateSuspect(run);
+    else this.#startOver(run, this.#shared());
+  }
+
+  #startOver(run: IsolateLive, process: SandboxProcess): void {
+    this.#runs.delete(run.key);
+    run.key = this.#nextKey++;
+    this.#runs.set(run.key, run);
+    run.toSkip = run.segments;
+    run.sent = run.calls = 0;
+    run.pending.clear();
+    run.unhandled = [];
+    this.#place(run, process);
+  }
+}
+
+/** How long a process may take to start and to boot an isolate, on a busy machine. */
+const BOOT_MS = 10_000;
+const MAX_FAILED_STARTS = 3;

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/index.js';
+import { driveRun, returned } from '#core/testing/index.js';
+import { z } from 'zod';
+import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
+
+const open = () => new IsolatedVmPool({ modulePath: isolatedVmPath! });
+const pools: { close(): Promise<void> }[] = [];
+const kept = <Pool extends { close(): Promise<void> }>(pool: Pool): Pool => {
+  pools.push(pool);
+  return pool;
+};
+
+/** V8 ends its process: this cannot be allocated. */
+const FATAL = 'return Array.from({ length: 2 ** 26 }, (_, i) => i).length';
+
+afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.close())));
+
+describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm runtime', () => {
+  it('dies with a script that V8 cannot survive, and that script alone ends', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    let release: (value: unknown) => void = () => {};
+    const gate = new Promise((resolve) => (release = resolve));
+    const called: unknown[] = [];
+    const host = (_name: string, args: unknown) => {
+      called.push(args);
+      return gate;
+    };
+    const body = 'const r = Math.random(); const got = await tools.echo({ r }); return [got, r === Math.random(), r]';
+    const waiting = [1, 2, 3].map((seed) => driveRun(pool, body, { host, job: { seed: [seed, 2, 3, 4] } }));
+    await expect.poll(() => called.length, { timeout: 60_000 }).toBe(3);
+    const limits = { computeMs: 60_000 };
+    const { end } = await driveRun(pool, FATAL, { limits, wallMs: 60_000 });
+    expect(end).toEqual({ type: 'limit', limit: 'memory' });
+    expect(pool.stats().workersReplaced).toBe(1);
+    release('late');
+    const values = (await Promise.all(waiting)).map((run) => returned(run) as [string, boolean, number]);
+    expect(values.map(([got]) => got)).toEqual(['late', 'late', 'late']);
+    expect(new Set(values.map(([, , r]) => r))).toEqual(new Set(called.map((args) => (args as { r: number }).r)));
+    expect(called).toHaveLength(3);
+  });
+
+  it('is replaced for every script that was executing, and only the cause ends', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    const limits = { computeMs: 60_000 };
+    const busy = 'let n = 0; for (let j = 0; j < 60; j++) for (let i = 0; i < 5e7; i++) n = (n + i) | 0; return 1';
+    const runs = [busy, FATAL].map((body) => driveRun(pool, body, { limits, wallMs: 120_000 }));
+    const [innocent, fatal] = await Promise.all(runs);
+    expect(returned(innocent!)).toBe(1);
+    expect(fatal!.end).toEqual({ type: 'limit', limit: 'memory' });
+  });
+
+  it('runs no more scripts at once than it may, and the others wait', async () => {
+    const pool = kept(new IsolatedVmPool({ modulePath: isolatedVmPath!, maxScripts: 1 }));
+    let release: (value: unknown) => void = () => {};
+    const gate = new Promise((resolve) => (release = resolve));
+    const first = driveRun(pool, 'return await tools.echo({})', { host: () => gate });
+    const late = await driveRun(pool, 'return 1', { limits: { queueWaitMs: 50 } });
+    expect(late.end.type).toBe('busy');
+    const second = driveRun(pool, 'return 2');
+    release('open');
+    expect(returned(await first)).toBe('open');
+    expect(returned(await second)).toBe(2);
+  });
+
+  it('gives scripts neither the host’s environment nor its modules', async () => {
+    const body =
+      'return [typeof process, typeof require, typeof Buffer, typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics, typeof gc, typeof eval]';
+    const values = returned(await driveRun(kept(open()), body)) as string[];
+    expect(new Set(values)).toEqual(new Set(['undefined']));
+  });
+});
+
+describe.skipIf(whyNoIsolatedVm !== undefined)('a harness on isolated-vm', () => {
+  const charged: unknown[] = [];
+  const charge = defineTool({
+    name: 'charge',
+    description: 'Charges a card',
+    input: z.object({ amount: z.number() }),
+    approval: 'always',
+    effect: 'external',
+    execute: ({ amount }) => {
+      charged.push(amount);
+      return { id: `c${amount}` };
+    },
+  });
+  const openHarness = (): Harness => {
+    const options = { suspensionKey: 'k'.repeat(32), typecheck: 'off' } as const;
+    return kept(createHarness({ tools: [charge], runtime: open(), ...options }));
+  };
+
+  it('suspends a script without its memory, and resumes it along its tape, with the same random numbers and clock', async () => {
+    const source =
+      'const before = [Math.random(), Date.now()]; const { id } = await tools.charge({ amount: 7 }); return { id, before };';
+    const first = await openHarness().runScript(source);
+    if (first.status !== 'suspended') throw new Error(JSON.stringify(first));
+    const decisions = Object.fromEntries(
+      first.pendingApprovals.map(({ approvalId }) => [approvalId, 'approve' as const]),
+    );
+    const resumed = await openHarness().resume(first.suspension, decisions);
+    expect(resumed).toMatchObject({ status: 'completed', value: { id: 'c7' } });
+    expect(charged).toEqual([7]);
+    expect(resumed.metadata.runtime).toBe('isolated-vm');
+  });
+});
+
+it.skipIf(isolatedVmPath?.includes('bench') === false)('a missing isolated-vm is one sentence with the command', () => {
+  expect(() => createHarness({ tools: [], runtime: 'isolated-vm' })).toThrow(
+    /^The runtime "isolated-vm" needs the package isolated-vm, which is not installed\. Run: npm install isolated-vm@\S+$/u,
+  );
+});
