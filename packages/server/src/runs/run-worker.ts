@@ -39,6 +39,8 @@ export interface RunWorkerSettings {
   /** Receives faults of Toolscript itself and of the stores. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
   readonly observe?: ObserveRun;
+  /** See `EventWriterSettings`. */
+  readonly isPersistedElsewhere?: boolean;
 }
 
 /** Claims runs from the store and works on them, several at a time. */
@@ -235,10 +237,10 @@ export class RunWorker {
 
   /** Undefined if the run was deleted, or claimed by another process, meanwhile. */
   async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
-    const { stores, log } = this.#settings;
+    const { stores, log, observe, isPersistedElsewhere } = this.#settings;
+    const settings = { stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe };
     try {
-      const { observe } = this.#settings;
-      return await HeldRun.open({ stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe });
+      return await HeldRun.open({ ...settings, isPersistedElsewhere });
     } catch (error) {
       if (isLoss(error)) return undefined;
       this.#unreleased.set(run.runId, { runId: run.runId, epoch: run.epoch });
