@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AccessLimits } from '../access/index.js';
 import { observeRuns, requestObserver, ServiceMetrics } from '../observability/index.js';
 import { ownOwner, PersistenceWorker, RunCleaner, RunWorker } from '../runs/index.js';
+import { RunProjector, type Projection } from '../projections/index.js';
 import { OpenStreams } from './open-streams.js';
 import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } from './server-options.js';
 import type { ServerParts } from './server-parts.js';
@@ -19,7 +20,7 @@ export function openService(
   parts: ServerParts & { readonly limits: AccessLimits },
 ): Service {
   const { stores, log, scripts, agents, audit, limits } = parts;
-  const { workspace = '', roles = SERVER_ROLES } = options;
+  const { workspace = '', roles = SERVER_ROLES, projection } = options;
   const workers = roles.includes('worker') ? (options.workers ?? DEFAULT_WORKERS) : 0;
   const isPersistedElsewhere = options.roles !== undefined;
   const onFault = (error: unknown, run: object | undefined) => app.log.error({ err: error, ...run }, 'fault in a run');
@@ -31,13 +32,14 @@ export function openService(
   const metrics = new ServiceMetrics({ stores, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
-  const common = { stores, log, scripts, onFault };
+  const common = { stores, log, scripts, projection, onFault };
   const settings = { ...common, agents, owner, size: workers, workspaces, observe, isPersistedElsewhere };
   const worker = workers === 0 ? undefined : new RunWorker(settings);
   const persistence = openPersistence({ ...common, consumer: owner }, { roles: options.roles, hasWorker: workers > 0 });
   const service: Service = {
     stores,
     log,
+    projection,
     scripts,
     agents,
     worker,
@@ -68,22 +70,29 @@ export function openService(
 }
 
 interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scripts'> {
+  readonly projection: Projection | undefined;
   readonly consumer: string;
   readonly onFault: (error: unknown, run: object | undefined) => void;
 }
 
-/** Without roles, the worker writes the threads, and its process deletes what is no longer needed. */
+/**
+ * Without roles, the worker writes the threads, and its process deletes what is no longer needed. A projection always
+ * reads the log.
+ */
 function openPersistence(
-  { stores, log, scripts, consumer, onFault }: PersistenceSettings,
+  { stores, log, scripts, projection, consumer, onFault }: PersistenceSettings,
   { roles, hasWorker }: { readonly roles: ServerOptions['roles']; readonly hasWorker: boolean },
 ): { start(): void; stop(): Promise<void> } {
-  const cleaner = new RunCleaner({ stores, log, scripts, onFault: (error) => onFault(error, undefined) });
-  const copier = new PersistenceWorker({ threads: stores.threads, log, consumer, onFault });
-  const copies = roles?.includes('persistence') === true;
+  const cleaner = new RunCleaner({ stores, log, scripts, projection, onFault: (error) => onFault(error, undefined) });
+  const { threads } = stores;
+  const projector = projection === undefined ? undefined : new RunProjector(threads, projection);
+  const copier = new PersistenceWorker({ threads, log, projector, consumer, onFault });
+  const isAlone = roles === undefined && hasWorker;
+  const copies = roles?.includes('persistence') === true || (isAlone && projection !== undefined);
   return {
     start: () => {
       if (copies) copier.start();
-      if (copies || (roles === undefined && hasWorker)) cleaner.start();
+      if (copies || isAlone) cleaner.start();
     },
     stop: async () => {
       await cleaner.stop();

@@ -1,6 +1,7 @@
 import { ToolscriptUsageError, type SandboxRuntime } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
 import type { AccessLimits, RememberedRules } from '../access/index.js';
+import type { Projection } from '../projections/index.js';
 import type { AuthOptions } from './auth.js';
 import type { McpEndpoint } from './routes/mcp.js';
 import type { ServerPartsOptions } from './server-parts.js';
@@ -19,6 +20,11 @@ export interface ServerOptions extends ServerPartsOptions {
    * process does everything, and its worker writes the threads itself.
    */
   readonly roles?: readonly ServerRole[];
+  /**
+   * A copy of all runs for readers elsewhere. Every process needs it, because threads are deleted there too. Default:
+   * none.
+   */
+  readonly projection?: Projection;
   /** Maximum number of concurrent runs in this process. 0: other processes work on them. Default 8. */
   readonly workers?: number;
   /** The folder or application that new threads belong to; runs of other ones are not claimed. Default: empty. */

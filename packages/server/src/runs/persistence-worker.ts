@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery, EventLog, Run, ThreadStore } from '@toolscript/core/protocol';
+import type { RunProjector } from '../projections/index.js';
 
 /** The group of consumers in the log that stores events in threads. */
 export const PERSISTENCE_GROUP = 'persistence';
@@ -22,6 +23,8 @@ const LANES = 4;
 export interface PersistenceWorkerSettings {
   readonly threads: ThreadStore;
   readonly log: EventLog;
+  /** Gets the stored runs before their events are acknowledged. */
+  readonly projector?: RunProjector | undefined;
   /** The identity of this process, for users to read. */
   readonly consumer: string;
   /** Receives faults of the stores, and of each event that could not be stored. */
@@ -98,11 +101,12 @@ export class PersistenceWorker {
   }
 
   async #store(delivery: Delivery): Promise<void> {
-    const { threads, log } = this.#settings;
+    const { threads, log, projector } = this.#settings;
     const { runId, events } = delivery;
     for (;;) {
       try {
         await threads.append(events);
+        await projector?.project(runId);
         this.#isStoreFailing = false;
         this.#reportedFault = undefined;
         return void (await log.acknowledge(delivery));
@@ -110,13 +114,19 @@ export class PersistenceWorker {
         const { name, message } = error as Error;
         this.#isStoreFailing = name === 'StoreUnavailableError';
         // Its thread was deleted.
-        if (name === 'NotFoundError') return log.delete(runId);
+        if (name === 'NotFoundError') return this.#forget(runId);
         this.#report(error, { runId });
         if (!this.#isStoreFailing) return void (await log.reject(delivery, message));
         if (this.#stopping.signal.aborted) return;
         await this.#pause();
       }
     }
+  }
+
+  /** The log's entry is deleted last, so that an interrupted deletion is repeated. */
+  async #forget(runId: string): Promise<void> {
+    await this.#settings.projector?.delete(runId);
+    await this.#settings.log.delete(runId);
   }
 
   /** A store that fails is reported once. */

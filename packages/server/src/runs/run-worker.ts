@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog, HarnessStore, Run, RunFence, RunPage, ServiceStores } from '@toolscript/core/protocol';
+import type { Projection } from '../projections/index.js';
 import type { AgentDirectory } from '../agents/index.js';
 import { deleteRemains } from './delete-thread.js';
 import { executeRun } from './execute-run.js';
@@ -30,6 +31,7 @@ export interface RunWorkerSettings {
   readonly log: EventLog;
   /** The store of the agents' harnesses. */
   readonly scripts: HarnessStore;
+  readonly projection?: Projection | undefined;
   readonly agents: AgentDirectory;
   /** The identity of this process, from `ownOwner`. */
   readonly owner: string;
@@ -250,9 +252,9 @@ export class RunWorker {
 
   /** The thread of a run was deleted during the run. */
   async #deleteRemains({ stopped, run: { runId, threadId } }: HeldRun): Promise<void> {
-    const { stores, log, scripts } = this.#settings;
+    const { stores, log, scripts, projection } = this.#settings;
     if (stopped !== 'lost' || (await stores.runs.get(runId)) !== undefined) return;
-    await deleteRemains({ log, scripts }, threadId, [runId]);
+    await deleteRemains({ log, scripts, projection }, threadId, [runId]);
   }
 
   #leave(held: HeldRun): void {
