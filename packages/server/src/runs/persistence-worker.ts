@@ -114,7 +114,7 @@ export class PersistenceWorker {
         const { name, message } = error as Error;
         this.#isStoreFailing = name === 'StoreUnavailableError';
         // Its thread was deleted.
-        if (name === 'NotFoundError') return this.#forget(runId);
+        if (name === 'NotFoundError') return this.#deleteRun(runId);
         this.#report(error, { runId });
         if (!this.#isStoreFailing) return void (await log.reject(delivery, message));
         if (this.#stopping.signal.aborted) return;
@@ -124,7 +124,7 @@ export class PersistenceWorker {
   }
 
   /** The log's entry is deleted last, so that an interrupted deletion is repeated. */
-  async #forget(runId: string): Promise<void> {
+  async #deleteRun(runId: string): Promise<void> {
     await this.#settings.projector?.delete(runId);
     await this.#settings.log.delete(runId);
   }

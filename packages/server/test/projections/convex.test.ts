@@ -152,7 +152,7 @@ describe('a projection to Convex', () => {
           const projectors = states.map((state) => new RunProjector(storeOf(events, state), projection));
           for (const { known, process } of [...writes, { known: events.length, process: 0 }]) {
             const state = states[process]!;
-            // A process never forgets events, and a slower one may write an earlier state later.
+            // A process keeps its events; a slower one may write an earlier state later.
             state.known = Math.max(state.known, Math.min(known, events.length));
             await projectors[process]!.project(runId);
           }

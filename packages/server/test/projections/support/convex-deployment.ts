@@ -19,7 +19,7 @@ interface FunctionCall {
 }
 
 /**
- * Convex's own test backend, with the product's schema and functions, behind the HTTP interface that the real client
+ * Convex's own test backend, with the product's schema and functions, over the HTTP interface that the real client
  * calls. It is no Convex server: there are no limits of size, and one transaction is executed after the other.
  */
 export class ConvexDeployment {
