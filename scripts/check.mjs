@@ -6,6 +6,7 @@ prepare();
 const steps = [
   ['types', () => runTool('typescript', ['-p', 'tsconfig.check.json'])],
   ['types of the guest', () => runTool('typescript', ['-p', 'packages/core/src/sandbox/guest'])],
+  ['types of the Convex functions', () => runTool('typescript', ['-p', 'packages/server/convex'])],
   ['types of the page', () => runTool('typescript', ['-p', 'packages/web'])],
   ['types of its tests', () => runTool('typescript', ['-p', 'packages/web/test'])],
   ['lint', () => runTool('oxlint', ['--type-aware', '--deny-warnings'])],

@@ -144,6 +144,11 @@ export interface EventLog {
   delete(runId: string): Promise<void>;
   /** Yields after events may have been published, in this process or another one, as `RunStore.watch` does. */
   watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
+  /**
+   * What in the settings or the state of its server endangers events, each with its fix. Rejects with a
+   * `StoreUnavailableError` if the log does not answer.
+   */
+  warnings(): Promise<readonly string[]>;
   /** Idempotent. Ends all subscriptions. */
   close(): Promise<void>;
 }

@@ -160,6 +160,10 @@ class MemoryEventLog implements EventLog {
     return watchBoard(this.#board, signal);
   }
 
+  async warnings(): Promise<readonly string[]> {
+    return [];
+  }
+
   async close(): Promise<void> {
     this.#board.close();
   }

@@ -5,7 +5,7 @@ import { openApp } from './open-app.js';
 import { describeApi } from './openapi.js';
 import { openService } from './open-service.js';
 import { openParts } from './server-parts.js';
-import { checkOptions, type ServerOptions } from './server-options.js';
+import { checkOptions, SERVER_ROLES, type ServerOptions } from './server-options.js';
 import { pageRoutes } from './page.js';
 import { showRootPage } from './root-page.js';
 import { responseRoutes } from '../responses/index.js';
@@ -14,6 +14,7 @@ import { mcpRoute } from './routes/mcp.js';
 import { metricsRoute } from './routes/metrics.js';
 import { auditRoute } from './routes/audit.js';
 import { changesRoute } from './routes/changes.js';
+import { healthRoutes } from './routes/health.js';
 import { imageRoute } from './routes/images.js';
 import { keyRoutes } from './routes/keys.js';
 import { registryRoutes } from './routes/registry.js';
@@ -37,7 +38,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     ...(await openParts(options, [options.auth.token ?? '', ...(options.secrets ?? [])])),
     limits,
   });
+  const { roles = SERVER_ROLES } = options;
   await app.register(async (scope) => {
+    healthRoutes(scope, service);
+    metricsRoute(scope, service.metrics);
+    if (!roles.includes('api')) return;
     submitRoute(scope, service);
     runRoutes(scope, service);
     streamRoute(scope, service);
@@ -46,7 +51,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     workspaceRuleRoute(scope, service);
     registryRoutes(scope, service);
     if (options.mcp !== undefined) mcpRoute(scope, options.mcp);
-    metricsRoute(scope, service.metrics);
     await scope.register((inner) => rootRoutes(inner, options));
     await scope.register((inner) => responseRoutes(inner, service, routes), { prefix: '/v1' });
     imageRoute(scope, service);

@@ -1,5 +1,5 @@
 export type { AuthOptions } from './auth.js';
 export { createMcpServer, type McpServerOptions } from './create-mcp-server.js';
 export { createServer, nodeHandler } from './create-server.js';
-export type { ServerOptions } from './server-options.js';
+export { SERVER_ROLES, type ServerOptions, type ServerRole } from './server-options.js';
 export type { McpEndpoint } from './routes/mcp.js';

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { AccessLimits } from '../access/index.js';
 import { observeRuns, requestObserver, ServiceMetrics } from '../observability/index.js';
-import { ownOwner, RunCleaner, RunWorker } from '../runs/index.js';
+import { ownOwner, PersistenceWorker, RunCleaner, RunWorker } from '../runs/index.js';
+import { RunProjector, type Projection } from '../projections/index.js';
 import { OpenStreams } from './open-streams.js';
-import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, type ServerOptions } from './server-options.js';
+import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } from './server-options.js';
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
 
@@ -18,7 +20,9 @@ export function openService(
   parts: ServerParts & { readonly limits: AccessLimits },
 ): Service {
   const { stores, log, scripts, agents, audit, limits } = parts;
-  const { workspace = '', workers = DEFAULT_WORKERS } = options;
+  const { workspace = '', roles = SERVER_ROLES, projection } = options;
+  const workers = roles.includes('worker') ? (options.workers ?? DEFAULT_WORKERS) : 0;
+  const isPersistedElsewhere = options.roles !== undefined;
   const onFault = (error: unknown, run: object | undefined) => app.log.error({ err: error, ...run }, 'fault in a run');
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
@@ -27,11 +31,15 @@ export function openService(
   const sandbox = options.sandbox ?? (typeof shared === 'object' ? shared : undefined);
   const metrics = new ServiceMetrics({ stores, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
-  const settings = { stores, log, scripts, agents, owner: ownOwner(), size: workers, workspaces, onFault, observe };
+  const owner = ownOwner();
+  const common = { stores, log, scripts, projection, onFault };
+  const settings = { ...common, agents, owner, size: workers, workspaces, observe, isPersistedElsewhere };
   const worker = workers === 0 ? undefined : new RunWorker(settings);
+  const persistence = openPersistence({ ...common, consumer: owner }, { roles: options.roles, hasWorker: workers > 0 });
   const service: Service = {
     stores,
     log,
+    projection,
     scripts,
     agents,
     worker,
@@ -43,22 +51,59 @@ export function openService(
     rules: options.rules,
     isDraining: false,
   };
-  const cleaner = new RunCleaner({ stores, log, scripts, onFault: (error) => onFault(error, undefined) });
   app.addHook('onReady', async () => {
     worker?.start();
-    if (worker !== undefined) cleaner.start();
+    persistence.start();
+    await warnOperator(app, log);
   });
   app.addHook('onResponse', requestObserver(metrics, options.logRequests === true ? 'info' : 'debug'));
   app.addHook('preClose', async () => {
     service.isDraining = true;
-    await cleaner.stop();
     await worker?.drain(options.drainMs ?? DEFAULT_DRAIN_MS);
+    await persistence.stop();
     await emptied(streams, STREAM_END_MS);
     streams.abortAll();
     await emptied(streams, STREAM_END_MS);
   });
   app.addHook('onClose', () => parts.close());
   return service;
+}
+
+interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scripts'> {
+  readonly projection: Projection | undefined;
+  readonly consumer: string;
+  readonly onFault: (error: unknown, run: object | undefined) => void;
+}
+
+/**
+ * Without roles, the worker writes the threads, and its process deletes what is no longer needed. A projection always
+ * reads the log.
+ */
+function openPersistence(
+  { stores, log, scripts, projection, consumer, onFault }: PersistenceSettings,
+  { roles, hasWorker }: { readonly roles: ServerOptions['roles']; readonly hasWorker: boolean },
+): { start(): void; stop(): Promise<void> } {
+  const cleaner = new RunCleaner({ stores, log, scripts, projection, onFault: (error) => onFault(error, undefined) });
+  const { threads } = stores;
+  const projector = projection === undefined ? undefined : new RunProjector(threads, projection);
+  const copier = new PersistenceWorker({ threads, log, projector, consumer, onFault });
+  const isAlone = roles === undefined && hasWorker;
+  const copies = roles?.includes('persistence') === true || (isAlone && projection !== undefined);
+  return {
+    start: () => {
+      if (copies) copier.start();
+      if (copies || isAlone) cleaner.start();
+    },
+    stop: async () => {
+      await cleaner.stop();
+      await copier.stop();
+    },
+  };
+}
+
+/** A server that does not answer is the error of its readiness. */
+async function warnOperator(app: FastifyInstance, log: EventLog): Promise<void> {
+  for (const warning of await log.warnings().catch(() => [])) app.log.warn(warning);
 }
 
 /** Waits until the set is empty, at most `ms`. */

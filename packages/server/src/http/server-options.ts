@@ -1,14 +1,30 @@
 import { ToolscriptUsageError, type SandboxRuntime } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
 import type { AccessLimits, RememberedRules } from '../access/index.js';
+import type { Projection } from '../projections/index.js';
 import type { AuthOptions } from './auth.js';
 import type { McpEndpoint } from './routes/mcp.js';
 import type { ServerPartsOptions } from './server-parts.js';
+
+export const SERVER_ROLES = ['api', 'worker', 'persistence'] as const;
+export type ServerRole = (typeof SERVER_ROLES)[number];
 
 export interface ServerOptions extends ServerPartsOptions {
   readonly auth: AuthOptions;
   /** The share of the server that one caller may use. Default: far more than users and programs need. */
   readonly limits?: Partial<AccessLimits>;
+  /**
+   * The work of this process, if several processes share the stores and the log: `api` answers requests, `worker` works
+   * on runs, `persistence` copies their events from the log to the threads and deletes what is no longer needed. Without
+   * `api`, only `/healthz`, `/readyz` and `/metrics` answer. At least one process must have each role. Default: one
+   * process does everything, and its worker writes the threads itself.
+   */
+  readonly roles?: readonly ServerRole[];
+  /**
+   * A copy of all runs for readers elsewhere. Every process needs it, because threads are deleted there too. Default:
+   * none.
+   */
+  readonly projection?: Projection;
   /** Maximum number of concurrent runs in this process. 0: other processes work on them. Default 8. */
   readonly workers?: number;
   /** The folder or application that new threads belong to; runs of other ones are not claimed. Default: empty. */
@@ -47,12 +63,16 @@ export interface ServerOptions extends ServerPartsOptions {
 export const DEFAULT_WORKERS = 8;
 export const DEFAULT_DRAIN_MS = 6_000;
 
+type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'>;
+
 /** Throws a `ToolscriptUsageError`. */
-export function checkOptions({ auth, workers = DEFAULT_WORKERS }: Pick<ServerOptions, 'auth' | 'workers'>): void {
+export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles }: CheckedOptions): void {
   if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
     throw new ToolscriptUsageError('createServer: auth needs a token, API keys, or a function that checks tokens.');
   if (auth.token !== undefined && auth.token.length < 16)
     throw new ToolscriptUsageError('createServer: auth.token needs at least 16 characters.');
   if (!Number.isInteger(workers) || workers < 0 || workers > 1000)
     throw new ToolscriptUsageError('createServer: workers must be a whole number from 0 to 1000.');
+  if (roles !== undefined && (roles.length === 0 || !roles.every((role) => SERVER_ROLES.includes(role))))
+    throw new ToolscriptUsageError(`createServer: roles must contain one or more of ${SERVER_ROLES.join(', ')}.`);
 }

@@ -10,7 +10,7 @@ import {
 } from '@toolscript/core/protocol';
 import { AuditFile, memoryAudit, type AuditStore } from '../access/index.js';
 import { demoAgent, fixedAgents, HarnessAgents, type AgentDirectory, type ServedAgent } from '../agents/index.js';
-import { openDatabase } from '../stores/index.js';
+import { openDatabase, openEventLog } from '../stores/index.js';
 
 /** The stores and agents of a server. */
 export interface ServerPartsOptions {
@@ -20,8 +20,11 @@ export interface ServerPartsOptions {
    * it passes open; they need `events` and `scripts`.
    */
   readonly stores: string | ServiceStores;
-  /** The live events of runs. Default: next to the stores. */
-  readonly events?: EventLog;
+  /**
+   * The live events of runs: `redis://…`, `rediss://…` for TLS, a URL like that of the stores, or an open log. Default:
+   * next to the stores.
+   */
+  readonly events?: string | EventLog;
   /** Scripts that are suspended or were interrupted. Default: next to the stores. */
   readonly scripts?: HarnessStore;
   /**
@@ -60,20 +63,27 @@ interface Storage {
  */
 export async function openParts(options: ServerPartsOptions, secrets: readonly string[]): Promise<ServerParts> {
   const closers: (() => Promise<void>)[] = [];
-  const { stores, log, scripts, folder, isShared } = await openStorage(options, closers);
-  const audit = options.audit ?? openAudit(secrets, folder, closers);
-  const agents = openAgents(options, { scripts, folder, audit, isShared }, closers);
   const close = async () => {
     for (const closer of closers.toReversed()) await closer();
   };
-  return { stores, log, scripts, agents, audit, close };
+  try {
+    const { stores, log, scripts, folder, isShared } = await openStorage(options, closers);
+    const audit = options.audit ?? openAudit(secrets, folder, closers);
+    const agents = openAgents(options, { scripts, folder, audit, isShared }, closers);
+    return { stores, log, scripts, agents, audit, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 async function openStorage({ stores, events, scripts }: ServerPartsOptions, closers: (() => Promise<void>)[]) {
+  const log = typeof events === 'string' ? await openEventLog(events) : events;
+  if (log !== undefined && log !== events) closers.push(() => log.close());
   if (typeof stores !== 'string') {
-    if (events === undefined || scripts === undefined)
+    if (log === undefined || scripts === undefined)
       throw new ToolscriptUsageError('createServer: open stores need the options events and scripts too.');
-    return { stores, log: events, scripts, folder: undefined, isShared: false };
+    return { stores, log, scripts, folder: undefined, isShared: false };
   }
   const opened = await openDatabase(stores);
   closers.push(() => opened.close());
@@ -81,7 +91,7 @@ async function openStorage({ stores, events, scripts }: ServerPartsOptions, clos
   const kept = scripts ?? opened.scripts ?? (folder === undefined ? memoryStore() : fileStore(join(folder, 'scripts')));
   return {
     stores: opened.stores,
-    log: events ?? opened.log,
+    log: log ?? opened.log,
     scripts: kept,
     folder,
     isShared: opened.scripts !== undefined,

@@ -1,6 +1,7 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
 import type { AccessLimits, AuditStore, RememberedRules } from '../access/index.js';
 import type { AgentDirectory } from '../agents/index.js';
+import type { Projection } from '../projections/index.js';
 import type { ServiceMetrics } from '../observability/index.js';
 import type { RunWorker } from '../runs/index.js';
 import type { OpenStreams } from './open-streams.js';
@@ -10,6 +11,7 @@ export interface Service {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   readonly scripts: HarnessStore;
+  readonly projection: Projection | undefined;
   readonly agents: AgentDirectory;
   /** Undefined: other processes work on the runs. */
   readonly worker: RunWorker | undefined;

@@ -1,9 +1,12 @@
 import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
+import type { Projection } from '../projections/index.js';
+import { allRuns } from './run-history.js';
 
 interface DeletingParts {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   readonly scripts: HarnessStore;
+  readonly projection?: Projection | undefined;
 }
 
 /**
@@ -15,6 +18,9 @@ export async function deleteThread(
   threadId: string,
   stopDeleted: (runId: string) => void,
 ): Promise<void> {
+  // First, so that the thread is still there to be deleted again if the projection does not answer.
+  if (parts.projection !== undefined)
+    for (const { runId } of await allRuns(parts.stores, threadId)) await parts.projection.delete(runId);
   const runIds = await parts.stores.threads.delete(threadId);
   for (const runId of runIds) stopDeleted(runId);
   await deleteRemains(parts, threadId, runIds);
@@ -22,11 +28,14 @@ export async function deleteThread(
 
 /** Deletes the remaining data of runs whose thread was deleted. */
 export async function deleteRemains(
-  { log, scripts }: Omit<DeletingParts, 'stores'>,
+  { log, scripts, projection }: Omit<DeletingParts, 'stores'>,
   threadId: string,
   runIds: readonly string[],
 ): Promise<void> {
-  for (const runId of runIds) await log.delete(runId);
+  for (const runId of runIds) {
+    await projection?.delete(runId);
+    await log.delete(runId);
+  }
   const kept = await scripts.journal.list({ threadId });
   // This also stops a running one, because its claim is no longer valid.
   for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);

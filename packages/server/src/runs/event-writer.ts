@@ -1,4 +1,6 @@
 import type { EventLog, EventPayload, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
+import { AwaitedThreads } from './awaited-threads.js';
+import { eventsFrom } from './run-history.js';
 
 type Delta = Extract<EventPayload, { type: 'item_delta' }>;
 
@@ -15,6 +17,8 @@ export interface EventWriterSettings {
   readonly log: EventLog;
   readonly threads: ThreadStore;
   readonly epoch: number;
+  /** A persistence worker copies the events from the log to the thread store. Default false: this process does. */
+  readonly isPersistedElsewhere?: boolean | undefined;
   /** Called once after a failed write: no more events are written. */
   readonly onFailure: (error: unknown) => void;
   /** Called after each write. */
@@ -31,12 +35,13 @@ export class EventWriter {
   readonly #toThreads: Lane;
 
   constructor(settings: EventWriterSettings) {
-    const { log, threads, epoch, onFailure } = settings;
+    const { threads, epoch, onFailure, isPersistedElsewhere = false } = settings;
+    const awaited = isPersistedElsewhere ? new AwaitedThreads(threads, epoch) : undefined;
     this.#settings = settings;
     this.#toThreads = new Lane(
       async (events) => {
         const startedAt = performance.now();
-        await threads.append(events, { epoch });
+        await (awaited === undefined ? threads.append(events, { epoch }) : awaited.append(events));
         this.#written('threads', startedAt);
       },
       onFailure,
@@ -44,7 +49,7 @@ export class EventWriter {
     );
     this.#toLog = new Lane(async (events) => {
       const startedAt = performance.now();
-      await log.publish(epoch, events);
+      await this.#publish(events);
       this.#written('log', startedAt);
       for (const event of events) this.#toThreads.push(event);
     }, onFailure);
@@ -57,6 +62,23 @@ export class EventWriter {
   /** Appends the text of a delta to the previous event if that still waits to be written. Returns false otherwise. */
   merge({ payload }: StreamEvent): boolean {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
+  }
+
+  /** If the log has lost earlier events, for example in a restart of its server, it gets them again. */
+  async #publish(events: readonly StreamEvent[]): Promise<void> {
+    const { log, epoch, threads } = this.#settings;
+    try {
+      await log.publish(epoch, events);
+    } catch (error) {
+      const { run_id: runId, seq } = events[0]!;
+      if (!(error instanceof Error) || error.name !== 'EventOrderError') throw error;
+      const { nextSeq } = await log.open(runId, epoch);
+      if (nextSeq >= seq) throw error;
+      await this.#toThreads.flush();
+      const stored = await eventsFrom(nextSeq, (from) => threads.readEvents(runId, { from }));
+      await this.seedLog(stored, 0);
+      await log.publish(epoch, events);
+    }
   }
 
   #written(store: 'log' | 'threads', startedAt: number): void {

@@ -31,6 +31,8 @@ export interface HeldRunSettings {
   /** Whether the work continues after a failed write, without further writes. Default false: it stops. */
   readonly worksUnwritten?: boolean;
   readonly observe?: ObserveRun | undefined;
+  /** See `EventWriterSettings`. */
+  readonly isPersistedElsewhere?: boolean | undefined;
 }
 
 /**
@@ -66,7 +68,7 @@ export class HeldRun {
 
   /** Reads the events of earlier claims, and brings log and thread store to the same state. */
   static async open(settings: HeldRunSettings): Promise<HeldRun> {
-    const { stores, log, run } = settings;
+    const { stores, log, run, isPersistedElsewhere } = settings;
     const { runId, epoch } = run;
     const { nextSeq } = await log.open(runId, epoch);
     const stored = await allEvents(stores, runId);
@@ -75,7 +77,8 @@ export class HeldRun {
     const held = new HeldRun(settings, earlier, (self) => {
       const onFailure = (error: unknown) => self.fail(error);
       const onWritten = self.observer?.eventsWritten.bind(self.observer);
-      return new EventWriter({ log, threads: stores.threads, epoch, onFailure, onWritten });
+      const { threads } = stores;
+      return new EventWriter({ log, threads, epoch, isPersistedElsewhere, onFailure, onWritten });
     });
     try {
       await held.#writer.seedThreads(earlier, stored.length);

@@ -5,6 +5,7 @@ export { LOCAL_PRINCIPAL, scriptPrincipal } from './principals.js';
 export { allEvents, allOf, allRuns, allTurns, loadHistory } from './run-history.js';
 export type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
 export { RunOverridesSchema, type RunOptions } from './run-options.js';
+export { PERSISTENCE_GROUP, PersistenceWorker } from './persistence-worker.js';
 export { RunState } from './run-state.js';
 export { isOfThisBoot, ownOwner } from './run-owner.js';
 export { RunCleaner } from './run-cleaner.js';

@@ -7,6 +7,7 @@ import {
   type LoggedRunPage,
   type ServiceStores,
 } from '@toolscript/core/protocol';
+import type { Projection } from '../projections/index.js';
 import { allOf } from './run-history.js';
 
 /** How often the log is searched, in ms. */
@@ -22,6 +23,7 @@ export interface RunCleanerSettings {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   readonly scripts: HarnessStore;
+  readonly projection?: Projection | undefined;
   /** Default: 60 s. */
   readonly keepEndedMs?: number | undefined;
   readonly onFault: (error: unknown) => void;
@@ -78,12 +80,14 @@ export class RunCleaner {
   }
 
   async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
-    const { stores, keepEndedMs = KEEP_ENDED_MS } = this.#settings;
+    const { stores, projection, keepEndedMs = KEEP_ENDED_MS } = this.#settings;
     const run = await stores.runs.get(runId);
+    if (run === undefined) await projection?.delete(runId);
     if (run === undefined) return true;
     if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
     if (nextSeq === 0) return true;
     const last = await stores.threads.readEvents(runId, { from: nextSeq - 1, limit: 1 });
-    return last.events.length > 0;
+    if (last.events.length === 0) return false;
+    return projection === undefined || (await projection.position(runId)) >= nextSeq;
   }
 }

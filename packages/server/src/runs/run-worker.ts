@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog, HarnessStore, Run, RunFence, RunPage, ServiceStores } from '@toolscript/core/protocol';
+import type { Projection } from '../projections/index.js';
 import type { AgentDirectory } from '../agents/index.js';
 import { deleteRemains } from './delete-thread.js';
 import { executeRun } from './execute-run.js';
@@ -30,6 +31,7 @@ export interface RunWorkerSettings {
   readonly log: EventLog;
   /** The store of the agents' harnesses. */
   readonly scripts: HarnessStore;
+  readonly projection?: Projection | undefined;
   readonly agents: AgentDirectory;
   /** The identity of this process, from `ownOwner`. */
   readonly owner: string;
@@ -39,6 +41,8 @@ export interface RunWorkerSettings {
   /** Receives faults of Toolscript itself and of the stores. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
   readonly observe?: ObserveRun;
+  /** See `EventWriterSettings`. */
+  readonly isPersistedElsewhere?: boolean;
 }
 
 /** Claims runs from the store and works on them, several at a time. */
@@ -235,10 +239,10 @@ export class RunWorker {
 
   /** Undefined if the run was deleted, or claimed by another process, meanwhile. */
   async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
-    const { stores, log } = this.#settings;
+    const { stores, log, observe, isPersistedElsewhere } = this.#settings;
+    const settings = { stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe };
     try {
-      const { observe } = this.#settings;
-      return await HeldRun.open({ stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe });
+      return await HeldRun.open({ ...settings, isPersistedElsewhere });
     } catch (error) {
       if (isLoss(error)) return undefined;
       this.#unreleased.set(run.runId, { runId: run.runId, epoch: run.epoch });
@@ -248,9 +252,9 @@ export class RunWorker {
 
   /** The thread of a run was deleted during the run. */
   async #deleteRemains({ stopped, run: { runId, threadId } }: HeldRun): Promise<void> {
-    const { stores, log, scripts } = this.#settings;
+    const { stores, log, scripts, projection } = this.#settings;
     if (stopped !== 'lost' || (await stores.runs.get(runId)) !== undefined) return;
-    await deleteRemains({ log, scripts }, threadId, [runId]);
+    await deleteRemains({ log, scripts, projection }, threadId, [runId]);
   }
 
   #leave(held: HeldRun): void {

@@ -48,8 +48,15 @@ export async function openDatabase(url: string, { now = Date.now }: OpenStoresOp
   };
 }
 
-/** Opens the log of live events, like `openStores`; both may be in one database. */
+/**
+ * Opens the log of live events, like `openStores`; both may be in one database. `redis://…` and `rediss://…` name a
+ * Redis server, from version 7.0.
+ */
 export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
+  if (/^rediss?:\/\//u.test(url)) {
+    const { RedisEventLog } = await import('./redis/redis-event-log.js');
+    return RedisEventLog.open(url, now);
+  }
   const opened = await openTables(url);
   return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
 }

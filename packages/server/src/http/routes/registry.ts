@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { notFound, ProblemError } from '../problems.js';
+import { notFound } from '../problems.js';
 import { AgentSchema, pageOf, ToolSchema } from '../schemas.js';
 import type { Service } from '../service.js';
 import { agentView, toolView } from '../views.js';
 
-/** Routes that show the agents, the tools and the state of the server. */
+/** Routes that show the agents and the tools. */
 export function registryRoutes(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -37,34 +37,6 @@ export function registryRoutes(instance: FastifyInstance, service: Service): voi
       const { harness } = await served.open({});
       const catalog = harness.catalog();
       return { data: harness.tools().map((tool) => toolView(tool, catalog)) };
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: '/healthz',
-    config: { scope: 'public' },
-    schema: {
-      operationId: 'health',
-      summary: 'The process answers.',
-      response: { 200: z.object({ status: z.literal('ok') }) },
-    },
-    handler: () => ({ status: 'ok' as const }),
-  });
-
-  app.route({
-    method: 'GET',
-    url: '/readyz',
-    config: { scope: 'public' },
-    schema: {
-      operationId: 'readiness',
-      summary: 'The server accepts requests: its stores answer, and it is not stopping.',
-      response: { 200: z.object({ status: z.literal('ready') }) },
-    },
-    handler: async () => {
-      if (service.isDraining) throw new ProblemError(503, 'The server is stopping.');
-      await service.stores.runs.list({ limit: 1 });
-      return { status: 'ready' as const };
     },
   });
 }

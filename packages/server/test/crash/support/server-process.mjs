@@ -8,10 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool, fileStore } from '@toolscript/core';
 import { scriptedModel } from '@toolscript/core/providers';
 import { createServer, HarnessAgents } from '@toolscript/server';
-import { openDatabase } from '@toolscript/server/stores';
+import { openDatabase, openEventLog } from '@toolscript/server/stores';
 
 const [folder, json] = process.argv.slice(2);
-const { token, kill, store, ...options } = JSON.parse(json);
+const { token, kill, store, events: eventsUrl, ...options } = JSON.parse(json);
 const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
 let counted = 0;
 
@@ -90,7 +90,8 @@ function partOf(step, offersScripts) {
 }
 
 const database = await openDatabase(store ?? `libsql:${join(folder, 'toolscript.db')}`);
-const { stores, log: events } = database;
+const { stores } = database;
+const events = eventsUrl === undefined ? database.log : await openEventLog(eventsUrl);
 const files = database.scripts ?? fileStore(join(folder, 'scripts'));
 const scripts = { claim: watched(files.claim), journal: watched(files.journal), images: watched(files.images) };
 const agents = new HarnessAgents({
@@ -130,6 +131,7 @@ if (kill?.at === 'after-ms') setTimeout(die, kill.count);
 async function close() {
   await app.close();
   await agents.close();
+  await events.close();
   await database.close();
   // Tools without an end do not keep the process alive.
   process.exit();

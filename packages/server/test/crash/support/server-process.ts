@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import type { ServerRole } from '@toolscript/server';
 import { testClient, TOKEN, type TestClient } from '../../support/test-server.js';
 
 const PROGRAM = fileURLToPath(new URL('server-process.mjs', import.meta.url));
@@ -21,6 +22,9 @@ export interface ProcessOptions {
   readonly workers?: number;
   /** The URL of its database. Default: a file in its folder. */
   readonly store?: string;
+  /** The URL of its live events. Default: in its database. */
+  readonly events?: string;
+  readonly roles?: readonly ServerRole[];
 }
 
 /** A server in a process of its own. */

@@ -1,0 +1,181 @@
+import { ToolscriptUsageError, StoreUnavailableError } from '@toolscript/core/protocol';
+import type { ConvexHttpClient } from 'convex/browser';
+import type { FunctionReference } from 'convex/server';
+import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
+
+/** Maximum UTF-16 units of one part: three bytes each fit into Convex's document of 1 MiB. */
+const MAX_PART = 250_000;
+
+/** Maximum UTF-16 units and parts of one call. Convex takes 16 MiB, and writes 16 000 documents. */
+const MAX_BATCH = 1_000_000;
+const MAX_BATCH_PARTS = 1_000;
+
+const CALL_MS = 30_000;
+
+const MIN_SECRET = 32;
+
+export interface ConvexProjectionOptions {
+  /** The deployment, such as `https://happy-otter-123.convex.cloud`. Plain `http:` only on this machine. */
+  readonly url: string;
+  /** The deployment's TOOLSCRIPT_SECRET, at least 32 characters. */
+  readonly secret: string;
+}
+
+interface WireItem {
+  readonly itemId: string;
+  readonly position: number;
+  readonly type: string;
+  readonly parts: readonly string[];
+}
+
+/**
+ * Writes to the tables of `convex/` in a Convex deployment. Rejects with a `ToolscriptUsageError` for a malformed URL or
+ * secret, and if the package `convex` is not installed.
+ */
+export async function openConvexProjection({ url, secret }: ConvexProjectionOptions): Promise<Projection> {
+  const place = addressOf(url);
+  if (secret.length < MIN_SECRET)
+    throw new ToolscriptUsageError(
+      `The secret of the Convex deployment needs at least ${MIN_SECRET} characters. Make one: openssl rand -hex 32`,
+    );
+  const { ConvexHttpClient, makeFunctionReference } = await loadClient();
+  const client = new ConvexHttpClient(place, {
+    logger: false,
+    skipConvexDeploymentUrlCheck: true,
+    fetch: fetchInTime,
+  });
+  return new ConvexProjection({ client, place, secret, functionNamed: makeFunctionReference });
+}
+
+/** A server that cannot answer now rejects like one that cannot be reached. 560 is the status of a failed function. */
+async function fetchInTime(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS) });
+  const isFault = response.status === 429 || (response.status >= 500 && response.status !== 560);
+  if (isFault) throw new TypeError(`status ${response.status}`);
+  return response;
+}
+
+function addressOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isLocal = parsed !== undefined && ['127.0.0.1', 'localhost', '[::1]'].includes(parsed.hostname);
+  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLocal)) return parsed.origin;
+  throw new ToolscriptUsageError(
+    'The URL of the Convex deployment is malformed, or its secret would be sent unencrypted. Use its Deployment URL, such as "https://happy-otter-123.convex.cloud".',
+  );
+}
+
+async function loadClient() {
+  try {
+    const [{ ConvexHttpClient }, { makeFunctionReference }] = await Promise.all([
+      import('convex/browser'),
+      import('convex/server'),
+    ]);
+    return { ConvexHttpClient, makeFunctionReference };
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new ToolscriptUsageError('The package convex is not installed. Install it: npm install convex');
+  }
+}
+
+type Kind = 'query' | 'mutation';
+
+interface ConvexParts {
+  readonly client: ConvexHttpClient;
+  readonly place: string;
+  readonly secret: string;
+  readonly functionNamed: (name: string) => FunctionReference<Kind>;
+}
+
+class ConvexProjection implements Projection {
+  readonly #parts: ConvexParts;
+
+  constructor(parts: ConvexParts) {
+    this.#parts = parts;
+  }
+
+  async write(run: ProjectedRun, changed: readonly ProjectedItem[]): Promise<void> {
+    const { runId, nextSeq } = run;
+    for (const items of batchesOf(changed.map(wireItem)))
+      await this.#call('mutation', 'putItems', { runId, nextSeq, items });
+    await this.#call('mutation', 'putRun', { run });
+  }
+
+  async position(runId: string): Promise<number> {
+    return (await this.#call('query', 'position', { runId })) as number;
+  }
+
+  async delete(runId: string): Promise<void> {
+    while ((await this.#call('mutation', 'removeRun', { runId })) === true);
+  }
+
+  async #call(kind: Kind, name: string, args: object): Promise<unknown> {
+    const { client, place, secret, functionNamed } = this.#parts;
+    const named = functionNamed(`toolscript:${name}`);
+    const all = { secret, ...args };
+    try {
+      // Without its queue: calls of several runs are independent, and a call that fails ends no other one.
+      if (kind === 'query') return await client.query(named as FunctionReference<'query'>, all);
+      return await client.mutation(named as FunctionReference<'mutation'>, all, { skipQueue: true });
+    } catch (error) {
+      throw faultOf(error, place);
+    }
+  }
+}
+
+function wireItem({ position, item, text }: ProjectedItem): WireItem {
+  return { itemId: item.id, position, type: item.type, parts: partsOf(text) };
+}
+
+/** Cuts a text without separating surrogates. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(start + MAX_PART, text.length);
+    if (end < text.length && /[\ud800-\udbff]/u.test(text.charAt(end - 1))) end -= 1;
+    parts.push(text.slice(start, end));
+    start = end;
+  }
+  return parts;
+}
+
+/** An item is never divided between two calls, because `putItems` takes all its parts. */
+function batchesOf(items: readonly WireItem[]): WireItem[][] {
+  const batches: WireItem[][] = [];
+  let units = 0;
+  let parts = 0;
+  for (const item of items) {
+    const length = item.parts.reduce((sum, part) => sum + part.length, 0);
+    const last = batches.at(-1);
+    if (last === undefined || units + length > MAX_BATCH || parts + item.parts.length > MAX_BATCH_PARTS) {
+      batches.push([item]);
+      [units, parts] = [length, item.parts.length];
+    } else {
+      last.push(item);
+      units += length;
+      parts += item.parts.length;
+    }
+  }
+  return batches;
+}
+
+const SECRET_FAULTS: Readonly<Record<string, string>> = {
+  'no-secret': 'has no secret. Set one: npx convex env set TOOLSCRIPT_SECRET "$(openssl rand -hex 32)"',
+  'wrong-secret': 'refused the secret. Use the value of: npx convex env get TOOLSCRIPT_SECRET',
+};
+
+/** A fault of one run's data stays as it is, so that the other runs continue. */
+function faultOf(error: unknown, place: string): Error {
+  const { message = String(error), data } = error as { message?: string; data?: { code?: string } };
+  const secretFault = SECRET_FAULTS[data?.code ?? ''];
+  if (secretFault !== undefined) return new StoreUnavailableError(`The Convex deployment ${place} ${secretFault}`);
+  if (/Could not find (?:public )?function/u.test(message))
+    return new StoreUnavailableError(
+      `The Convex deployment ${place} lacks Toolscript's functions. Copy the folder convex/ of @toolscript/server into your project, and run: npx convex deploy`,
+    );
+  const isFault = error instanceof TypeError || (error as Error).name === 'TimeoutError';
+  if (isFault)
+    return new StoreUnavailableError(
+      `The Convex deployment ${place} does not answer. Check the URL, and the network of this machine.`,
+    );
+  return new Error(`The Convex deployment ${place} failed: ${message.slice(0, 500)}`, { cause: error });
+}

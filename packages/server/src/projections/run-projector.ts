@@ -1,0 +1,68 @@
+import { ResponseReducer } from '@toolscript/core/history';
+import type { StreamEvent, ThreadStore } from '@toolscript/core/protocol';
+import { eventsFrom } from '../runs/run-history.js';
+import type { ProjectedItem, Projection } from './projection.js';
+
+/** Runs whose fold is remembered. Others are folded again from their first event. */
+const MAX_REMEMBERED = 200;
+
+interface FoldedRun {
+  readonly reducer: ResponseReducer;
+  first: StreamEvent | undefined;
+  nextSeq: number;
+  /** The text of each item as it was last written, by position. */
+  readonly written: string[];
+}
+
+/** Writes to a projection what the stored events of a run fold to. */
+export class RunProjector {
+  readonly #threads: ThreadStore;
+  readonly #projection: Projection;
+  /** In the order of their last use. */
+  readonly #folded = new Map<string, FoldedRun>();
+
+  constructor(threads: ThreadStore, projection: Projection) {
+    this.#threads = threads;
+    this.#projection = projection;
+  }
+
+  /** Writes the items that the events changed since this process last wrote the run. */
+  async project(runId: string): Promise<void> {
+    const run = this.#recall(runId);
+    for (const event of await eventsFrom(run.nextSeq, (from) => this.#threads.readEvents(runId, { from }))) {
+      run.reducer.apply(event);
+      run.first ??= event;
+      run.nextSeq = event.seq + 1;
+    }
+    if (run.first === undefined) return;
+    const { output_items: items, status } = run.reducer.response();
+    const changed: ProjectedItem[] = items
+      .map((item, position) => ({ item, position, text: JSON.stringify(item) }))
+      .filter(({ position, text }) => run.written[position] !== text);
+    const { thread_id: threadId, turn_id: turnId, timestamp } = run.first;
+    const startedAt = new Date(timestamp).toISOString();
+    const { nextSeq } = run;
+    await this.#projection.write({ runId, threadId, turnId, status, nextSeq, items: items.length, startedAt }, changed);
+    for (const { position, text } of changed) run.written[position] = text;
+  }
+
+  /** Deletes a run that no longer exists. */
+  async delete(runId: string): Promise<void> {
+    this.#folded.delete(runId);
+    await this.#projection.delete(runId);
+  }
+
+  #recall(runId: string): FoldedRun {
+    const run = this.#folded.get(runId) ?? {
+      reducer: new ResponseReducer({ runId }),
+      first: undefined,
+      nextSeq: 0,
+      written: [],
+    };
+    this.#folded.delete(runId);
+    this.#folded.set(runId, run);
+    const [oldest] = this.#folded.keys();
+    if (this.#folded.size > MAX_REMEMBERED && oldest !== undefined) this.#folded.delete(oldest);
+    return run;
+  }
+}

@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Delivery, EventLog, Run, ThreadStore } from '@toolscript/core/protocol';
+import type { RunProjector } from '../projections/index.js';
+
+/** The group of consumers in the log that stores events in threads. */
+export const PERSISTENCE_GROUP = 'persistence';
+
+/** After this time another process gets events that this one has not stored, in ms. */
+const LEASE_MS = 30_000;
+
+/** How often to look for events whose lease has expired, in ms. */
+const LOOK_MS = 1_000;
+
+/** How long to wait for a store that fails, in ms. */
+const RETRY_MS = 500;
+
+/** Maximum number of events of one write. */
+const MAX_EVENTS = 500;
+
+/** Runs that are stored at the same time. */
+const LANES = 4;
+
+export interface PersistenceWorkerSettings {
+  readonly threads: ThreadStore;
+  readonly log: EventLog;
+  /** Gets the stored runs before their events are acknowledged. */
+  readonly projector?: RunProjector | undefined;
+  /** The identity of this process, for users to read. */
+  readonly consumer: string;
+  /** Receives faults of the stores, and of each event that could not be stored. */
+  readonly onFault: (error: unknown, run: Pick<Run, 'runId'> | undefined) => void;
+}
+
+/**
+ * Copies events from the log to the thread store, in order, and acknowledges them there. A repeated delivery changes
+ * nothing. Events that cannot be stored become a dead letter after `MAX_DELIVERIES`; a store that does not answer is
+ * awaited instead.
+ */
+export class PersistenceWorker {
+  readonly #settings: PersistenceWorkerSettings;
+  readonly #stopping = new AbortController();
+  #lanes: Promise<unknown> = Promise.resolve();
+  /** Lanes that wait for the next change. */
+  readonly #waiting = new Set<() => void>();
+  /** No more events are received meanwhile, so that they do not become dead letters. */
+  #isStoreFailing = false;
+  #reportedFault: string | undefined;
+
+  constructor(settings: PersistenceWorkerSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    const lanes = Array.from({ length: LANES }, () => this.#persist());
+    this.#lanes = Promise.all([...lanes, this.#watch()]);
+  }
+
+  /** Resolves when the events that it has received are stored. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake();
+    await this.#lanes;
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      for await (const _change of this.#settings.log.watch({ signal: this.#stopping.signal })) this.#wake();
+    } catch (error) {
+      this.#report(error, undefined);
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  async #persist(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      // Begins before the search, so that no change is missed.
+      const changed = this.#nextChange();
+      const isIdle = this.#isStoreFailing || !(await this.#persistNext());
+      if (isIdle) await changed.done;
+      changed.cancel();
+    }
+  }
+
+  /** False if there is nothing to store. Never rejects. */
+  async #persistNext(): Promise<boolean> {
+    try {
+      const { log, consumer } = this.#settings;
+      const options = { group: PERSISTENCE_GROUP, consumer, leaseMs: LEASE_MS, limit: MAX_EVENTS };
+      const delivery = await log.receive(options);
+      if (delivery === undefined) return false;
+      await this.#store(delivery);
+      return true;
+    } catch (error) {
+      this.#report(error, undefined);
+      await this.#pause();
+      return false;
+    }
+  }
+
+  async #store(delivery: Delivery): Promise<void> {
+    const { threads, log, projector } = this.#settings;
+    const { runId, events } = delivery;
+    for (;;) {
+      try {
+        await threads.append(events);
+        await projector?.project(runId);
+        this.#isStoreFailing = false;
+        this.#reportedFault = undefined;
+        return void (await log.acknowledge(delivery));
+      } catch (error) {
+        const { name, message } = error as Error;
+        this.#isStoreFailing = name === 'StoreUnavailableError';
+        // Its thread was deleted.
+        if (name === 'NotFoundError') return this.#deleteRun(runId);
+        this.#report(error, { runId });
+        if (!this.#isStoreFailing) return void (await log.reject(delivery, message));
+        if (this.#stopping.signal.aborted) return;
+        await this.#pause();
+      }
+    }
+  }
+
+  /** The log's entry is deleted last, so that an interrupted deletion is repeated. */
+  async #deleteRun(runId: string): Promise<void> {
+    await this.#settings.projector?.delete(runId);
+    await this.#settings.log.delete(runId);
+  }
+
+  /** A store that fails is reported once. */
+  #report(error: unknown, run: Pick<Run, 'runId'> | undefined): void {
+    if (error instanceof Error && error.name === 'StoreUnavailableError') {
+      if (this.#reportedFault === error.message) return;
+      this.#reportedFault = error.message;
+    }
+    this.#settings.onFault(error, run);
+  }
+
+  #nextChange(): { readonly done: Promise<void>; readonly cancel: () => void } {
+    let cancel = (): void => {};
+    const done = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LOOK_MS);
+      const wake = () => cancel();
+      cancel = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+    });
+    return { done, cancel };
+  }
+
+  async #pause(): Promise<void> {
+    await delay(RETRY_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+  }
+}

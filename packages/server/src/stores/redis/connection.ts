@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient, ErrorReply } from '@redis/client';
+import { StoreUnavailableError } from '@toolscript/core/protocol';
+import { describeRedisFault, isLostConnection, redisFault } from './faults.js';
+import type { RedisPlace } from './place.js';
+import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
+
+/** How long a call waits for a server that is gone, in ms. */
+const GONE_MS = 15_000;
+
+/** Waits between attempts, in ms. */
+const FIRST_WAIT_MS = 50;
+const MAX_WAIT_MS = 1_000;
+
+const CONNECT_MS = 5_000;
+
+/** A network may lose a connection without a sign: it is replaced after this time without data, in ms. */
+const SILENT_MS = 15_000;
+const PING_MS = 5_000;
+
+const MIN_VERSION = 7;
+
+export type Reply = string | number | null | readonly Reply[];
+
+type Client = ReturnType<typeof newClient>;
+
+const SHA_OF = Object.fromEntries(
+  Object.entries(REDIS_SCRIPTS).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+) as Readonly<Record<RedisScriptName, string>>;
+
+/**
+ * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the server
+ * answers, so it must have the same effect twice.
+ */
+export class RedisConnection {
+  readonly place: RedisPlace;
+  readonly #calls: Client;
+  readonly #waiting: Client;
+  readonly #open = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(place: RedisPlace, calls: Client, waiting: Client) {
+    this.place = place;
+    this.#calls = calls;
+    this.#waiting = waiting;
+  }
+
+  /** Rejects with a `StoreUnavailableError` if the server cannot be used. */
+  static async open(place: RedisPlace): Promise<RedisConnection> {
+    const clients = [newClient(place), newClient(place)] as const;
+    try {
+      await clients[0].connect();
+      await refuseUnusable(clients[0], place);
+      await clients[1].connect();
+      return new RedisConnection(place, ...clients);
+    } catch (error) {
+      for (const client of clients) client.destroy();
+      throw describeRedisFault(error, place, true);
+    }
+  }
+
+  /** Runs a script with the prefix of the keys. */
+  script(name: RedisScriptName, parameters: readonly (string | number)[]): Promise<Reply> {
+    const rest = ['1', this.place.prefix, ...parameters.map(String)];
+    return this.#during(async () => {
+      try {
+        return await send(this.#calls, ['EVALSHA', SHA_OF[name], ...rest]);
+      } catch (error) {
+        if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return send(this.#calls, ['EVAL', REDIS_SCRIPTS[name], ...rest]);
+      }
+    });
+  }
+
+  /** A section of `INFO`, by name. */
+  async info(section: string): Promise<ReadonlyMap<string, string>> {
+    return infoOf(await this.#during(() => send(this.#calls, ['INFO', section])));
+  }
+
+  /** The command on the connection that may wait. Rejects at once if the server is gone. */
+  wait(command: readonly string[]): Promise<Reply> {
+    return send(this.#waiting, command);
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#waiting.destroy();
+    await Promise.allSettled(this.#open);
+    this.#calls.destroy();
+  }
+
+  async #during(action: () => Promise<Reply>): Promise<Reply> {
+    if (this.isClosed)
+      throw new StoreUnavailableError(`The log in Redis at ${this.place.name} is closed. Open it again.`);
+    const result = this.#untilAnswered(action);
+    this.#open.add(result);
+    try {
+      return await result;
+    } finally {
+      this.#open.delete(result);
+    }
+  }
+
+  async #untilAnswered(action: () => Promise<Reply>): Promise<Reply> {
+    const deadline = performance.now() + GONE_MS;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+      try {
+        return await action();
+      } catch (error) {
+        const isOver = this.isClosed || performance.now() + waitMs > deadline;
+        if (isOver || !isLostConnection(error)) throw describeRedisFault(error, this.place);
+      }
+      await delay(waitMs);
+    }
+  }
+}
+
+function newClient({ host, port, tls, username, password, database }: RedisPlace) {
+  let wasReady = false;
+  const reconnectStrategy = (retries: number, cause: Error) => {
+    // The first connection must succeed at once, so that a wrong URL is reported.
+    if (!wasReady) return cause;
+    return Math.min(FIRST_WAIT_MS * 2 ** retries, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
+  };
+  const socket = { host, port, connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, reconnectStrategy };
+  const client = createClient({
+    RESP: 2,
+    socket: tls ? { ...socket, tls: true as const, servername: host } : socket,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(database === undefined ? {} : { database }),
+    name: 'toolscript',
+    disableOfflineQueue: true,
+    pingInterval: PING_MS,
+  });
+  // A lost connection is the error of its calls.
+  client.on('error', () => {});
+  client.on('ready', () => (wasReady = true));
+  return client;
+}
+
+async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> {
+  const version = infoOf(await send(client, ['INFO', 'server'])).get('redis_version') ?? 'unknown';
+  if (Number.parseInt(version, 10) < MIN_VERSION) throw redisFault('old', place, version);
+}
+
+function send(client: Client, command: readonly string[]): Promise<Reply> {
+  return client.sendCommand(command) as unknown as Promise<Reply>;
+}
+
+function infoOf(reply: Reply): ReadonlyMap<string, string> {
+  const lines = String(reply).split('\r\n');
+  return new Map(lines.flatMap((line) => (line.includes(':') ? [line.split(':', 2) as [string, string]] : [])));
+}

@@ -1,0 +1,121 @@
+import {
+  ClientClosedError,
+  ClientOfflineError,
+  ConnectionTimeoutError,
+  DisconnectsClientError,
+  ErrorReply,
+  ReconnectStrategyError,
+  RootNodesUnavailableError,
+  SocketClosedUnexpectedlyError,
+  SocketTimeoutError,
+  TimeoutError,
+} from '@redis/client';
+import { StoreUnavailableError } from '@toolscript/core/protocol';
+import type { RedisPlace } from './place.js';
+
+type Sentence = (place: RedisPlace, message: string) => string;
+
+const SENTENCES = {
+  unreachable: ({ name }) =>
+    `No Redis server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+  password: ({ name }) => `Redis at ${name} refused the user or the password. Correct them in the URL.`,
+  rights: ({ name }, message) =>
+    `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all, with the keys of the prefix.`,
+  database: ({ name }) =>
+    `Redis at ${name} has no database with the number in the URL. Remove it, or raise "databases".`,
+  notRedis: ({ name }) =>
+    `The server at ${name} does not answer as Redis does. Correct the host and the port of the URL, or use rediss:// for TLS.`,
+  old: ({ name }, version) => `Redis at ${name} has version ${version}. Upgrade it to 7.0 or newer.`,
+  full: ({ name }) =>
+    `Redis at ${name} accepts no more events: its memory is full. Raise maxmemory; runs continue then. Stored events are not lost.`,
+  disk: ({ name }) =>
+    `Redis at ${name} accepts no writes, because it cannot save to its disk. Free disk space, then look in the log of that server.`,
+  readOnly: ({ name }) => `Redis at ${name} accepts no writes: it is a replica. Name the primary.`,
+  lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server runs.`,
+  cluster: ({ name }, message) =>
+    `The Redis cluster at ${name} does not serve its keys now (${message}). Look at CLUSTER INFO.`,
+  failed: ({ name }, message) => `Redis at ${name} failed: ${message}. Look in the log of that server.`,
+} as const satisfies Record<string, Sentence>;
+
+type Kind = keyof typeof SENTENCES;
+
+/** The first word of an error that Redis sends. */
+const KIND_OF_REPLY: Readonly<Record<string, Kind>> = {
+  CLUSTERDOWN: 'cluster',
+  CROSSSLOT: 'cluster',
+  MASTERDOWN: 'lost',
+  MISCONF: 'disk',
+  MOVED: 'cluster',
+  NOAUTH: 'password',
+  NOPERM: 'rights',
+  OOM: 'full',
+  READONLY: 'readOnly',
+  WRONGPASS: 'password',
+};
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+]);
+
+/** Errors of the client and of the network for a connection that has ended or does not exist. */
+const LOST = [
+  ClientClosedError,
+  ClientOfflineError,
+  ConnectionTimeoutError,
+  DisconnectsClientError,
+  RootNodesUnavailableError,
+  SocketClosedUnexpectedlyError,
+  SocketTimeoutError,
+  TimeoutError,
+];
+
+export function redisFault(kind: Kind, place: RedisPlace, message = '', cause?: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(SENTENCES[kind](place, message), { cause });
+}
+
+/** The error in one sentence if Redis or the network caused it; otherwise the error itself. */
+export function describeRedisFault(error: unknown, place: RedisPlace, isOpening = false): unknown {
+  const original = error instanceof ReconnectStrategyError ? error.originalError : error;
+  const known = kindOf(original);
+  // Redis ends no connection while it is greeted.
+  const kind = isOpening && known === 'lost' ? 'notRedis' : known;
+  return kind === undefined ? error : redisFault(kind, place, firstLine(original as Error), original);
+}
+
+/** The command may be repeated on another connection. Redis sends LOADING while it starts. */
+export function isLostConnection(error: unknown): boolean {
+  if (error instanceof ErrorReply) return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message);
+  const kind = kindOf(error);
+  return kind === 'lost' || kind === 'unreachable';
+}
+
+function kindOf(error: unknown): Kind | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof ErrorReply) return kindOfReply(error.message);
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && UNREACHABLE.has(code)) return 'unreachable';
+  if (typeof code === 'string' && /^(?:EPIPE|ECONN)/u.test(code)) return 'lost';
+  if (typeof code === 'string' && /^(?:ERR_SSL|ERR_TLS|CERT_|DEPTH_|SELF_SIGNED|UNABLE_)/u.test(code)) return 'failed';
+  // The client names an error of its parser by this message only.
+  if (/unknown RESP type|invalid RESP/iu.test(error.message)) return 'notRedis';
+  return LOST.some((kind) => error instanceof kind) ? 'lost' : undefined;
+}
+
+function kindOfReply(message: string): Kind {
+  if (/DB index is out of range/u.test(message)) return 'database';
+  if (/called without any password configured|Client sent AUTH/u.test(message)) return 'password';
+  // A script passes the error of its command on.
+  if (/^(?:ERR )?.*\bOOM command not allowed/u.test(message)) return 'full';
+  return KIND_OF_REPLY[/^-?(\w+)/u.exec(message)?.[1] ?? ''] ?? 'failed';
+}
+
+/** The text of an error of Redis has no line ends that matter to a user. */
+function firstLine({ message }: Error): string {
+  return message.split('\n')[0]!.slice(0, 200);
+}

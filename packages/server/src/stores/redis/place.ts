@@ -1,0 +1,48 @@
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+
+/** The server and the keys that a URL names, and how messages name them: without the password. */
+export interface RedisPlace {
+  /** For example `127.0.0.1:6379`. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username?: string;
+  readonly password?: string;
+  readonly database?: number;
+  /** Begins every key. Its braces put all keys into one slot of a cluster. */
+  readonly prefix: string;
+}
+
+const DEFAULT_PORT = 6379;
+const DEFAULT_PREFIX = 'toolscript';
+
+/** Throws a `ToolscriptUsageError`, which does not contain the URL: it may contain a password. */
+export function placeOf(url: string): RedisPlace {
+  try {
+    return read(new URL(url));
+  } catch {
+    throw new ToolscriptUsageError(
+      'The URL of Redis is malformed. Write redis://USER:PASSWORD@HOST:PORT/NUMBER?prefix=NAME, or rediss:// for TLS, with % escapes in the password; the prefix has letters, digits, "_", "-" and ".".',
+    );
+  }
+}
+
+function read({ protocol, hostname, port, username, password, pathname, searchParams }: URL): RedisPlace {
+  const database = /^\/?(\d{0,5})$/u.exec(pathname)?.[1];
+  const prefix = searchParams.get('prefix') ?? DEFAULT_PREFIX;
+  const isKnown = [...searchParams.keys()].every((name) => name === 'prefix');
+  if (hostname === '' || database === undefined || !isKnown || !/^[\w.-]{1,64}$/u.test(prefix)) throw new TypeError();
+  const host = hostname.replace(/^\[(.*)\]$/u, '$1');
+  const number = port === '' ? DEFAULT_PORT : Number(port);
+  return {
+    name: `${hostname}:${number}`,
+    host,
+    port: number,
+    tls: protocol === 'rediss:',
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(database === '' ? {} : { database: Number(database) }),
+    prefix: `{${prefix}}`,
+  };
+}

@@ -1,0 +1,227 @@
+import {
+  checkBatch,
+  DeadLetterQuerySchema,
+  DEFAULT_EVENT_PAGE,
+  DEFAULT_PAGE,
+  DeliveryOptionsSchema,
+  eventPage,
+  EventOrderError,
+  EventRangeSchema,
+  MAX_DELIVERIES,
+  MAX_EVENT_PAGE_LENGTH,
+  PageQuerySchema,
+  parseShape,
+  readCursor,
+  RunFenceSchema,
+  StoreIdSchema,
+  storeErrors,
+  subscribeByReading,
+  watchBoard,
+  writeCursor,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type Delivery,
+  type DeliveryOptions,
+  type EventBatch,
+  type EventLog,
+  type EventPage,
+  type EventRange,
+  type LoggedRunPage,
+  type LoggedRunQuery,
+  type LogPosition,
+  type LogTail,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
+import { RedisChanges } from './changes.js';
+import { RedisConnection, type Reply } from './connection.js';
+import { placeOf } from './place.js';
+import { warningsOf } from './warnings.js';
+
+/** A page's UTF-16 units have at most this many bytes; `eventPage` cuts it exactly. */
+const MAX_PAGE_BYTES = 3 * MAX_EVENT_PAGE_LENGTH;
+
+/** The log of live events in Redis Streams. `scripts.ts` describes its keys. */
+export class RedisEventLog implements EventLog {
+  readonly #connection: RedisConnection;
+  readonly #now: () => number;
+  readonly #changes: RedisChanges;
+  /** Reads that have begun since the run's last change, by run and position: readers at the same position share one. */
+  readonly #reads = new Map<string, Map<number, Promise<LogTail>>>();
+
+  private constructor(connection: RedisConnection, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+    this.#changes = new RedisChanges(connection, (runId) => {
+      if (runId === undefined) this.#reads.clear();
+      else this.#reads.delete(runId);
+    });
+  }
+
+  /** Rejects with a `ToolscriptUsageError` for a malformed URL, otherwise with a `StoreUnavailableError`. */
+  static async open(url: string, now: () => number): Promise<RedisEventLog> {
+    return new RedisEventLog(await RedisConnection.open(placeOf(url)), now);
+  }
+
+  async open(runId: string, epoch: number): Promise<LogPosition> {
+    const fence = parseShape(RunFenceSchema, { runId, epoch }, 'fence');
+    const [kind, first, ended] = await this.#texts('open', [fence.runId, fence.epoch]);
+    if (kind === 'stale') throw storeErrors.olderEpoch(runId, epoch, Number(first));
+    return { nextSeq: Number(first), isEnded: ended === '1' };
+  }
+
+  async publish(epoch: number, events: readonly StreamEvent[]): Promise<void> {
+    const batch = checkBatch(events);
+    const { runId, firstSeq, endIndex, texts } = batch;
+    parseShape(RunFenceSchema, { runId, epoch }, 'fence');
+    const answer = await this.#texts('publish', [runId, epoch, firstSeq, endIndex, ...texts]);
+    refuse(answer, batch, epoch);
+    this.#changes.announce(runId);
+  }
+
+  async read(runId: string, range: EventRange = {}): Promise<EventPage> {
+    const { from = 0, limit = DEFAULT_EVENT_PAGE } = parseShape(EventRangeSchema, range, 'range');
+    if (!StoreIdSchema.safeParse(runId).success) return { events: [] };
+    const { position: _position, ...page } = await this.#read(runId, from, limit);
+    return page;
+  }
+
+  subscribe(
+    runId: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<StreamEvent> {
+    const read = (id: string, from: number) => this.#sharedRead(id, from);
+    return subscribeByReading({ board: this.#changes.board, read }, runId, options);
+  }
+
+  async receive(options: DeliveryOptions): Promise<Delivery | undefined> {
+    const { group, leaseMs, limit = DEFAULT_EVENT_PAGE } = parseShape(DeliveryOptionsSchema, options, 'delivery');
+    const parameters = [JSON.stringify(group), leaseMs, limit, MAX_PAGE_BYTES, this.#now(), MAX_DELIVERIES];
+    const reply = (await this.#connection.script('receive', parameters)) as readonly Reply[];
+    if (reply.length === 0) return undefined;
+    const [runId, token, attempt, from, next, texts] = reply as [string, string, number, string, string, string[]];
+    const { events } = eventPage(Number(from), texts, Number(next));
+    return { group, runId, token: Number(token), attempt, events };
+  }
+
+  async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
+    if (!delivery.events.some((event) => event.seq === seq)) return false;
+    return this.#isDone('acknowledge', [...nameOf(delivery), seq + 1], delivery.runId);
+  }
+
+  async reject(delivery: Delivery, reason: string): Promise<boolean> {
+    return this.#isDone('reject', [...nameOf(delivery), JSON.stringify(reason), MAX_DELIVERIES], delivery.runId);
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
+    const { group, after, limit = DEFAULT_PAGE } = parseShape(DeadLetterQuerySchema, query, 'query');
+    const position = after === undefined ? 0 : readCursor('dead', after);
+    const rows = await this.#rows('deadLetters', [JSON.stringify(group), position, limit + 1]);
+    const letters = rows.slice(0, limit).map(([, runId, seq, reason]) => ({
+      runId,
+      seq: Number(seq),
+      reason: JSON.parse(reason) as string,
+    }));
+    return { letters, ...nextOf('dead', rows, limit) };
+  }
+
+  async revive(group: string, runId: string): Promise<boolean> {
+    if (!StoreIdSchema.safeParse(runId).success) return false;
+    return this.#isDone('revive', [JSON.stringify(group), runId], runId);
+  }
+
+  async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {
+    const { after, limit = DEFAULT_PAGE } = parseShape(PageQuerySchema, query, 'query');
+    const position = after === undefined ? 0 : readCursor('logged', after);
+    const rows = await this.#rows('list', [position, limit + 1]);
+    const runs = rows.slice(0, limit).map(([, runId, next, ended]) => ({
+      runId,
+      nextSeq: Number(next),
+      isEnded: ended === '1',
+    }));
+    return { runs, ...nextOf('logged', rows, limit) };
+  }
+
+  async delete(runId: string): Promise<void> {
+    if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId], runId);
+  }
+
+  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
+    return watchBoard(this.#changes.board, signal);
+  }
+
+  async warnings(): Promise<readonly string[]> {
+    return warningsOf(await this.#connection.info('persistence'), await this.#connection.info('memory'));
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#changes.close();
+    await this.#connection.close();
+    await closed;
+  }
+
+  async #read(runId: string, from: number, limit: number): Promise<LogTail> {
+    const reply = await this.#connection.script('read', [runId, from, limit, MAX_PAGE_BYTES]);
+    const [next, ended, texts = []] = reply as readonly [string?, string?, (readonly string[])?];
+    if (next === undefined) return { events: [], position: undefined };
+    const position = { nextSeq: Number(next), isEnded: ended === '1' };
+    return { ...eventPage(from, texts, position.nextSeq), position };
+  }
+
+  async #sharedRead(runId: string, from: number): Promise<LogTail> {
+    const reads = this.#reads.get(runId) ?? new Map<number, Promise<LogTail>>();
+    this.#reads.set(runId, reads);
+    const known = reads.get(from);
+    if (known !== undefined) return known;
+    const read = this.#read(runId, from, DEFAULT_EVENT_PAGE);
+    reads.set(from, read);
+    try {
+      return await read;
+    } finally {
+      if (reads.get(from) === read) reads.delete(from);
+      if (reads.size === 0 && this.#reads.get(runId) === reads) this.#reads.delete(runId);
+    }
+  }
+
+  async #texts(name: 'open' | 'publish', parameters: readonly (string | number)[]): Promise<readonly string[]> {
+    return (await this.#connection.script(name, parameters)) as readonly string[];
+  }
+
+  async #rows(name: 'list' | 'deadLetters', parameters: readonly (string | number)[]): Promise<readonly ListRow[]> {
+    return (await this.#connection.script(name, parameters)) as unknown as readonly ListRow[];
+  }
+
+  async #isDone(
+    name: 'acknowledge' | 'reject' | 'revive' | 'remove',
+    parameters: readonly (string | number)[],
+    runId: string,
+  ): Promise<boolean> {
+    const isDone = (await this.#connection.script(name, parameters)) === 1;
+    if (isDone) this.#changes.announce(runId);
+    return isDone;
+  }
+}
+
+/** Its position and its run, then the row itself. */
+type ListRow = readonly [string, string, string, string];
+
+function nextOf(kind: string, rows: readonly ListRow[], limit: number): { next?: string } {
+  return rows.length > limit ? { next: writeCursor(kind, Number(rows[limit - 1]![0])) } : {};
+}
+
+function nameOf({ group, runId, token }: Delivery): [string, string, number] {
+  return [JSON.stringify(group), runId, token];
+}
+
+function refuse([kind, first, second]: readonly string[], { runId, firstSeq }: EventBatch, epoch: number): void {
+  switch (kind) {
+    case 'stale':
+      throw storeErrors.olderEpoch(runId, epoch, Number(first));
+    case 'gap':
+      throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${first} is expected next`);
+    case 'conflict':
+      throw new EventOrderError(`The run ${runId} has another event ${second}: ${first} is expected next`);
+    case 'ended':
+      throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
+    default:
+  }
+}
