@@ -5,7 +5,7 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 
 /** A final answer: its JSON on one line, or why it does not fit. */
-export type Checked = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly problem: string };
+type Checked = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly problem: string };
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {

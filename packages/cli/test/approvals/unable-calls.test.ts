@@ -39,9 +39,9 @@ it('a command that cannot run is refused with the reason, and nobody is asked', 
 });
 
 it('a command that can run is asked about, with a sandbox that works or without one', async () => {
-  for (const settings of [
+  for (const [sandbox, problem] of [
     ['on', undefined],
     ['off', 'no sandbox'],
   ] as const)
-    expect(await run(...settings)).toEqual({ said: ['exec', 'writeFile'], asked: ['exec', 'writeFile'] });
+    expect(await run(sandbox, problem)).toEqual({ said: ['exec', 'writeFile'], asked: ['exec', 'writeFile'] });
 });
