@@ -71,7 +71,7 @@ function compiled(schema: unknown, name: string) {
   }
 }
 
-/** Models often write JSON in a code fence, also where they are told not to. */
+/** Models often write JSON in a code fence, even if the prompt forbids it. */
 function withoutFence(text: string): string {
   return /^```(?:json)?\s*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { refusingUnable } from '#cli/approvals/unable-calls.js';
 
-/** What a script reads about its calls to `exec` and `writeFile`, and the tools that a user was asked about. */
+/** The text that a script reads about its calls to `exec` and `writeFile`, and the tools that a user was asked about. */
 async function run(sandbox: 'on' | 'off', problem: string | undefined) {
   const asked: string[] = [];
   const tool = (name: string) =>
