@@ -21,7 +21,7 @@ export class AnswerFile {
     this.#mode = found.mode;
   }
 
-  /** Tries whether the file can be written, and leaves nothing behind. Throws a UsageError. */
+  /** Tries whether the file can be written, and leaves no file. Throws a UsageError. */
   static async open(given: string): Promise<AnswerFile> {
     try {
       const path = await realpath(given).catch(() => resolve(given));

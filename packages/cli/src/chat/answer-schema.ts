@@ -5,7 +5,7 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 
 /** A final answer: its JSON on one line, or why it does not fit. */
-export type Checked = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly problem: string };
+type Checked = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly problem: string };
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {
@@ -71,7 +71,7 @@ function compiled(schema: unknown, name: string) {
   }
 }
 
-/** Models often write JSON in a code fence, also where they are told not to. */
+/** Models often write JSON in a code fence, even if the prompt forbids it. */
 function withoutFence(text: string): string {
   return /^```(?:json)?\s*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
 }

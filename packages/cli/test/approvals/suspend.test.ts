@@ -303,6 +303,28 @@ describe('toolscript resume', () => {
   });
 });
 
+describe('the list of waiting scripts', () => {
+  it('begins with the newest, and shows the arguments of its calls', async () => {
+    const place = new Place();
+    const write = (name: string) => `await tools.writeFile({ path: '${name}', content: 'one' });`;
+    const first = await place.suspend(write('first.txt'));
+    const second = await place.suspend(write('second.txt'));
+    const { stdout } = await place.run(['approvals']);
+    const lines = stdout.split('\n').filter((line) => /scr_|writeFile/u.test(line));
+    expect(lines.slice(0, 4)).toEqual([
+      expect.stringContaining(second.id),
+      '    writeFile second.txt, line 1',
+      expect.stringContaining(first.id),
+      '    writeFile first.txt, line 1',
+    ]);
+    const listed = JSON.parse((await place.run(['approvals', '--json'])).stdout);
+    expect(listed.map((one: { approvals: [{ input: unknown }] }) => one.approvals[0].input)).toEqual([
+      { path: 'second.txt', content: 'one' },
+      { path: 'first.txt', content: 'one' },
+    ]);
+  });
+});
+
 describe('an interrupted script', () => {
   async function startSlow(place: Place) {
     const child = start(

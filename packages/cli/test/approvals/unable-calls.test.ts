@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { refusingUnable } from '#cli/approvals/unable-calls.js';
 
-/** What a script reads about its calls to `exec` and `writeFile`, and the tools that a user was asked about. */
+/** The text that a script reads about its calls to `exec` and `writeFile`, and the tools that a user was asked about. */
 async function run(sandbox: 'on' | 'off', problem: string | undefined) {
   const asked: string[] = [];
   const tool = (name: string) =>
@@ -39,9 +39,9 @@ it('a command that cannot run is refused with the reason, and nobody is asked', 
 });
 
 it('a command that can run is asked about, with a sandbox that works or without one', async () => {
-  for (const settings of [
+  for (const [sandbox, problem] of [
     ['on', undefined],
     ['off', 'no sandbox'],
   ] as const)
-    expect(await run(...settings)).toEqual({ said: ['exec', 'writeFile'], asked: ['exec', 'writeFile'] });
+    expect(await run(sandbox, problem)).toEqual({ said: ['exec', 'writeFile'], asked: ['exec', 'writeFile'] });
 });
