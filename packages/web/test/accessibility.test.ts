@@ -16,7 +16,8 @@ const SCENES = {
         "console.log('a line');",
         "console.error('a fault');",
         "const rows = await Promise.all(['a', 'b'].map((text) => tools.echo({ text })));",
-        "await tools.publish({ text: 'news', approvalContext: 'because' });",
+        "const { text } = await tools.echo({ text: ['news', 'of', 'May'].join('-') });",
+        "await tools.publish({ text, approvalContext: 'because' });",
         'return { message: "done", rows };',
       ].join('\n'),
     },
@@ -64,7 +65,7 @@ describePage('access for everyone', SCENES, (suite) => {
     await page.locator('.waterfall-row').click();
     await check('failure and details');
     await page.goto(`${suite.server.url}/threads/${asks.threadId}`);
-    await page.locator('.approval').waitFor();
+    await page.locator('.approval-origins').waitFor();
     await check('approval');
     await page.keyboard.press('e');
     await page.getByRole('textbox', { name: 'Arguments as JSON' }).waitFor();

@@ -5,8 +5,8 @@ import { formatPath } from '../text/value-path.js';
  * Which earlier results of a script are found again in the arguments of a call. This is a match by content and no proof:
  * a script may have computed an equal text, and a text that it has changed is not found.
  *
- * The texts of both sides are divided in the same way: the whole text, its lines, its words. What both have is a match,
- * unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
+ * The texts of both sides are divided in the same way: the whole text, its lines, its words. A text
+ * that both have is a match, unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
  */
 
 /** Shorter texts, lines and words are found anywhere. */

@@ -24,8 +24,6 @@ export interface ThreadState {
 /** A conversation, and a feed for each of its newest runs. */
 export function useThread(threadId: string): ThreadState {
   const { client, approvals, threads } = useSession();
-  const [thread, setThread] = useState<Thread>();
-  const [error, setError] = useState<unknown>();
   const [shown, setShown] = useState(FIRST_RUNS);
   const [added, setAdded] = useState<readonly string[]>([]);
   const feeds = useRef(new Map<string, RunFeed>());
@@ -40,21 +38,7 @@ export function useThread(threadId: string): ThreadState {
     },
     [approvals, threads],
   );
-  // Another tab, or the terminal, may have added a run.
-  const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
-  useEffect(() => {
-    const stop = new AbortController();
-    client.threads.get(threadId, {}, { signal: stop.signal }).then(
-      (found) => {
-        setThread(found);
-        setError(undefined);
-      },
-      (failure: unknown) => {
-        if (!stop.signal.aborted) setError(failure);
-      },
-    );
-    return () => stop.abort();
-  }, [client, threadId, updatedAt]);
+  const { thread, error } = useFoundThread(threadId);
   const known = thread?.runs.map(({ runId }) => runId) ?? [];
   const runIds = [...known, ...added.filter((runId) => !known.includes(runId))];
   const key = runIds.slice(-shown).join();
@@ -103,4 +87,27 @@ function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
       document.removeEventListener('visibilitychange', onChange);
     };
   }, [feeds]);
+}
+
+/** The thread as the server has it, read again after each change. */
+function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'> {
+  const { client, threads } = useSession();
+  const [thread, setThread] = useState<Thread>();
+  const [error, setError] = useState<unknown>();
+  // Another tab, or the terminal, may have added a run.
+  const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;
+  useEffect(() => {
+    const stop = new AbortController();
+    client.threads.get(threadId, {}, { signal: stop.signal }).then(
+      (found) => {
+        setThread(found);
+        setError(undefined);
+      },
+      (failure: unknown) => {
+        if (!stop.signal.aborted) setError(failure);
+      },
+    );
+    return () => stop.abort();
+  }, [client, threadId, updatedAt]);
+  return { thread, error };
 }

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react';
 
 interface ShownPartProps {
-  /** What is tried again when it changes. */
+  /** The part is tried again when this changes. */
   readonly of: unknown;
   readonly children: ReactNode;
 }

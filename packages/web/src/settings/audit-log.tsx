@@ -5,8 +5,10 @@ import { useLoaded } from './use-loaded.ts';
 
 const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked'] as const;
 
+type Entry = Awaited<ReturnType<Client['audit']['list']>>['data'][number];
+
 async function newestEntries(client: Client, pages: number) {
-  const entries: Awaited<ReturnType<Client['audit']['list']>>['data'] = [];
+  const entries: Entry[] = [];
   let after: string | undefined;
   for (let page = 0; page < pages; page += 1) {
     const { data, next } = await client.audit.list({ limit: 100, ...(after === undefined ? {} : { after }) });
@@ -52,30 +54,7 @@ export function AuditLog() {
         />
       </div>
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
-      <div className="scroll" tabIndex={0} role="region" aria-label="Entries">
-        <table className="calls-table">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Kind</th>
-              <th scope="col">Tool</th>
-              <th scope="col">Decision</th>
-              <th scope="col">By</th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.map((entry, index) => (
-              <tr key={index}>
-                <td className="number">{new Date(entry.at).toLocaleString()}</td>
-                <td>{entry.type.replace('_', ' ')}</td>
-                <td>{entry.tool}</td>
-                <td>{typeof entry['decision'] === 'string' ? entry['decision'] : ''}</td>
-                <td>{entry.principal}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <EntryTable entries={found} />
       {found.length === 0 && error === undefined && <p className="empty">No entries.</p>}
       {hasMore && (
         <button type="button" className="link" onClick={() => setPages(pages + 1)}>
@@ -83,5 +62,34 @@ export function AuditLog() {
         </button>
       )}
     </section>
+  );
+}
+
+function EntryTable({ entries }: { readonly entries: readonly Entry[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Entries">
+      <table className="calls-table">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Kind</th>
+            <th scope="col">Tool</th>
+            <th scope="col">Decision</th>
+            <th scope="col">By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry, index) => (
+            <tr key={index}>
+              <td className="number">{new Date(entry.at).toLocaleString()}</td>
+              <td>{entry.type.replace('_', ' ')}</td>
+              <td>{entry.tool}</td>
+              <td>{typeof entry['decision'] === 'string' ? entry['decision'] : ''}</td>
+              <td>{entry.principal}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

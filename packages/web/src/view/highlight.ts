@@ -19,7 +19,7 @@ const UNSETTLED = 4_000;
 
 /**
  * Highlights a source that may grow: what was read before is not parsed again, and lines far before the end keep their
- * tokens. What follows can change tokens that are settled, if rarely: a source that has ended is read by a new one.
+ * tokens. Later text can change tokens that are settled, if rarely: a source that has ended is read by a new one.
  */
 export class Highlighter {
   #source = '';

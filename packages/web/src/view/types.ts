@@ -102,7 +102,7 @@ export interface RunView {
   /** The user's messages first. */
   readonly entries: readonly Entry[];
   readonly usage?: Usage;
-  /** Of the run's requests so far, in US dollars; undefined without prices. */
+  /** The cost of the run's requests so far, in US dollars; undefined without prices. */
   readonly cost?: number;
   readonly error?: { readonly code: string; readonly message: string };
   /** The run waits before it asks its model again, until `at`, in ms since 1970. */
