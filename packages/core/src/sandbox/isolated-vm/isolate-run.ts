@@ -157,11 +157,8 @@ export class IsolateRun {
 
   #look(wallDeadline: number): void {
     if (this.#stopped !== undefined) return;
-    // defence: isolates-have-a-compute-limit
     if (this.#usedMs() > this.#computeMs) this.#stop({ type: 'limit', limit: 'compute' });
-    // defence: isolates-have-a-wall-limit
     else if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
-    // defence: isolate-processes-have-a-memory-limit
     else if (this.#memory.isOver()) this.#stop({ type: 'limit', limit: 'memory' });
   }
 

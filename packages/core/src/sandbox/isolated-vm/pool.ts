@@ -167,7 +167,6 @@ export class IsolatedVmPool implements SandboxRuntime {
   #execute(run: IsolateLive, maxMs: number): void {
     run.isExecuting = true;
     clearTimeout(run.watch);
-    // defence: hung-isolates-are-ended
     run.watch = setTimeout(() => this.#endHung(run), Math.min(2 ** 31 - 1, maxMs + OVERDUE_MS)).unref();
   }
 

@@ -215,7 +215,6 @@ function removeDynamicCode(): void {
   };
   for (const [name, made] of Object.entries(kinds)) {
     const prototype = getPrototypeOf(made)!;
-    // defence: no-code-from-text-in-v8
     const inert = function () {
       throw new TypeError('Code from text is not available in scripts');
     };
