@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/index.js';
+import type { SandboxRun } from '#core/protocol/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 import { z } from 'zod';
 import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
@@ -63,6 +65,19 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     release('open');
     expect(returned(await first)).toBe('open');
     expect(returned(await second)).toBe(2);
+  });
+
+  it('survives a cancel at any moment: while it boots, starts, computes or waits', async () => {
+    const pool = kept(open());
+    for (let afterMs = 0; afterMs < 80; afterMs += 4) {
+      let run: SandboxRun | undefined;
+      const host = () => (afterMs % 8 === 0 ? 1 : new Promise(() => {}));
+      const driven = driveRun(pool, 'await tools.echo({}); for (;;);', { host, onRun: (started) => (run = started) });
+      await delay(afterMs);
+      run!.cancel('cancelled');
+      expect((await driven).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+    }
+    expect(returned(await driveRun(pool, 'return 1 + 1'))).toBe(2);
   });
 
   it('gives scripts neither the host’s environment nor its modules', async () => {

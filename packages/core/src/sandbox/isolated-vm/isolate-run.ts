@@ -81,12 +81,12 @@ export class IsolateRun {
   start({ javascript, initText, clockMs, wallMs }: IsolateStart): Promise<IsolateSegment> {
     const { isolate, context, entries } = this.#booted;
     return this.#segment(wallMs, async () => {
-      const begun = entries.begin.apply(undefined, [clockMs, initText]);
-      const compiled = await isolate.compileScript(javascript, { filename: 'script.ts' }).catch((error: unknown) => {
+      const compiling = isolate.compileScript(javascript, { filename: 'script.ts' }).catch((error: unknown) => {
         this.#stopped ??= syntaxEnd(error);
         throw error;
       });
-      await begun;
+      // Both fail if the isolate is disposed of meanwhile.
+      const [compiled] = await Promise.all([compiling, entries.begin.apply(undefined, [clockMs, initText])]);
       const script = await compiled.run(context, { reference: true });
       await this.#enter(() => entries.start.apply(undefined, [script.derefInto()]));
     });
