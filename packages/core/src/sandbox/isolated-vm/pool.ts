@@ -316,6 +316,6 @@ export class IsolatedVmPool implements SandboxRuntime {
   }
 }
 
-/** How long a process may take to start and to boot an isolate, on a busy machine. */
-const BOOT_MS = 10_000;
+/** How long a process may take to start and to boot the isolates of many scripts, on a busy machine. */
+const BOOT_MS = 60_000;
 const MAX_FAILED_STARTS = 3;
