@@ -1,4 +1,4 @@
-// What the guest needs of its engine and a bare V8 realm lacks: browser globals, and what older releases of V8 do not
+// Features that the guest needs of its engine and a bare V8 realm lacks: browser globals, and what older releases of V8 do not
 // have yet. Provided before `primordials.ts` is evaluated, which then finds the same language as in the other engine.
 
 const { defineProperty, getPrototypeOf } = Reflect;
