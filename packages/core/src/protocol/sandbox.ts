@@ -15,7 +15,7 @@ export interface SandboxRuntime {
    * resume here. Undefined: every script can.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
-  /** What this runtime cannot do, and does without harm to scripts. Undefined: it can do everything. */
+  /** The features that this runtime does not have; scripts run correctly without them. Undefined: it can do everything. */
   readonly lacks?: readonly RuntimeFeature[];
   /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/index.js';
+import type { SandboxRun } from '#core/protocol/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 import { z } from 'zod';
 import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
@@ -44,13 +46,13 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
   it('is replaced for every script that was executing, and only the cause ends', async () => {
     const pool = kept(open());
     await pool.warm();
-    const limits = { computeMs: 60_000 };
+    const limits = { computeMs: 600_000 };
     const busy = 'let n = 0; for (let j = 0; j < 60; j++) for (let i = 0; i < 5e7; i++) n = (n + i) | 0; return 1';
-    const runs = [busy, FATAL].map((body) => driveRun(pool, body, { limits, wallMs: 120_000 }));
+    const runs = [busy, FATAL].map((body) => driveRun(pool, body, { limits, wallMs: 600_000 }));
     const [innocent, fatal] = await Promise.all(runs);
     expect(returned(innocent!)).toBe(1);
     expect(fatal!.end).toEqual({ type: 'limit', limit: 'memory' });
-  });
+  }, 300_000);
 
   it('runs no more scripts at once than it may, and the others wait', async () => {
     const pool = kept(new IsolatedVmPool({ modulePath: isolatedVmPath!, maxScripts: 1 }));
@@ -63,6 +65,19 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     release('open');
     expect(returned(await first)).toBe('open');
     expect(returned(await second)).toBe(2);
+  });
+
+  it('survives a cancel at any moment: while it boots, starts, computes or waits', async () => {
+    const pool = kept(open());
+    for (let afterMs = 0; afterMs < 80; afterMs += 4) {
+      let run: SandboxRun | undefined;
+      const host = () => (afterMs % 8 === 0 ? 1 : new Promise(() => {}));
+      const driven = driveRun(pool, 'await tools.echo({}); for (;;);', { host, onRun: (started) => (run = started) });
+      await delay(afterMs);
+      run!.cancel('cancelled');
+      expect((await driven).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+    }
+    expect(returned(await driveRun(pool, 'return 1 + 1'))).toBe(2);
   });
 
   it('gives scripts neither the host’s environment nor its modules', async () => {

@@ -26,7 +26,6 @@ export class SandboxProcess {
     readonly isSolitary: boolean,
   ) {
     this.#child = fork(fileURLToPath(childFile()), [modulePath, fileURLToPath(guestFile())], {
-      // defence: isolate-processes-have-no-environment
       env: { TZ: 'UTC' },
       // isolated-vm demands the flag on Node.js 20 and later.
       execArgv: ['--no-node-snapshot'],

@@ -167,7 +167,6 @@ export class IsolatedVmPool implements SandboxRuntime {
   #execute(run: IsolateLive, maxMs: number): void {
     run.isExecuting = true;
     clearTimeout(run.watch);
-    // defence: hung-isolates-are-ended
     run.watch = setTimeout(() => this.#endHung(run), Math.min(2 ** 31 - 1, maxMs + OVERDUE_MS)).unref();
   }
 
@@ -317,6 +316,6 @@ export class IsolatedVmPool implements SandboxRuntime {
   }
 }
 
-/** How long a process may take to start and to boot an isolate, on a busy machine. */
-const BOOT_MS = 10_000;
+/** How long a process may take to start and to boot the isolates of many scripts, on a busy machine. */
+const BOOT_MS = 60_000;
 const MAX_FAILED_STARTS = 3;

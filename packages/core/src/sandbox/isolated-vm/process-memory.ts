@@ -5,8 +5,8 @@ const SLACK_BYTES = 128 * 1_048_576;
 
 /**
  * V8 extends a heap that is nearly full, so a single allocation can pass the isolate's own limit many times over. This
- * looks at the memory of the whole process. If one script executes, it is the cause. If several do, none can be told
- * from the others: the process ends itself, and its host runs each of them alone.
+ * looks at the memory of the whole process. If one script executes, it is the cause. If several do, the
+ * cause is unknown: the process ends itself, and its host runs each of them alone.
  */
 export class ProcessMemory implements MemoryWatch {
   readonly #executing = new Set<IsolateRun>();

@@ -1,4 +1,4 @@
-// The guest in a realm of V8. The modules of the bridge are the same; this adds what the other engine tells its host by
+// The guest in a realm of V8. The modules of the bridge are the same; this adds what the other engine reports to its host by
 // itself: where calls stand, and whether the engine's own limits ended the script.
 import { callPlace, limitOf, presentStacks, setClock } from './realm.js';
 import makeBridge from '../main.js';

@@ -1,4 +1,4 @@
-// What the guest needs of its engine and a bare V8 realm lacks: browser globals, and what older releases of V8 do not
+// Features that the guest needs of its engine and a bare V8 realm lacks: browser globals, and what older releases of V8 do not
 // have yet. Provided before `primordials.ts` is evaluated, which then finds the same language as in the other engine.
 
 const { defineProperty, getPrototypeOf } = Reflect;
@@ -74,9 +74,9 @@ function makeIteratorHelpers(): Record<PropertyKey, unknown> {
       let index = 0;
       for (const value of this) yield change(value, index++);
     },
-    *filter(this: Iterable<unknown>, keep: (value: unknown, index: number) => unknown) {
+    *filter(this: Iterable<unknown>, keep: (value: unknown, index: number) => boolean) {
       let index = 0;
-      for (const value of this) if (Boolean(keep(value, index++))) yield value;
+      for (const value of this) if (keep(value, index++)) yield value;
     },
     *take(this: Iterable<unknown>, limit: number) {
       let left = limit;
@@ -108,19 +108,19 @@ function makeIteratorHelpers(): Record<PropertyKey, unknown> {
       let index = 0;
       for (const value of this) act(value, index++);
     },
-    some(this: Iterable<unknown>, holds: (value: unknown, index: number) => unknown) {
+    some(this: Iterable<unknown>, holds: (value: unknown, index: number) => boolean) {
       let index = 0;
-      for (const value of this) if (Boolean(holds(value, index++))) return true;
+      for (const value of this) if (holds(value, index++)) return true;
       return false;
     },
-    every(this: Iterable<unknown>, holds: (value: unknown, index: number) => unknown) {
+    every(this: Iterable<unknown>, holds: (value: unknown, index: number) => boolean) {
       let index = 0;
-      for (const value of this) if (!Boolean(holds(value, index++))) return false;
+      for (const value of this) if (!holds(value, index++)) return false;
       return true;
     },
-    find(this: Iterable<unknown>, holds: (value: unknown, index: number) => unknown) {
+    find(this: Iterable<unknown>, holds: (value: unknown, index: number) => boolean) {
       let index = 0;
-      for (const value of this) if (Boolean(holds(value, index++))) return value;
+      for (const value of this) if (holds(value, index++)) return value;
       return undefined;
     },
   };

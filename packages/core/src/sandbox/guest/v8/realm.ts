@@ -51,7 +51,7 @@ const columnOf = siteMethod<number>('getColumnNumber');
 const fileOf = siteMethod<unknown>('getFileName');
 const nameOf = siteMethod<unknown>('getFunctionName');
 
-/** What the next stack is made for. */
+/** The reader of the next stack: a script, the bridge, or the host, which needs only the place of a call. */
 let purpose: 'error' | 'raw' | 'place' = 'error';
 let place = '0,0;';
 /** The text of each error's own frames, in lines of the code. */
@@ -215,7 +215,6 @@ function removeDynamicCode(): void {
   };
   for (const [name, made] of Object.entries(kinds)) {
     const prototype = getPrototypeOf(made)!;
-    // defence: no-code-from-text-in-v8
     const inert = function () {
       throw new TypeError('Code from text is not available in scripts');
     };
