@@ -99,11 +99,12 @@ function endless(response: ServerResponse, chunk: Buffer): { readonly bytes: num
 describe('a body', () => {
   it('of 10 GB is left after 5 MB', async () => {
     let taken = { bytes: 0 };
-    const { reason } = await fetchFrom((_request, response) => {
+    const { reason, message } = await fetchFrom((_request, response) => {
       response.writeHead(200, html);
       taken = endless(response, Buffer.alloc(65_536, 'a'));
     });
     expect(reason).toBe('too_large');
+    expect(message).toContain('larger than 5000000 bytes');
     expect(taken.bytes).toBeLessThan(30_000_000);
   });
 
@@ -279,10 +280,13 @@ describe('a page', () => {
 
   it(`full of ${full.map(([name]) => name).join(', ')} is read or left, within the limits`, async () => {
     const bodies = new Map(full.map(([, body], index) => [`/${index}`, body]));
-    const { url } = await serve((request, response) => response.writeHead(200, html).end(bodies.get(request.url!)));
+    const { url } = await serve((request, response) => {
+      const body = bodies.get(request.url!);
+      response.writeHead(200, body === undefined ? { 'content-type': 'text/plain' } : html).end(body ?? 'plain');
+    });
     const { fetchUrl } = web({ ...HERE, limits: LITTLE_TIME });
-    const { fetches, failed } = await fetchUrl({ urls: [...bodies.keys()].map((path) => `${url}${path}`) });
-    expect(fetches.length + failed.length).toBe(full.length);
+    const { fetches, failed } = await fetchUrl({ urls: ['/plain', ...bodies.keys()].map((path) => `${url}${path}`) });
+    expect(fetches.length + failed.length).toBe(full.length + 1);
     for (const { reason } of failed) expect(reason).toBe('unreadable');
   });
 });

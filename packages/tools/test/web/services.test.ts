@@ -131,10 +131,15 @@ describe('webSearch', () => {
   });
 
   it('states that the answer is unusable or too large', async () => {
-    for (const body of ['no JSON', '{}', '{"results":{}}', `"${'a'.repeat(21_000_000)}"`]) {
+    for (const [body, problem] of [
+      ['no JSON', 'an answer that is not JSON'],
+      ['{}', 'an answer without a list of results'],
+      ['{"results":{}}', 'an answer without a list of results'],
+      [`"${'a'.repeat(21_000_000)}"`, 'more than 20000000 bytes'],
+    ] as const) {
       const server = await serve((_request, response) => response.end(body));
       const { message } = await refusal(() => web(searching(server)).webSearch({ query: 'a' }));
-      expect(message).toMatch(/^Perplexity sent [^\n]+\.$/u);
+      expect(message).toContain(`Perplexity sent ${problem}`);
     }
   });
 });

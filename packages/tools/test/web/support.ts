@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Tool } from '@toolscript/core/protocol';
 import { afterAll } from 'vitest';
@@ -18,8 +18,10 @@ export interface LocalServer {
   readonly requests: IncomingMessage[];
 }
 
+type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 /** A web server on loopback; closed after the test file. */
-export async function serve(answer: RequestListener, host = '127.0.0.1'): Promise<LocalServer> {
+export async function serve(answer: Answer, host = '127.0.0.1'): Promise<LocalServer> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
