@@ -6,6 +6,7 @@ import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FULL, SHORT } from './packaging/bundle-cases.mjs';
+import { mastraExample, mastraRefusal } from './packaging/mastra-case.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
 import { readmeExample } from './packaging/readme-case.mjs';
 import { run } from './packaging/shell.mjs';
@@ -27,6 +28,7 @@ try {
   const cases = (isShort ? SHORT : FULL).filter(({ name }) => name.includes(only));
   for (const one of cases) await tryBundler(one, projectFor(one.project ?? 'bundlers', cases, core));
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
+  if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -69,6 +71,12 @@ async function tryPackages(packed) {
     await row(name, 'publint', /^ok$/u, () => publint(project, file));
     if (name !== 'toolscript') await row(name, 'attw', /^ok$/u, () => typesWrong(project, file));
   }
+}
+
+async function tryMastra(core) {
+  const refusal = mastraRefusal();
+  if (refusal !== undefined) console.log(`skipped ${refusal}`);
+  else await row('Mastra', 'compiles and runs', /^answer: /mu, () => mastraExample(join(folder, 'mastra'), core));
 }
 
 async function row(name, what, expected, act) {
