@@ -49,7 +49,8 @@ function projectFor(name, cases, core) {
 async function tryBundler({ name, build, inPlace, elsewhere, expected }, project) {
   const empty = join(folder, 'elsewhere', name.replaceAll(/[^a-z0-9]+/giu, '-'));
   mkdirSync(empty, { recursive: true });
-  await row(name, 'builds', /^$/u, () => build(project) ?? '');
+  const isBuilt = await row(name, 'builds', /^$/u, () => build(project) ?? '');
+  if (!isBuilt) return;
   await row(name, 'runs in its project', expected.inPlace, () => inPlace(project));
   await row(name, 'runs elsewhere', expected.elsewhere, () => elsewhere(project, empty));
 }
@@ -79,15 +80,18 @@ async function tryMastra(core) {
   else await row('Mastra', 'compiles and runs', /^answer: /mu, () => mastraExample(join(folder, 'mastra'), core));
 }
 
+/** Whether it went as expected. */
 async function row(name, what, expected, act) {
   const label = `${name.padEnd(34)} ${what.padEnd(20)}`;
   try {
     const said = await act();
     if (!expected.test(said)) throw new Error(`printed: ${said}`);
     console.log(`ok      ${label} ${said.split('\n').at(-1).slice(0, 60)}`);
+    return true;
   } catch (error) {
     failures.push(`${label} ${error.message}`);
     console.log(`FAILED  ${label}`);
+    return false;
   }
 }
 
