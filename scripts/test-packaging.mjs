@@ -6,6 +6,7 @@ import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FULL, SHORT } from './packaging/bundle-cases.mjs';
+import { mastraExample, mastraRefusal } from './packaging/mastra-case.mjs';
 import { makeProject, packAll } from './packaging/packages.mjs';
 import { readmeExample } from './packaging/readme-case.mjs';
 import { run } from './packaging/shell.mjs';
@@ -27,6 +28,7 @@ try {
   const cases = (isShort ? SHORT : FULL).filter(({ name }) => name.includes(only));
   for (const one of cases) await tryBundler(one, projectFor(one.project ?? 'bundlers', cases, core));
   if (!isShort && (only === '' || only === 'packages')) await tryPackages(packed);
+  if (!isShort && 'Mastra'.includes(only)) await tryMastra(core);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -47,7 +49,8 @@ function projectFor(name, cases, core) {
 async function tryBundler({ name, build, inPlace, elsewhere, expected }, project) {
   const empty = join(folder, 'elsewhere', name.replaceAll(/[^a-z0-9]+/giu, '-'));
   mkdirSync(empty, { recursive: true });
-  await row(name, 'builds', /^$/u, () => build(project) ?? '');
+  const isBuilt = await row(name, 'builds', /^$/u, () => build(project) ?? '');
+  if (!isBuilt) return;
   await row(name, 'runs in its project', expected.inPlace, () => inPlace(project));
   await row(name, 'runs elsewhere', expected.elsewhere, () => elsewhere(project, empty));
 }
@@ -71,15 +74,24 @@ async function tryPackages(packed) {
   }
 }
 
+async function tryMastra(core) {
+  const refusal = mastraRefusal();
+  if (refusal !== undefined) console.log(`skipped ${refusal}`);
+  else await row('Mastra', 'compiles and runs', /^answer: /mu, () => mastraExample(join(folder, 'mastra'), core));
+}
+
+/** Whether it went as expected. */
 async function row(name, what, expected, act) {
   const label = `${name.padEnd(34)} ${what.padEnd(20)}`;
   try {
     const said = await act();
     if (!expected.test(said)) throw new Error(`printed: ${said}`);
     console.log(`ok      ${label} ${said.split('\n').at(-1).slice(0, 60)}`);
+    return true;
   } catch (error) {
     failures.push(`${label} ${error.message}`);
     console.log(`FAILED  ${label}`);
+    return false;
   }
 }
 

@@ -23,8 +23,11 @@ export async function answerOf(command, args, { cwd, path }) {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
   const server = spawn(command, args, { cwd, env, stdio: 'ignore' });
+  let failure;
+  server.once('error', (error) => (failure = error));
   try {
     for (let attempt = 0; attempt < 60; attempt++) {
+      if (failure !== undefined) throw failure;
       const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
       if (answer !== undefined) return await answer.text();
       await new Promise((resolve) => setTimeout(resolve, 500));

@@ -1,6 +1,7 @@
 // The tried versions. docs/how-to/bundlers.md names the same ones.
 export const VERSIONS = {
   '@arethetypeswrong/cli': '0.18.5',
+  '@mastra/core': '1.71.0',
   bun: '1.4.5',
   esbuild: '0.28.2',
   next: '16.4.6',
