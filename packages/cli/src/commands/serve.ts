@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { present } from '@toolscript/core/protocol';
+import type { ServerRole } from '@toolscript/server';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -14,6 +16,8 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   workspace?: string;
   workers?: string;
   store?: string;
+  events?: string;
+  role?: string;
   /** Opens the web page in the user's browser. */
   open?: boolean;
 }
@@ -28,8 +32,8 @@ export async function serve(flags: ServeFlags): Promise<number> {
   const port = wholeNumber(flags.port, '--port', 65_535) ?? DEFAULT_PORT;
   const workers = wholeNumber(flags.workers, '--workers', 1000);
   const { openService } = await import('../serve/open-service.js');
-  const { port: _port, workers: _workers, open = false, ...common } = flags;
-  const service = await openService({ ...common, ...(workers === undefined ? {} : { workers }) }, warn);
+  const { port: _port, workers: _workers, role, open = false, ...common } = flags;
+  const service = await openService({ ...common, ...present({ workers, roles: await rolesIn(role) }) }, warn);
   const ended = endSignal();
   let closePage = () => {};
   try {
@@ -44,6 +48,17 @@ export async function serve(flags: ServeFlags): Promise<number> {
     await service.close();
   }
   return EXIT.completed;
+}
+
+async function rolesIn(text: string | undefined): Promise<ServerRole[] | undefined> {
+  const { SERVER_ROLES } = await import('@toolscript/server');
+  return text?.split(',').map((word) => {
+    const role = SERVER_ROLES.find((one) => one === word.trim());
+    if (role !== undefined) return role;
+    throw new UsageError(
+      `--role: there is no role ${visibleLine(word.trim()) || '""'}. The roles are ${SERVER_ROLES.join(', ')}.`,
+    );
+  });
 }
 
 /** The token is valid only on this machine, so URLs for other machines do not contain it. */
