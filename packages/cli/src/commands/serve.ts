@@ -15,6 +15,7 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   port?: string;
   workspace?: string;
   workers?: string;
+  runsPerPrincipal?: string;
   store?: string;
   events?: string;
   role?: string;
@@ -32,8 +33,12 @@ export async function serve(flags: ServeFlags): Promise<number> {
   const port = wholeNumber(flags.port, '--port', 65_535) ?? DEFAULT_PORT;
   const workers = wholeNumber(flags.workers, '--workers', 1000);
   const { openService } = await import('../serve/open-service.js');
-  const { port: _port, workers: _workers, role, open = false, ...common } = flags;
-  const service = await openService({ ...common, ...present({ workers, roles: await rolesIn(role) }) }, warn);
+  const runsPerPrincipal = wholeNumber(flags.runsPerPrincipal, '--runs-per-principal', 1000, 1);
+  const { port: _port, workers: _workers, runsPerPrincipal: _runs, role, open = false, ...common } = flags;
+  const service = await openService(
+    { ...common, ...present({ workers, runsPerPrincipal, roles: await rolesIn(role) }) },
+    warn,
+  );
   const ended = endSignal();
   let closePage = () => {};
   try {
@@ -73,9 +78,9 @@ function endSignal(): Promise<unknown> {
   return Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function wholeNumber(text: string | undefined, option: string, most: number): number | undefined {
+function wholeNumber(text: string | undefined, option: string, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/u.test(text) && value <= most) return value;
-  throw new UsageError(`${option} is "${visibleLine(text)}". Use a whole number from 0 to ${most}.`);
+  if (/^\d+$/u.test(text) && value >= least && value <= most) return value;
+  throw new UsageError(`${option} is "${visibleLine(text)}". Use a whole number from ${least} to ${most}.`);
 }

@@ -23,6 +23,7 @@ export function addServe(program: Command, settle: Settle): void {
       'the work of this process, out of api, worker and persistence (default: all, in one process)',
     )
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
+    .option('--runs-per-principal <number>', 'maximum concurrent runs of one principal (default: any)')
     .option(
       '--log-level <level>',
       'the level of the log on stderr: trace, debug, info, warn, error, fatal, silent (default: warn)',

@@ -22,6 +22,8 @@ export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   /** The folder of the coding tools. Without it, the server offers only agents that need no folder. */
   workspace?: string;
   workers?: number;
+  /** Maximum number of concurrent runs of one principal. */
+  runsPerPrincipal?: number;
   /** Default: everything, in one process. */
   roles?: readonly ServerRole[];
 }
@@ -70,6 +72,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
     ...present({ workers: flags.workers, roles: flags.roles }),
+    limits: present({ runsPerPrincipal: flags.runsPerPrincipal }),
   });
   const close = async () => {
     await app.close();

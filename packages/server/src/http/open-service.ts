@@ -32,7 +32,17 @@ export function openService(
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
   const common = { stores, log, scripts, onFault };
-  const settings = { ...common, agents, owner, size: workers, workspaces, observe, isPersistedElsewhere };
+  const maxPerPrincipal = options.limits?.runsPerPrincipal;
+  const settings = {
+    ...common,
+    agents,
+    owner,
+    size: workers,
+    workspaces,
+    maxPerPrincipal,
+    observe,
+    isPersistedElsewhere,
+  };
   const worker = workers === 0 ? undefined : new RunWorker(settings);
   const persistence = openPersistence({ ...common, consumer: owner }, { roles: options.roles, hasWorker: workers > 0 });
   const service: Service = {
