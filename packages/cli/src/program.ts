@@ -14,7 +14,7 @@ import {
   addRun,
   type WithEngines,
 } from './program/script-commands.js';
-import { addKeys, addServe } from './program/server-commands.js';
+import { addAdmin, addKeys, addServe } from './program/server-commands.js';
 import { addDoctor, addRules, addTools, addTrust } from './program/setup-commands.js';
 import { addApprovals, addThreads } from './program/stored-commands.js';
 import { example, findCommand, refuseEmpty, ToolscriptCommand } from './program/toolscript-command.js';
@@ -90,6 +90,7 @@ function createProgram(settle: Settle, withEngines: WithEngines): Command {
   addThreads(program, settle);
   addServe(program, settle);
   addKeys(program, settle);
+  addAdmin(program, settle);
   addMcp(program, settle);
   addTools(program, settle);
   addDoctor(program, settle);

@@ -355,7 +355,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The server accepts requests: its stores answer, and it is not stopping. */
+        /** The server accepts requests: its stores and its log answer, and it is not stopping. Lists what endangers live events. */
         get: operations["readiness"];
         put?: never;
         post?: never;
@@ -2179,6 +2179,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         status: "ready";
+                        warnings: string[];
                     };
                 };
             };

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { present } from '@toolscript/core/protocol';
+import type { ServerRole } from '@toolscript/server';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -13,7 +15,10 @@ export interface ServeFlags extends AccessFlags, LogFlags {
   port?: string;
   workspace?: string;
   workers?: string;
+  runsPerPrincipal?: string;
   store?: string;
+  events?: string;
+  role?: string;
   /** Opens the web page in the user's browser. */
   open?: boolean;
 }
@@ -28,8 +33,12 @@ export async function serve(flags: ServeFlags): Promise<number> {
   const port = wholeNumber(flags.port, '--port', 65_535) ?? DEFAULT_PORT;
   const workers = wholeNumber(flags.workers, '--workers', 1000);
   const { openService } = await import('../serve/open-service.js');
-  const { port: _port, workers: _workers, open = false, ...common } = flags;
-  const service = await openService({ ...common, ...(workers === undefined ? {} : { workers }) }, warn);
+  const runsPerPrincipal = wholeNumber(flags.runsPerPrincipal, '--runs-per-principal', 1000, 1);
+  const { port: _port, workers: _workers, runsPerPrincipal: _runs, role, open = false, ...common } = flags;
+  const service = await openService(
+    { ...common, ...present({ workers, runsPerPrincipal, roles: await rolesIn(role) }) },
+    warn,
+  );
   const ended = endSignal();
   let closePage = () => {};
   try {
@@ -46,6 +55,17 @@ export async function serve(flags: ServeFlags): Promise<number> {
   return EXIT.completed;
 }
 
+async function rolesIn(text: string | undefined): Promise<ServerRole[] | undefined> {
+  const { SERVER_ROLES } = await import('@toolscript/server');
+  return text?.split(',').map((word) => {
+    const role = SERVER_ROLES.find((one) => one === word.trim());
+    if (role !== undefined) return role;
+    throw new UsageError(
+      `--role: there is no role ${visibleLine(word.trim()) || '""'}. The roles are ${SERVER_ROLES.join(', ')}.`,
+    );
+  });
+}
+
 /** The token is valid only on this machine, so URLs for other machines do not contain it. */
 function urlOf({ address, family, port }: AddressInfo, token: string): string {
   const isEverywhere = address === '0.0.0.0' || address === '::';
@@ -58,9 +78,9 @@ function endSignal(): Promise<unknown> {
   return Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-function wholeNumber(text: string | undefined, option: string, most: number): number | undefined {
+function wholeNumber(text: string | undefined, option: string, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/u.test(text) && value <= most) return value;
-  throw new UsageError(`${option} is "${visibleLine(text)}". Use a whole number from 0 to ${most}.`);
+  if (/^\d+$/u.test(text) && value >= least && value <= most) return value;
+  throw new UsageError(`${option} is "${visibleLine(text)}". Use a whole number from ${least} to ${most}.`);
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { DeadLetterFlags } from '../commands/dead-letters.js';
 import type { KeyFlags, NewKeyFlags } from '../commands/keys.js';
 import type { ServeFlags } from '../commands/serve.js';
 import type { Settle } from './options.js';
@@ -16,7 +17,13 @@ export function addServe(program: Command, settle: Settle): void {
       '--store <url>',
       'the database of conversations and scripts: postgres://… or libsql:FILE (default: a file in the data folder)',
     )
+    .option('--events <url>', 'the live events: redis://… or rediss://… (default: in the database)')
+    .option(
+      '--role <roles>',
+      'the work of this process, out of api, worker and persistence (default: all, in one process)',
+    )
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
+    .option('--runs-per-principal <number>', 'maximum concurrent runs of one principal (default: any)')
     .option(
       '--log-level <level>',
       'the level of the log on stderr: trace, debug, info, warn, error, fatal, silent (default: warn)',
@@ -31,6 +38,7 @@ export function addServe(program: Command, settle: Settle): void {
         'toolscript serve --workspace my-project --open',
         'toolscript serve --port 0',
         'toolscript serve --store postgres://toolscript@db.example.com/toolscript',
+        'toolscript serve --role worker --store postgres://db.example.com/toolscript --events redis://events.example.com',
         'toolscript serve --host 0.0.0.0 --allow-host tools.example.com',
       ),
     )
@@ -65,6 +73,36 @@ export function addKeys(program: Command, settle: Settle): void {
     .argument('<keys...>', 'their names or ids')
     .description('Delete keys; a running server rejects them from then on')
     .action(async (names: string[]) => settle(await (await keyCommands()).revokeKeys(names)));
+}
+
+export function addAdmin(program: Command, settle: Settle): void {
+  const letters = program
+    .command('admin')
+    .description('Maintain a service of several processes')
+    .command('dead-letter')
+    .description('Runs whose events the persistence workers could not store');
+  const subcommand = (name: string) =>
+    letters
+      .command(name)
+      .option('--store <url>', 'the database of the service (default: a file in the data folder)')
+      .option('--events <url>', 'its live events (default: in the database)');
+  subcommand('list')
+    .description('List them, with the first event that is missing and the reason')
+    .option('--json', 'print them as JSON')
+    .action(async (flags: DeadLetterFlags) => settle(await (await adminCommands()).listDeadLetters(flags)));
+  subcommand('retry')
+    .argument('<runs...>', 'the ids of runs')
+    .description('Store their events again')
+    .action(async (runs: string[], flags: DeadLetterFlags) => settle(await (await adminCommands()).retry(runs, flags)));
+  subcommand('drop')
+    .argument('<runs...>', 'the ids of runs')
+    .description('Delete their live events; those that are stored in threads stay')
+    .addHelpText('after', example('toolscript admin dead-letter drop run_… --events redis://events.example.com'))
+    .action(async (runs: string[], flags: DeadLetterFlags) => settle(await (await adminCommands()).drop(runs, flags)));
+}
+
+function adminCommands() {
+  return import('../commands/dead-letters.js');
 }
 
 function keyCommands() {

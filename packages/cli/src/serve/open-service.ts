@@ -1,6 +1,7 @@
 import type { McpServers } from '@toolscript/mcp';
 import { createCompiler, QuickJsPool } from '@toolscript/core';
-import { createServer, demoAgent, fixedAgents, type AgentDirectory } from '@toolscript/server';
+import { present } from '@toolscript/core/protocol';
+import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
@@ -11,18 +12,20 @@ import { openAudit, openStateFor, type PersistentState } from '../state/persiste
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
-import { openStorage } from './open-storage.js';
+import { openStorage, type StorageFlags } from './open-storage.js';
 import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
 import { obtainServerToken } from './server-token.js';
 
-export interface ServiceFlags extends AccessFlags, LogFlags {
+export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   /** The folder of the coding tools. Without it, the server offers only agents that need no folder. */
   workspace?: string;
   workers?: number;
-  /** The URL of the database. Default: the file of the data folder. */
-  store?: string;
+  /** Maximum number of concurrent runs of one principal. */
+  runsPerPrincipal?: number;
+  /** Default: everything, in one process. */
+  roles?: readonly ServerRole[];
 }
 
 type App = Awaited<ReturnType<typeof createServer>>;
@@ -40,7 +43,7 @@ export interface OpenService {
 export async function openService(flags: ServiceFlags, warn: (message: string) => void): Promise<OpenService> {
   const settings = await loadSettings(flags.workspace === undefined ? {} : { cwd: flags.workspace }, process.env, warn);
   const workspace = flags.workspace === undefined ? '' : settings.cwd;
-  const database = await openStorage(flags.store, process.env, warn);
+  const database = await openStorage(flags, process.env, warn);
   const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
   const auth = await serverAccess(flags, kept.folder.keysFolder, token);
@@ -68,7 +71,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRule, warn) }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
-    ...(flags.workers === undefined ? {} : { workers: flags.workers }),
+    ...present({ workers: flags.workers, roles: flags.roles }),
+    limits: present({ runsPerPrincipal: flags.runsPerPrincipal }),
   });
   const close = async () => {
     await app.close();
@@ -77,10 +81,18 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     await database.close();
     audit.close();
   };
-  return { app, token, about: await aboutService(agents.directory, workspace), close };
+  return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
 
-async function aboutService(directory: AgentDirectory, workspace: string): Promise<string[]> {
+async function aboutService(
+  directory: AgentDirectory,
+  workspace: string,
+  roles: ServiceFlags['roles'],
+): Promise<string[]> {
+  if (roles?.includes('api') === false)
+    return [
+      `This process has the role ${roles.join(', ')}. Only /healthz, /readyz and /metrics answer. Ctrl-C ends it.`,
+    ];
   const { slug } = (await directory.find())!.config;
   const agent =
     slug === 'demo'

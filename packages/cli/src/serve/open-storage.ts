@@ -1,4 +1,10 @@
-import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
+import {
+  present,
+  ToolscriptUsageError,
+  type EventLog,
+  type HarnessStore,
+  type ServiceStores,
+} from '@toolscript/core/protocol';
 import type { Environment } from '../terminal/style.js';
 import { visible } from '../terminal/untrusted.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
@@ -13,18 +19,51 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** `url`: default, the database of the data folder. Throws a UsageError if it cannot be opened. */
+export interface StorageFlags {
+  /** The URL of the database. Default: the file of the data folder. */
+  store?: string;
+  /** The URL of the live events. Default: in the database. */
+  events?: string;
+}
+
+/** Throws a UsageError if one of them cannot be opened. */
 export async function openStorage(
+  { store, events }: StorageFlags,
+  environment: Environment,
+  warn: (message: string) => void,
+): Promise<Storage> {
+  const database = await openStores(store, environment, warn);
+  if (events === undefined) return database;
+  try {
+    const { openEventLog } = await import('@toolscript/server/stores');
+    const log = await opened('--events', openEventLog(events));
+    const { stores, scripts } = database;
+    const close = async () => {
+      await log.close();
+      await database.close();
+    };
+    return { stores, log, ...present({ scripts }), close };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function openStores(
   url: string | undefined,
   environment: Environment,
   warn: (message: string) => void,
 ): Promise<Storage> {
   if (url === undefined) return ThreadDatabase.open(environment, warn);
   const { openDatabase } = await import('@toolscript/server/stores');
+  return opened('--store', openDatabase(url));
+}
+
+async function opened<Value>(option: string, opening: Promise<Value>): Promise<Value> {
   try {
-    return await throughStore(openDatabase(url));
+    return await throughStore(opening);
   } catch (error) {
-    if (error instanceof ToolscriptUsageError) throw new UsageError(`--store: ${visible(error.message)}`);
+    if (error instanceof ToolscriptUsageError) throw new UsageError(`${option}: ${visible(error.message)}`);
     throw error;
   }
 }

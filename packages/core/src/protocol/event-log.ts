@@ -145,7 +145,7 @@ export interface EventLog {
   /** Yields after events may have been published, in this process or another one, as `RunStore.watch` does. */
   watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
   /**
-   * What in the settings or the state of its server endangers events, each with its fix. Rejects with a
+   * The settings and states of its server that endanger events, each in a sentence with its fix. Rejects with a
    * `StoreUnavailableError` if the log does not answer.
    */
   warnings(): Promise<readonly string[]>;

@@ -102,6 +102,8 @@ export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
   /** Only runs of threads with one of these workspaces. Default: any. */
   workspaces: z.array(z.string()).optional(),
+  /** Without `runId`: only runs of principals with fewer held runs than this. Default: any. */
+  maxPerPrincipal: z.number().int().min(1).optional(),
   /** Only this run. */
   runId: StoreIdSchema.optional(),
   /**
@@ -175,7 +177,8 @@ export interface RunStore {
   create(draft: RunDraft): Promise<CreatedRun>;
   get(runId: string): Promise<Run | undefined>;
   /**
-   * Claims the oldest run that is queued or whose lease has expired. Undefined if there is none. A run whose
+   * Claims the oldest run that is queued or whose lease has expired, of the principals with the smallest share of held
+   * runs (`fairShares`), so that one with many runs does not hold up the others. Undefined if there is none. A run whose
    * cancellation was requested is claimed like any other: its worker writes its last events and finishes it.
    */
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
@@ -211,6 +214,14 @@ export interface RunStore {
 
 export function isFinalRunState(state: RunState): boolean {
   return (FINAL_RUN_STATES as readonly RunState[]).includes(state);
+}
+
+/**
+ * The steps of a fair claim: runs of principals with fewer held runs than the first number come first. Undefined: of all
+ * principals.
+ */
+export function fairShares(maxPerPrincipal?: number): readonly (number | undefined)[] {
+  return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
 }
 
 /** Whether a holder that has not renewed its lease still holds the run. See `RunStore`. */

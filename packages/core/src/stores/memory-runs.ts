@@ -2,6 +2,7 @@ import {
   storeErrors,
   ApprovalDraftSchema,
   ClaimOptionsSchema,
+  fairShares,
   parseShape,
   requestText,
   RunDraftSchema,
@@ -50,14 +51,19 @@ export class MemoryRuns implements RunStore {
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
-    const { workspaces, runId, evenSuspended, ...lease } = parseShape(ClaimOptionsSchema, options, 'claim');
+    const { workspaces, runId, evenSuspended, maxPerPrincipal, ...lease } = parseShape(
+      ClaimOptionsSchema,
+      options,
+      'claim',
+    );
     const isResumed = evenSuspended === true && runId !== undefined;
-    const record = [...this.database.runs.values()].find(
+    const candidates = [...this.database.runs.values()].filter(
       (candidate) =>
         this.#isClaimable(candidate, isResumed) &&
         (workspaces?.includes(candidate.run.workspace) ?? true) &&
         (runId ?? candidate.run.runId) === candidate.run.runId,
     );
+    const record = runId === undefined ? this.#fairest(candidates, maxPerPrincipal) : candidates[0];
     if (record === undefined) return undefined;
     if (record.run.state === 'running') record.run.reason = 'interrupted';
     if (record.run.state === 'suspended') record.run.reason = 'resumed';
@@ -133,6 +139,17 @@ export class MemoryRuns implements RunStore {
 
   watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
     return watchBoard(this.database.board, signal);
+  }
+
+  #fairest(candidates: readonly RunRecord[], maxPerPrincipal: number | undefined): RunRecord | undefined {
+    const held = new Map<string, number>();
+    for (const { run } of [...this.database.runs.values()].filter((record) => this.database.isHeld(record)))
+      held.set(run.principal, (held.get(run.principal) ?? 0) + 1);
+    for (const share of fairShares(maxPerPrincipal)) {
+      const found = candidates.find(({ run }) => (held.get(run.principal) ?? 0) < (share ?? Infinity));
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   #isClaimable(record: RunRecord, isResumed: boolean): boolean {

@@ -169,6 +169,44 @@ const claimLaws: readonly StoresLaw[] = [
     for (let count = 0; count < 6; count++) claimed.push((await runs.claim(LEASE))?.run.runId);
     deepStrictEqual(claimed, [...made, undefined]);
   }),
+  storesLaw('a principal with many runs does not hold up the others', async ({ runs }) => {
+    const make = async (principal: string) => (await runs.create(runDraft({ principal }))).run.runId;
+    const ada = [await make('ada'), await make('ada'), await make('ada')];
+    const bob = [await make('bob'), await make('bob')];
+    const cleo = await make('cleo');
+    const claimed: (string | undefined)[] = [];
+    for (let count = 0; count < 7; count++) claimed.push((await runs.claim(LEASE))?.run.runId);
+    deepStrictEqual(claimed, [ada[0], bob[0], cleo, ada[1], ada[2], bob[1], undefined]);
+  }),
+  storesLaw(
+    'a principal holds at most as many runs as a claim allows, across two handles',
+    async (stores, makeStores) => {
+      const beside = await makeStores({ beside: stores });
+      const made: string[] = [];
+      for (let count = 0; count < 8; count++) made.push((await stores.runs.create(runDraft())).run.runId);
+      const limited = { ...LEASE, maxPerPrincipal: 3 };
+      const claims = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => [stores, beside][index % 2]!.runs.claim(limited)),
+      );
+      const held = claims.flatMap((claimed) => (claimed === undefined ? [] : [claimed.run.runId]));
+      deepStrictEqual(held.toSorted(), made.slice(0, 3).toSorted());
+      await stores.runs.finish({ runId: made[0]!, epoch: 1 }, { state: 'completed' });
+      strictEqual((await beside.runs.claim(limited))?.run.runId, made[3]);
+      strictEqual(await stores.runs.claim(limited), undefined);
+      strictEqual((await stores.runs.claim({ ...limited, runId: made[7]! }))?.run.runId, made[7]);
+    },
+  ),
+  storesLaw('expired leases do not count for the share of their principal', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { runs } = await makeStores({ now: clock.now });
+    const limited = { ...LEASE, maxPerPrincipal: 2 };
+    for (let count = 0; count < 3; count++) await runs.create(runDraft());
+    for (let count = 0; count < 2; count++) await runs.claim(limited);
+    strictEqual(await runs.claim(limited), undefined);
+    clock.nowMs += LEASE.leaseMs;
+    for (let count = 0; count < 2; count++) strictEqual((await runs.claim(limited))?.run.reason, 'interrupted');
+    strictEqual(await runs.claim(limited), undefined);
+  }),
   storesLaw('a claim contains the holder of the run, its expiry, its epoch and its reason', async (_, makeStores) => {
     const clock = new TestClock();
     const { runs } = await makeStores({ now: clock.now });

@@ -10,6 +10,10 @@ export interface AccessLimits {
   readonly requestsPerPrincipal: number;
   /** Event streams that one principal has open at the same time. */
   readonly streamsPerPrincipal: number;
+  /** Runs of one principal that wait in the queue, at most 500. The machine's own user is not limited. */
+  readonly queuedRunsPerPrincipal: number;
+  /** Runs of one principal that processes with this limit work on at the same time. Further ones wait. */
+  readonly runsPerPrincipal: number;
   /** Time for the headers of a request to arrive, in ms. */
   readonly headersTimeoutMs: number;
   /** Time for a whole request to arrive, in ms. */
@@ -18,11 +22,16 @@ export interface AccessLimits {
   readonly stallTimeoutMs: number;
 }
 
+/** They are counted with one page of a list. */
+const MAX_QUEUED = 500;
+
 const DEFAULT_ACCESS_LIMITS: AccessLimits = {
   requestsPerAddress: 3_000,
   failuresPerAddress: 300,
   requestsPerPrincipal: 3_000,
   streamsPerPrincipal: 1_000,
+  queuedRunsPerPrincipal: MAX_QUEUED,
+  runsPerPrincipal: Number.MAX_SAFE_INTEGER,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   stallTimeoutMs: 30_000,
@@ -36,5 +45,7 @@ export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits 
     if (!Number.isSafeInteger(value) || value < 1)
       throw new ToolscriptUsageError(`createServer: limits.${name} must be a whole number of at least 1`);
   }
+  if ((changes.queuedRunsPerPrincipal ?? 0) > MAX_QUEUED)
+    throw new ToolscriptUsageError(`createServer: limits.queuedRunsPerPrincipal must be at most ${MAX_QUEUED}`);
   return { ...DEFAULT_ACCESS_LIMITS, ...changes };
 }

@@ -27,13 +27,22 @@ export function openService(
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;
-  const shared = options.harness?.runtime;
-  const sandbox = options.sandbox ?? (typeof shared === 'object' ? shared : undefined);
+  const sandbox = sandboxOf(options);
   const metrics = new ServiceMetrics({ stores, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
   const common = { stores, log, scripts, projection, onFault };
-  const settings = { ...common, agents, owner, size: workers, workspaces, observe, isPersistedElsewhere };
+  const maxPerPrincipal = options.limits?.runsPerPrincipal;
+  const settings = {
+    ...common,
+    agents,
+    owner,
+    size: workers,
+    workspaces,
+    maxPerPrincipal,
+    observe,
+    isPersistedElsewhere,
+  };
   const worker = workers === 0 ? undefined : new RunWorker(settings);
   const persistence = openPersistence({ ...common, consumer: owner }, { roles: options.roles, hasWorker: workers > 0 });
   const service: Service = {
@@ -61,12 +70,15 @@ export function openService(
     service.isDraining = true;
     await worker?.drain(options.drainMs ?? DEFAULT_DRAIN_MS);
     await persistence.stop();
-    await emptied(streams, STREAM_END_MS);
-    streams.abortAll();
-    await emptied(streams, STREAM_END_MS);
+    await endStreams(streams);
   });
   app.addHook('onClose', () => parts.close());
   return service;
+}
+
+function sandboxOf({ harness, sandbox }: ServerOptions): ServerOptions['sandbox'] {
+  const shared = harness?.runtime;
+  return sandbox ?? (typeof shared === 'object' ? shared : undefined);
 }
 
 interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scripts'> {
@@ -104,6 +116,12 @@ function openPersistence(
 /** A server that does not answer is the error of its readiness. */
 async function warnOperator(app: FastifyInstance, log: EventLog): Promise<void> {
   for (const warning of await log.warnings().catch(() => [])) app.log.warn(warning);
+}
+
+async function endStreams(streams: OpenStreams): Promise<void> {
+  await emptied(streams, STREAM_END_MS);
+  streams.abortAll();
+  await emptied(streams, STREAM_END_MS);
 }
 
 /** Waits until the set is empty, at most `ms`. */

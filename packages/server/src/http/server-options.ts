@@ -63,10 +63,11 @@ export interface ServerOptions extends ServerPartsOptions {
 export const DEFAULT_WORKERS = 8;
 export const DEFAULT_DRAIN_MS = 6_000;
 
-type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'>;
+type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'> &
+  Partial<Pick<ServerOptions, 'stores' | 'events'>>;
 
 /** Throws a `ToolscriptUsageError`. */
-export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles }: CheckedOptions): void {
+export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles, stores, events }: CheckedOptions): void {
   if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
     throw new ToolscriptUsageError('createServer: auth needs a token, API keys, or a function that checks tokens.');
   if (auth.token !== undefined && auth.token.length < 16)
@@ -75,4 +76,8 @@ export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles }: Checked
     throw new ToolscriptUsageError('createServer: workers must be a whole number from 0 to 1000.');
   if (roles !== undefined && (roles.length === 0 || !roles.every((role) => SERVER_ROLES.includes(role))))
     throw new ToolscriptUsageError(`createServer: roles must contain one or more of ${SERVER_ROLES.join(', ')}.`);
+  if (roles !== undefined && (stores === 'memory:' || events === 'memory:'))
+    throw new ToolscriptUsageError(
+      'createServer: processes with roles cannot share "memory:". Name a database, such as "postgres://…".',
+    );
 }

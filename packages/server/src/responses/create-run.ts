@@ -1,5 +1,6 @@
 import type { OutputItem, Run, TraceContext } from '@toolscript/core/protocol';
 import type { ServedAgent } from '../agents/index.js';
+import { refuseFullQueue } from '../http/queue-limit.js';
 import type { Service } from '../http/service.js';
 import { titleOf, type ModelSettings } from '../runs/index.js';
 import { apiError } from './api-errors.js';
@@ -17,6 +18,7 @@ export async function createRun(
   trace: TraceContext | undefined,
 ): Promise<Run> {
   if (service.isDraining) throw apiError(503, 'The server is stopping. Send the request again after its restart.');
+  await refuseFullQueue(service, principal);
   const previousId = body.previous_response_id ?? undefined;
   const previous = previousId === undefined ? undefined : await previousResponse(service, principal, previousId);
   const { config } = await findAgent(service, body.model ?? undefined, previous?.agentId);

@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog, HarnessStore, Run, RunFence, RunPage, ServiceStores } from '@toolscript/core/protocol';
+import {
+  present,
+  type EventLog,
+  type HarnessStore,
+  type Run,
+  type RunFence,
+  type RunPage,
+  type ServiceStores,
+} from '@toolscript/core/protocol';
 import type { Projection } from '../projections/index.js';
 import type { AgentDirectory } from '../agents/index.js';
 import { deleteRemains } from './delete-thread.js';
@@ -38,6 +46,8 @@ export interface RunWorkerSettings {
   /** Maximum number of concurrent runs. */
   readonly size: number;
   readonly workspaces?: readonly string[];
+  /** Maximum number of concurrent runs of one principal, over all processes. Default: any. */
+  readonly maxPerPrincipal?: number | undefined;
   /** Receives faults of Toolscript itself and of the stores. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
   readonly observe?: ObserveRun;
@@ -215,8 +225,8 @@ export class RunWorker {
 
   async #claimOne(): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false;
-    const { stores, agents, owner, workspaces } = this.#settings;
-    const where = workspaces === undefined ? {} : { workspaces: [...workspaces] };
+    const { stores, agents, owner, workspaces, maxPerPrincipal } = this.#settings;
+    const where = present({ workspaces: workspaces && [...workspaces], maxPerPrincipal });
     const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, ...where });
     if (claimed === undefined) return false;
     const { run } = claimed;

@@ -57,7 +57,7 @@ export async function openEventLog(url: string, { now = Date.now }: OpenStoresOp
     const { RedisEventLog } = await import('./redis/redis-event-log.js');
     return RedisEventLog.open(url, now);
   }
-  const opened = await openTables(url);
+  const opened = await openTables(url, 'A log of events');
   return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
 }
 
@@ -75,9 +75,9 @@ interface OpenTables {
 }
 
 /** Undefined for `memory:`. */
-async function openTables(url: string): Promise<OpenTables | undefined> {
+async function openTables(url: string, opened = 'Stores'): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
-  if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url)) };
+  if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url, opened)) };
   const { openPostgres } = await import('./postgres/open-postgres.js');
   return openPostgres(url);
 }
@@ -86,12 +86,13 @@ function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//u.test(url);
 }
 
-function fileOf(url: string): string {
+function fileOf(url: string, opened: string): string {
   const [scheme = '', ...rest] = url.split(':');
   const file = rest.join(':');
   if (scheme === 'libsql' && file !== '' && !file.startsWith('//') && !/[\0:]memory:$/u.test(url)) return resolve(file);
+  const redis = opened === 'Stores' ? '' : '"redis://…", ';
   // The rest of a URL may contain a password.
   throw new ToolscriptUsageError(
-    `Stores cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are "postgres://…", "libsql:FILE", with the path of a file on this machine, and "memory:".`,
+    `${opened} cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are ${redis}"postgres://…", "libsql:FILE", with the path of a file on this machine, and "memory:".`,
   );
 }

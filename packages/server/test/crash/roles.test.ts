@@ -4,7 +4,7 @@ import { foldResponse } from '@toolscript/core/history';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
 import type { ServerRole } from '@toolscript/server';
-import { openEventLog, openStores } from '#server/stores/index.js';
+import { openStores } from '#server/stores/index.js';
 import { allEvents } from '#server/runs/index.js';
 import { describeWithPostgres, newSchemaUrl } from '../stores/postgres/support/test-postgres.js';
 import { describeWithOwnRedis, OwnRedis } from '../stores/redis/support/test-redis.js';

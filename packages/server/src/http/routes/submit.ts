@@ -8,6 +8,7 @@ import { imageIn, MAX_IMAGE_MB } from '../images.js';
 import { requestTrace } from '../../observability/index.js';
 import { titleOf } from '../../runs/index.js';
 import { notFound, ProblemError } from '../problems.js';
+import { refuseFullQueue } from '../queue-limit.js';
 import { SubmitBodySchema, SubmittedSchema, type UserMessage } from '../schemas.js';
 import type { Service } from '../service.js';
 
@@ -46,6 +47,7 @@ interface Circumstances {
 async function submit(service: Service, principal: string, body: SubmitBody, { idempotencyKey, trace }: Circumstances) {
   const { stores, agents, workspace } = service;
   if (service.isDraining) throw new ProblemError(503, 'The server is stopping. Submit again after its restart.');
+  await refuseFullQueue(service, principal);
   const { threadId, branchBefore, prompt, model, overrides } = body;
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
   const thread = threadId === undefined ? undefined : await stores.threads.get(threadId);

@@ -17,10 +17,13 @@ export interface RedisPlace {
 const DEFAULT_PORT = 6379;
 const DEFAULT_PREFIX = 'toolscript';
 
-/** Throws a `ToolscriptUsageError`, which does not contain the URL: it may contain a password. */
-export function placeOf(url: string): RedisPlace {
+/**
+ * Without a password in the URL, `REDISCLI_AUTH` of the environment is used. Throws a `ToolscriptUsageError`, which does
+ * not contain the URL: it may contain a password.
+ */
+export function placeOf(url: string, environment: NodeJS.ProcessEnv = process.env): RedisPlace {
   try {
-    return read(new URL(url));
+    return read(new URL(url), environment.REDISCLI_AUTH ?? '');
   } catch {
     throw new ToolscriptUsageError(
       'The URL of Redis is malformed. Write redis://USER:PASSWORD@HOST:PORT/NUMBER?prefix=NAME, or rediss:// for TLS, with % escapes in the password; the prefix has letters, digits, "_", "-" and ".".',
@@ -28,7 +31,9 @@ export function placeOf(url: string): RedisPlace {
   }
 }
 
-function read({ protocol, hostname, port, username, password, pathname, searchParams }: URL): RedisPlace {
+function read(url: URL, otherPassword: string): RedisPlace {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = url;
+  const secret = password === '' ? otherPassword : decodeURIComponent(password);
   const database = /^\/?(\d{0,5})$/u.exec(pathname)?.[1];
   const prefix = searchParams.get('prefix') ?? DEFAULT_PREFIX;
   const isKnown = [...searchParams.keys()].every((name) => name === 'prefix');
@@ -41,7 +46,7 @@ function read({ protocol, hostname, port, username, password, pathname, searchPa
     port: number,
     tls: protocol === 'rediss:',
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(secret === '' ? {} : { password: secret }),
     ...(database === '' ? {} : { database: Number(database) }),
     prefix: `{${prefix}}`,
   };

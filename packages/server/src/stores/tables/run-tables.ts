@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   storeErrors,
+  fairShares,
   isFinalRunState,
   inputText,
   searchText,
@@ -15,7 +16,7 @@ import {
   type RunFence,
 } from '@toolscript/core/protocol';
 import { ApprovalTables, type ParsedApproval } from './approval-tables.js';
-import type { Database, Dialect, Row } from './database.js';
+import type { Database, Dialect, Parameters, Row } from './database.js';
 import {
   approvalOf,
   conditions,
@@ -48,6 +49,10 @@ const NOTHING_ELSE_RUNS = `NOT EXISTS (
     WHERE other.thread_id = candidate.thread_id AND other.state = 'running' AND other.run_id <> candidate.run_id
   )`;
 
+/** The principal holds fewer runs than `:share`. */
+const HAS_SHARE = `(:share IS NULL OR candidate.principal NOT IN (
+    SELECT principal FROM runs WHERE state = 'running' AND ${IS_HELD} GROUP BY principal HAVING count(*) >= :share))`;
+
 const claimOf = (candidate: string, lock: string) => `
   UPDATE runs SET
     reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
@@ -62,7 +67,8 @@ function claimsIn({ forUpdate, skipLocked, indexedBy, isOneOf }: Dialect) {
   const isFree = `state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))`;
   const one = 'run_id = :runId';
   return {
-    any: claimOf(`${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed}`, skipLocked),
+    isAny: `SELECT 1 AS found FROM runs AS candidate ${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed} LIMIT 1`,
+    any: claimOf(`${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed} AND ${HAS_SHARE}`, skipLocked),
     one: claimOf(`WHERE ${one} AND ${isFree} AND ${isServed}`, forUpdate),
     suspended: claimOf(`WHERE ${one} AND state = 'suspended' AND ${isServed}`, forUpdate),
   };
@@ -190,20 +196,28 @@ export class RunTables {
   }
 
   async #claim(
-    { owner, leaseMs, runId, workspaces, evenSuspended }: Lease & Partial<ParsedClaim>,
+    { owner, leaseMs, runId, workspaces, maxPerPrincipal, evenSuspended }: Lease & Partial<ParsedClaim>,
     now: number,
   ): Promise<Row | undefined> {
-    const parameters = {
-      owner: encode(owner),
-      leaseMs,
-      runId: runId ?? null,
-      workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)),
-      now,
-    };
-    const { any, one, suspended } = this.#claims;
-    const found = await this.database.first(runId === undefined ? any : one, parameters);
+    const served = { workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)), now };
+    const parameters = { ...served, owner: encode(owner), leaseMs };
+    if (runId === undefined) return this.#claimFairly(parameters, served, maxPerPrincipal);
+    const { one, suspended } = this.#claims;
+    const found = await this.database.first(one, { ...parameters, runId });
     if (found !== undefined || evenSuspended !== true) return found;
-    return this.database.first(suspended, parameters);
+    return this.database.first(suspended, { ...parameters, runId });
+  }
+
+  async #claimFairly(parameters: Parameters, served: Parameters, max: number | undefined): Promise<Row | undefined> {
+    const { isAny, any } = this.#claims;
+    if ((await this.database.first(isAny, served)) === undefined) return undefined;
+    // Two claims at once would both find room below the maximum.
+    if (max !== undefined) await this.database.lock('shares of principals');
+    for (const share of fairShares(max)) {
+      const found = await this.database.first(any, { ...parameters, share: share ?? null });
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   async #knownRequest(draft: ParsedDraft, sha256: string): Promise<Row | undefined> {

@@ -1,0 +1,76 @@
+import type { DeadLetter, DeadLetterPage, EventLog } from '@toolscript/core/protocol';
+import { allOf, PERSISTENCE_GROUP } from '@toolscript/server/runs';
+import { EXIT } from '../exit-status.js';
+import { openStorage, type StorageFlags } from '../serve/open-storage.js';
+import { openScreen } from '../terminal/screen.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { throughStore } from '../threads/thread-database.js';
+import { UsageError } from '../usage-error.js';
+
+export interface DeadLetterFlags extends StorageFlags {
+  json?: boolean;
+}
+
+export function listDeadLetters({ json = false, ...flags }: DeadLetterFlags): Promise<number> {
+  return withLog(flags, async (log) => {
+    const screen = openScreen();
+    const letters = await deadLettersOf(log);
+    if (json) screen.write(`${jsonText(letters, 2)}\n`);
+    else if (letters.length === 0) screen.line('There are no dead letters.');
+    else for (const { runId, seq, reason } of letters) screen.line(`${runId}  from event ${seq}: ${reasonOf(reason)}`);
+  });
+}
+
+/** Retries all of the named runs or none. */
+export function retry(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
+  return change(runs, flags, async (log, runId) => {
+    await log.revive(PERSISTENCE_GROUP, runId);
+    return 'is delivered again.';
+  });
+}
+
+/** Drops all of the named runs or none. */
+export function drop(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
+  return change(runs, flags, async (log, runId) => {
+    await log.delete(runId);
+    return 'is dropped.';
+  });
+}
+
+function change(
+  runs: readonly string[],
+  flags: DeadLetterFlags,
+  act: (log: EventLog, runId: string) => Promise<string>,
+): Promise<number> {
+  return withLog(flags, async (log) => {
+    const screen = openScreen();
+    const known = new Set((await deadLettersOf(log)).map(({ runId }) => runId));
+    for (const runId of runs)
+      if (!known.has(runId))
+        throw new UsageError(
+          `${visibleLine(runId)} is no dead letter. To list them: toolscript admin dead-letter list, with the same --store and --events`,
+        );
+    for (const runId of new Set(runs)) screen.line(`${runId} ${await act(log, runId)}`);
+  });
+}
+
+function deadLettersOf(log: EventLog): Promise<DeadLetter[]> {
+  return allOf<DeadLetterPage, DeadLetter>(
+    (after) => log.deadLetters({ group: PERSISTENCE_GROUP, ...after }),
+    ({ letters }) => letters,
+  );
+}
+
+async function withLog(flags: StorageFlags, work: (log: EventLog) => Promise<void>): Promise<number> {
+  const storage = await openStorage(flags, process.env, openScreen().notice);
+  try {
+    await throughStore(work(storage.log));
+  } finally {
+    await storage.close();
+  }
+  return EXIT.completed;
+}
+
+function reasonOf(reason: string): string {
+  return reason === '' ? 'its persistence worker ended each time' : visibleLine(reason);
+}

@@ -1,0 +1,15 @@
+import { LOCAL_PRINCIPAL } from '../runs/index.js';
+import { tooMany } from './rate-limits.js';
+import type { Service } from './service.js';
+
+/** The wait for a principal with too many queued runs, in s. */
+const RETRY_S = 5;
+
+/** Throws a 429 if too many runs of the principal wait for a worker. */
+export async function refuseFullQueue({ stores, limits }: Service, principal: string): Promise<void> {
+  if (principal === LOCAL_PRINCIPAL) return;
+  const { queuedRunsPerPrincipal: limit } = limits;
+  const { runs } = await stores.runs.list({ state: 'queued', principal, limit });
+  // defence: queued-runs-of-a-principal
+  if (runs.length >= limit) throw tooMany(`You have ${limit} runs in the queue, the maximum.`, RETRY_S);
+}
