@@ -200,7 +200,7 @@ describe('a hostile conversation', () => {
         name: 'hostile',
         state: 'failed',
         problem: expect.stringContaining(
-          'ended before it answered, by SIGKILL: it floods its standard output with text that is not a message of MCP.',
+          'ended before it answered, by SIGKILL: it floods its standard output with text that is not an MCP message.',
         ),
       },
       { name: 'everything', state: 'connected' },

@@ -132,7 +132,7 @@ const HarnessOptionsSchema = z.strictObject({
     .custom<HarnessStore>(
       (value) =>
         typeof value === 'object' && value !== null && ['claim', 'journal', 'images'].every((part) => part in value),
-      'expected { claim, journal, images }',
+      'expected a store with claim, journal and images, such as fileStore(folder) or memoryStore()',
     )
     .optional(),
   durability: z.enum(['process', 'power']).optional(),

@@ -98,7 +98,9 @@ class PackResolver {
     const known = this.#resolved.get(name);
     if (known !== undefined) return known;
     if (path.includes(name)) {
-      throw new ToolscriptUsageError(`The packs extend each other in a circle: ${[...path, name].join(' → ')}.`);
+      throw new ToolscriptUsageError(
+        `The packs extend each other in a cycle: ${[...path, name].join(' → ')}. Remove one "extends" of the cycle.`,
+      );
     }
     const tools = this.#builtIn(name) ?? this.#own(name, path);
     this.#resolved.set(name, tools);

@@ -184,7 +184,9 @@ export class ServerConnection {
       this.#follow(client);
       await this.#refresh(client);
       if (this.#client !== client)
-        throw new ConnectError(`The MCP server "${this.#config.name}" ended directly after its start.`);
+        throw new ConnectError(
+          `The MCP server "${this.#config.name}" closed the connection directly after it opened. Check the server's log, or run its command by hand to see its output.`,
+        );
       this.#opening = undefined;
       this.#setState('connected', undefined);
       return client;
