@@ -212,7 +212,7 @@ describe('another program under the name of a trusted server', () => {
     const held = await place.run(['eval', '-e', 'return tools.mcp.mail.read()']);
     expect(held.status).toBe(1);
     expect(held.stderr).toContain(
-      'The MCP server "mail" is another program or address than the one that you trusted, so scripts do not get its tools.',
+      'The MCP server "mail" has a different command or address than the one that you trusted, so scripts do not get its tools.',
     );
     expect((await place.run(['mcp', 'trust', 'mail', '--yes'])).stdout).toContain('Trusted: send, read');
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');

@@ -22,7 +22,7 @@ describe("the token of the user's own server", () => {
     writeFileSync(path, 'a-token-that-others-know', { mode: 0o600 });
     chmodSync(path, 0o640);
     expect(() => obtainServerToken(path, {})).toThrow(
-      'is readable by other users. Remove it; then a new token is created.',
+      'is readable by other users. Remove it: the server then creates a new token.',
     );
   });
 

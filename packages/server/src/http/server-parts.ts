@@ -72,7 +72,9 @@ export async function openParts(options: ServerPartsOptions, secrets: readonly s
 async function openStorage({ stores, events, scripts }: ServerPartsOptions, closers: (() => Promise<void>)[]) {
   if (typeof stores !== 'string') {
     if (events === undefined || scripts === undefined)
-      throw new ToolscriptUsageError('createServer: open stores need the options events and scripts too.');
+      throw new ToolscriptUsageError(
+        'createServer: stores that are already open need the options events and scripts too.',
+      );
     return { stores, log: events, scripts, folder: undefined, isShared: false };
   }
   const opened = await openDatabase(stores);

@@ -78,7 +78,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   if (given.length === 0) throw new ToolscriptUsageError('A workspace needs at least one root folder.');
   const verification = options.verification ?? availableVerification();
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
-    throw new ToolscriptUsageError("Verification 'descriptor' needs /proc/self/fd, which this machine does not have.");
+    throw new ToolscriptUsageError(
+      "Verification 'descriptor' needs /proc/self/fd, which this machine does not have. Mount /proc, or use 'path'.",
+    );
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
   const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
@@ -188,7 +190,9 @@ function openRoot(option: RootOption): WorkspaceRoot {
   try {
     realPath = realpathSync.native(givenPath);
   } catch {
-    throw new ToolscriptUsageError(`The workspace root '${path}' does not exist or cannot be opened.`);
+    throw new ToolscriptUsageError(
+      `The workspace root '${path}' does not exist or cannot be opened. Create it, or give your user permission.`,
+    );
   }
   if (!statSync(realPath).isDirectory())
     throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
@@ -198,7 +202,8 @@ function openRoot(option: RootOption): WorkspaceRoot {
 /** If a folder were given twice, its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
-  if (twice) throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice.`);
+  if (twice)
+    throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice. Remove one of them.`);
   return roots;
 }
 

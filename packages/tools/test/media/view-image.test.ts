@@ -151,7 +151,7 @@ describe('viewImage', () => {
     [
       'second-name.jpg',
       'hard_link',
-      "'second-name.jpg' has a second name (a hard link) and may be a file from outside the workspace.",
+      "'second-name.jpg' has a second name (a hard link), so it may be a file from outside the workspace. Replace it with a copy.",
     ],
     ['a', 'not_a_file', "'a' is a folder, not a regular file."],
     ['none', 'missing', "'none' does not exist."],
