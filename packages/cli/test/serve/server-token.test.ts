@@ -35,6 +35,8 @@ describe("the token of the user's own server", () => {
 
   it.each(['short', 'with a blank in its middle', `line\nfeed-${'x'.repeat(20)}`])('is not %j', (token) => {
     const path = join(temporaryFolder(), 'server.token');
-    expect(() => obtainServerToken(path, { TOOLSCRIPT_TOKEN: token })).toThrow('TOOLSCRIPT_TOKEN contains no token');
+    expect(() => obtainServerToken(path, { TOOLSCRIPT_TOKEN: token })).toThrow(
+      'TOOLSCRIPT_TOKEN contains no valid token',
+    );
   });
 });

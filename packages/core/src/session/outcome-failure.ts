@@ -77,7 +77,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
       });
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
-      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
+      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while it ran the script.', {
         metadata: facts,
       });
   }

@@ -36,7 +36,7 @@ export function otherArguments(tool: Tool): GuestError {
 export function notRecorded(tool: Tool): GuestError {
   return guestError(
     'ToolExecutionError',
-    `The store failed to record the call to ${tool.name}, so the call was not made.`,
+    `The store failed to record the call to ${tool.name}, so the call was not made. Try it again later.`,
   );
 }
 

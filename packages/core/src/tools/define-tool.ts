@@ -200,7 +200,9 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   const tool = `The tool "${name}"`;
   for (const key of Object.keys(definition)) {
     if (!MEMBERS.includes(key))
-      throw new ToolscriptUsageError(`${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS)}`);
+      throw new ToolscriptUsageError(
+        `${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS) || ' Remove it.'}`,
+      );
   }
   if (typeof definition['description'] !== 'string')
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);

@@ -141,7 +141,7 @@ function toolsNamed(name: string, registry: ToolRegistry): readonly string[] {
 
 function unknownTool(name: string, registry: ToolRegistry, where: string): ToolscriptUsageError {
   return new ToolscriptUsageError(
-    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names())}`,
+    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names()) || ' Remove it.'}`,
   );
 }
 
@@ -175,7 +175,9 @@ function assertExposure(exposure: Exposure): void {
 function assertKeys(value: object, keys: readonly string[], where: string): void {
   for (const key of Object.keys(value)) {
     if (!keys.includes(key))
-      throw new ToolscriptUsageError(`${where} has an unknown member "${key}".${didYouMean(key, keys)}`);
+      throw new ToolscriptUsageError(
+        `${where} has an unknown member "${key}".${didYouMean(key, keys) || ` It takes ${keys.join(', ')}.`}`,
+      );
   }
 }
 

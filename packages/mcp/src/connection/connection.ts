@@ -217,7 +217,7 @@ export class ServerConnection {
   #lost(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    this.#problem = `The MCP server "${this.#config.name}" closed the connection.`;
+    this.#problem = `The MCP server "${this.#config.name}" closed the connection. Toolscript reconnects to it.`;
     if (performance.now() - this.#openedAt > STABLE_MS) this.#backoff.reset();
     // While it is being opened, `open` itself fails and retries.
     if (this.#opening === undefined) this.#retryLater();

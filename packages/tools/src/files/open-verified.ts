@@ -202,9 +202,13 @@ function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: Worksp
 }
 
 function leadsOutside(path: WorkspacePath): Error {
-  return failure('link_outside', `The path ${quotePath(path.given)} leads outside the workspace through a link.`, {
-    path: path.given,
-  });
+  return failure(
+    'link_outside',
+    `The path ${quotePath(path.given)} leads outside the workspace through a link. Use a path inside it.`,
+    {
+      path: path.given,
+    },
+  );
 }
 
 /** Describes a system error in one sentence without host paths. */

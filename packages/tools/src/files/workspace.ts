@@ -118,7 +118,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
         return { absolute: join(root.realPath, relative(spelled, absolute)), given: path };
     }
   }
-  throw failure('outside', `The path ${quotePath(path)} is outside the workspace.`, { path });
+  throw failure('outside', `The path ${quotePath(path)} is outside the workspace. Use a path inside it.`, { path });
 }
 
 /** The innermost root that contains a path without links; undefined if none does. */
@@ -150,9 +150,13 @@ export function otherRoots({ roots }: Workspace): string {
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
   if (!root)
-    throw failure('link_outside', `The path ${quotePath(given)} leads outside the workspace through a link.`, {
-      path: given,
-    });
+    throw failure(
+      'link_outside',
+      `The path ${quotePath(given)} leads outside the workspace through a link. Use a path inside it.`,
+      {
+        path: given,
+      },
+    );
   if (root.access !== 'write')
     throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder.`, { path: given });
   const stateFolder = workspace.stateFolder();

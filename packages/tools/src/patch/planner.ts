@@ -279,7 +279,7 @@ function refuseExisting(file: PlannedFile, path: string): void {
   if (isPresent(file))
     throw failure(
       'exists',
-      `${quotePath(path)} already exists, but the patch says that it is new. Update it instead.`,
+      `${quotePath(path)} already exists, but the patch says that it is new. Update it, or delete it first.`,
       { path },
     );
 }
