@@ -16,19 +16,11 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>): Promi
 
 const TOO_LARGE = new Uint8Array(64 * 1024 * 1024 + 1);
 
-test('a request body over the maximum is answered with 413 and the maximum', async () => {
+test('a request body over the maximum is answered with 413, consumes no turn and is not stored', async () => {
   const message = 'The request body is larger than 67108864 bytes. Send less.';
-  const reply = await post('/chat/completions', TOO_LARGE);
+  const reply = await post('/messages', TOO_LARGE);
   expect(reply).toMatchObject({ status: 413, body: { error: { message } } });
-});
-
-test('a request body over the maximum consumes no turn and is not stored', async () => {
-  await post('/messages', TOO_LARGE);
-  expect(server).toMatchObject({
-    turnsLeft: 1,
-    requests: [],
-    violations: ['The request body is larger than 67108864 bytes. Send less.'],
-  });
+  expect(server).toMatchObject({ turnsLeft: 1, requests: [], violations: [message] });
 });
 
 test('a request to an unknown path is answered with the endpoints', async () => {
