@@ -53,7 +53,7 @@ export class Connection {
   }
 
   #listen(): void {
-    const error = new Error(`Nothing has arrived for ${this.#maxSilenceMs} ms.`);
+    const error = new Error(`The server has sent nothing for ${this.#maxSilenceMs} ms.`);
     this.#silence = setTimeout(() => this.#controller.abort(error), this.#maxSilenceMs);
   }
 

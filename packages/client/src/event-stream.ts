@@ -83,7 +83,7 @@ async function* batchesOf(
         if (position.isEnded) return;
         if (fresh.length < events.length && position.isBehind(events)) break;
       }
-      error = new Error('The stream ended too early.');
+      error = new Error('The connection ended before the stream did.');
     } catch (thrown) {
       error = thrown;
     } finally {

@@ -117,7 +117,7 @@ export interface paths {
         /** Lists the API keys, oldest first, without their tokens. */
         get: operations["listKeys"];
         put?: never;
-        /** Makes an API key. The answer has its token, which is shown only this once. */
+        /** Makes an API key. Only this answer contains its token. */
         post: operations["addKey"];
         delete?: never;
         options?: never;
@@ -135,7 +135,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revokes an API key. Its streams end, and its next request is refused. */
+        /** Revokes an API key. The server ends its streams and refuses its next request. */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;

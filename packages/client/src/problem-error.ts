@@ -32,7 +32,9 @@ export class ProblemError extends Error {
 export function problemErrorOf({ status, statusText, headers }: Response, body: unknown): ProblemError {
   const given = typeof body === 'object' && body !== null ? (body as Partial<Problem>) : {};
   const title = given.title ?? (statusText === '' ? 'Error' : statusText);
-  const detail = given.detail ?? `The server answered with the status ${status} and without a problem document.`;
+  const detail =
+    given.detail ??
+    `The server answered with the status ${status} and without a problem document. Check that baseUrl is the address of a Toolscript server.`;
   const seconds = /^\d{1,6}$/u.exec(headers.get('retry-after') ?? '')?.[0];
   const retryAfterMs = seconds === undefined ? undefined : Number(seconds) * 1000;
   return new ProblemError({ type: 'about:blank', ...given, title, status, detail }, retryAfterMs);

@@ -220,7 +220,7 @@ describe('a call that needs a decision', () => {
     expect((await resume()).structuredContent).toMatchObject({ status: 'completed', value: 'Ada' });
     expect(sent).toEqual(['Ada']);
     expect(textOf(await client.callTool({ name: 'resume_script', arguments: { scriptId: 'scr_x' } }))).toContain(
-      'There is no script "scr_x".',
+      'There is no stored script "scr_x". Use the id from the result of run_script.',
     );
   });
 
@@ -233,7 +233,7 @@ describe('a call that needs a decision', () => {
     await harness.resume(suspension!, { [pendingApprovals[0]!.approvalId]: 'approve' });
     const reported = await client.callTool({ name: 'resume_script', arguments: { scriptId } });
     expect(textOf(reported)).toBe(
-      'The script was resumed elsewhere, such as in a terminal, and has ended (completed). Its result is there. Its calls: mail.send completed.',
+      'Another process, such as a terminal, has resumed the script, and it has ended (completed). Its result is there. Its calls: mail.send completed.',
     );
   });
 

@@ -98,7 +98,7 @@ describe('a hostile list of tools', () => {
   it.each([
     ['endless', 'its list has more than 100 pages', 100],
     ['circle', 'its list repeats a page', 2],
-    ['crowd', 'it lists more than 2000', 2_000],
+    ['crowd', 'its list has more than 2000 entries', 2_000],
     ['bad-list', undefined, 0],
   ])('the list of a server that is %s ends', async (behaviour, incomplete, count) => {
     const mcp = await openServers({ hostile: hostileServer(behaviour) });
@@ -200,7 +200,7 @@ describe('a hostile conversation', () => {
         name: 'hostile',
         state: 'failed',
         problem: expect.stringContaining(
-          'ended before it answered, by SIGKILL: it floods its standard output with text that is not a message of MCP.',
+          'ended before it answered, by SIGKILL: it floods its standard output with text that is not an MCP message.',
         ),
       },
       { name: 'everything', state: 'connected' },

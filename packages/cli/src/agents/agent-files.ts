@@ -140,7 +140,7 @@ async function codeAgent(file: string): Promise<AgentConfig> {
   const agent = agentIn(file, await readCodeFile(file));
   if (agent.slug === stemOf(file)) return agent;
   throw new UsageError(
-    `${visibleLine(file)}: the slug of an agent in code is its file's name: change the slug "${agent.slug}", or the file's name.`,
+    `${visibleLine(file)}: the slug "${agent.slug}" differs from the name of the file. Change the slug, or rename the file.`,
   );
 }
 
@@ -157,7 +157,7 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
   // defence: workspace-agent-turns, without it: void MAX_TURNS_OF_WORKSPACE;
   if (agent.maxTurns > MAX_TURNS_OF_WORKSPACE)
     throw new UsageError(
-      `${visibleLine(file)}: "maxTurns" of a workspace's agent is at most ${MAX_TURNS_OF_WORKSPACE}.`,
+      `${visibleLine(file)}: "maxTurns" of a workspace's agent is over its maximum of ${MAX_TURNS_OF_WORKSPACE}. Lower it.`,
     );
   return agent;
 }
@@ -165,7 +165,7 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
 function agentIn(file: string, value: unknown): AgentConfig {
   const name = visibleLine(file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${name} contains no agent. Write an object with a slug.`);
+    throw new UsageError(`${name} contains no agent. Write an object with a "slug".`);
   const checked = checkConfiguration(AgentConfigSchema, value, name);
   try {
     return defineAgent(checked);

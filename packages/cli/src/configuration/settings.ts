@@ -118,7 +118,9 @@ export async function loadSettings(
   const ownLimits = { ...AGENT_LIMITS, ...own?.limits };
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)
-    warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored.`);
+    warn(
+      `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower it, or raise the limit in your own configuration.`,
+    );
   const namesTools = flags.pack !== undefined || flags.tools !== undefined;
   const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;
   return {

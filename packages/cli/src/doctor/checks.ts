@@ -93,7 +93,8 @@ async function checkWorking(): Promise<Check[]> {
   }
 }
 
-const REINSTALL = 'Install Toolscript again, with its optional packages.';
+const REINSTALL =
+  'Install Toolscript again with its optional dependencies: npm install --global --include=optional toolscript';
 
 async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
@@ -120,8 +121,8 @@ async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   return {
     name: 'types',
     status: 'warning',
-    detail: `scripts run without being type-checked${reason === undefined ? '' : `: ${reason}`}`,
-    fix: 'Install the package typescript again, with its optional parts.',
+    detail: `scripts run without type checks${reason === undefined ? '' : `: ${reason}`}`,
+    fix: REINSTALL,
   };
 }
 
@@ -177,18 +178,18 @@ async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Ch
     name: 'ripgrep',
     status: 'missing',
     detail: operation.error?.message ?? 'found nothing',
-    fix: 'Install the package @vscode/ripgrep again, with its optional parts.',
+    fix: REINSTALL,
   };
 }
 
 async function checkFiles(): Promise<Check> {
   const { availableVerification } = await import('@toolscript/tools');
   if (availableVerification() === 'descriptor')
-    return { name: 'files', status: 'ok', detail: 'open files are verified by the kernel' };
+    return { name: 'files', status: 'ok', detail: 'the kernel verifies open files' };
   return {
     name: 'files',
     status: 'warning',
-    detail: 'open files are verified by path; a fast swap of names could be missed',
+    detail: 'Toolscript verifies open files by path; it could miss a file that is swapped at that moment',
     fix: 'Use Linux with /proc mounted for the strict check.',
   };
 }
@@ -211,7 +212,7 @@ export async function checkExecSandbox(exec: Settings['exec'] | undefined): Prom
     return {
       name,
       status: 'missing',
-      detail: 'disabled: programs of exec have all your rights',
+      detail: 'disabled: commands of exec run with all your permissions',
       fix: 'Remove "exec.sandbox" from your configuration.',
     };
   }

@@ -4,6 +4,7 @@ import type { Settings } from '../configuration/settings.js';
 import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { connectServers } from '../mcp/open-servers.js';
 import { stateOf } from '../mcp/server-state.js';
+import { ownCommand } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/style.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
@@ -28,6 +29,13 @@ export async function checkServers({ cwd }: Settings, environment: Environment):
     return [...notes, ...states];
   } catch (error) {
     if (!isUsageError(error)) throw error;
-    return [{ name: 'mcp', status: 'missing', detail: error.message, fix: 'Fix the setting that the message names.' }];
+    return [
+      {
+        name: 'mcp',
+        status: 'missing',
+        detail: error.message,
+        fix: `Correct the setting, then run: ${ownCommand()} doctor`,
+      },
+    ];
   }
 }

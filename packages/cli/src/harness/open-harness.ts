@@ -118,7 +118,7 @@ function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Too
   const unknown = workspaceTools.find((name) => !names.includes(name) && !isOfMcp(name));
   if (unknown !== undefined) {
     throw new UsageError(
-      `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is not a tool.${didYouMean(unknown, names)}`,
+      `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is not a tool.${didYouMean(unknown, names) || ' Remove it.'}`,
     );
   }
   return tools.filter(({ name }) => workspaceTools.includes(name));

@@ -54,7 +54,7 @@ export class ClientFolders {
       return real;
     } catch (error) {
       const why = isUsageError(error) ? error.message : 'there is no such folder.';
-      this.#options.warn(`The client's folder ${visibleLine(folder)} is left out: ${why}`);
+      this.#options.warn(`The client's folder ${visibleLine(folder)} is ignored: ${why}`);
       return undefined;
     }
   }

@@ -21,7 +21,9 @@ export async function currentWorkspace(
     return current;
   } catch (error) {
     if (!isUsageError(error) || isNeeded) throw error;
-    warn(`${visibleLine(currentFolder())} is no workspace, because your own files are in it.`);
+    warn(
+      `${visibleLine(currentFolder())} is not used as the workspace, because your own configuration or data is in it. Start in another folder.`,
+    );
     return emptyFolder(environment);
   }
 }

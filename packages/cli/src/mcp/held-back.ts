@@ -11,5 +11,5 @@ export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
 export const HELD_BACK_BECAUSE: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'it is new',
   changed: 'it has changed',
-  'other-server': 'it belongs to a different server from the one that you trusted under this name',
+  'other-server': 'its server has a different command or address than the one that you trusted',
 };

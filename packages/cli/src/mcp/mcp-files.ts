@@ -55,7 +55,7 @@ export async function readMcpConfiguration(place: McpPlace): Promise<McpConfigur
   const taken = Object.keys(theirs?.servers ?? {}).filter((name) => names.includes(name));
   for (const name of taken)
     warn(
-      `${visibleLine(theirs!.path)}: the MCP server ${visibleLine(name)} does not count, because your own ${visibleLine(user.mcpFile)} has one of that name. Rename one of them.`,
+      `${visibleLine(theirs!.path)}: the MCP server ${visibleLine(name)} is ignored, because your own ${visibleLine(user.mcpFile)} has a server with the same name. Rename one of them.`,
     );
   return { ...configurationOf(theirs, own), isPartial };
 }
@@ -100,7 +100,7 @@ async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ f
   if (counts) return { file: found, isPartial: false };
   const why = trusted === undefined ? 'you have not trusted it' : 'it has changed since you trusted it';
   warn(
-    `${visibleLine(found.path)} does not count, because ${why}. Read it; to trust it: toolscript trust ${shellWord(workspace)}`,
+    `${visibleLine(found.path)} is ignored, because ${why}. Read it; to trust it: toolscript trust ${shellWord(workspace)}`,
   );
   return { isPartial: true };
 }

@@ -119,10 +119,10 @@ function serverReporter(warn: (message: string) => void): (event: McpEvent) => v
       report(event.problem);
     if (event.type !== 'untrusted') return;
     const { server, tools } = event;
-    const toTrust = `To look at them and trust them: ${ownCommand()} mcp trust ${shellWord(server)}`;
+    const toTrust = `To review and trust them: ${ownCommand()} mcp trust ${shellWord(server)}`;
     if (tools.some(({ change }) => change === 'other-server'))
       return report(
-        `The MCP server "${server}" is another program or address than the one that you trusted, so scripts do not get its tools. ${toTrust}`,
+        `The MCP server "${server}" has a different command or address than the one that you trusted, so scripts do not get its tools. ${toTrust}`,
       );
     const names = tools.map(({ name, change }) => `${name} (${HELD_BACK[change]})`);
     report(

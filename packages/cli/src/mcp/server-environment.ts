@@ -40,7 +40,7 @@ export function demandShallow(environment: Environment): void {
   // defence: gateway-starts-itself-not-forever
   if (depthIn(environment) > MAX_DEPTH)
     throw new UsageError(
-      'This gateway is a server of a gateway that is a server of a gateway. Take toolscript mcp out of the mcp.json that it reads, or name another file with --config.',
+      'The gateway starts itself in a loop, because the mcp.json that it reads names toolscript mcp as a server. Remove that server from the file, or name another file with --config.',
     );
 }
 

@@ -10,11 +10,11 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
   const { name, state, problem, untrusted, skipped } = server;
   if (state !== 'connected') {
     const detail = problem ?? `The MCP server "${name}" is ${state}.`;
-    return { status: 'warning', detail, fix: `Then look again: ${ownCommand()} mcp test ${shellWord(name)}` };
+    return { status: 'warning', detail, fix: `To check it again: ${ownCommand()} mcp test ${shellWord(name)}` };
   }
   const notes = [
     ...untrusted.map((tool) => `${tool.name} is held back: ${HELD_BACK_BECAUSE[tool.change]}`),
-    ...skipped.map((tool) => `${tool.name} is left out: ${tool.reason}`),
+    ...skipped.map((tool) => `${tool.name} is ignored: ${tool.reason}`),
     ...(server.incomplete === undefined ? [] : [server.incomplete]),
   ];
   const detail = [offerOf(server), ...notes].join('; ');
@@ -23,7 +23,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
   return {
     status: 'warning',
     detail,
-    ...(untrusted.length === 0 ? {} : { fix: `To look at what is held back, and trust it: ${fix}` }),
+    ...(untrusted.length === 0 ? {} : { fix: `To review and trust the tools that are held back: ${fix}` }),
   };
 }
 

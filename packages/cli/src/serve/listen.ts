@@ -16,7 +16,7 @@ export async function listenAt(app: App, host: string, port: number, option: str
     const code = systemCode(error);
     const where = `${visibleLine(host)}:${port}`;
     if (code === 'EADDRINUSE')
-      throw new UsageError(`Something else listens at ${where}. End it, or choose another port with ${option}.`);
+      throw new UsageError(`Another program listens at ${where}. End it, or choose another port with ${option}.`);
     throw new UsageError(
       `The server cannot listen on ${where} (${code ?? 'unknown error'}). Choose another host or port with ${option}.`,
     );

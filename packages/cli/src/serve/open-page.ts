@@ -24,7 +24,7 @@ export function openPage(url: string, warn: (message: string) => void): () => vo
   writeFileSync(file, redirectTo(url), { mode: 0o600, flag: 'wx' });
   const [program, ...options] = OPENERS[process.platform] ?? DEFAULT_OPENER;
   const child = spawn(program, [...options, pathToFileURL(file).href], { stdio: 'ignore', detached: true });
-  child.on('error', () => warn('No browser could be started. Open the address above yourself.'));
+  child.on('error', () => warn('Toolscript could not start a browser. Open the address above yourself.'));
   child.unref();
   return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -100,7 +100,7 @@ async function aboutService(
       : `The agent is "${slug}". GET /api/v2/agents lists the others.`;
   const folder =
     workspace === ''
-      ? 'There is no workspace, so only the demo is available. Add one with --workspace DIR.'
+      ? 'There is no workspace, so only the demo is available. Name one with --workspace DIR.'
       : `Tools work in ${visibleLine(workspace)}.`;
   return [
     agent,

@@ -41,13 +41,14 @@ function readToken(path: string): string | undefined {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new UsageError(
-      `${name} cannot be read (${code ?? 'unknown error'}). Remove it; then a new token is created.`,
+      `${name} cannot be read (${code ?? 'unknown error'}). Remove it: the server then creates a new token.`,
     );
   }
   try {
     // defence: token-for-user-alone, without it: const isShared = fstatSync(file).mode < 0;
     const isShared = process.platform !== 'win32' && (fstatSync(file).mode & 0o077) !== 0;
-    if (isShared) throw new UsageError(`${name} is readable by other users. Remove it; then a new token is created.`);
+    if (isShared)
+      throw new UsageError(`${name} is readable by other users. Remove it: the server then creates a new token.`);
     return checked(readFileSync(file, 'utf8').trim(), name);
   } finally {
     closeSync(file);
@@ -57,6 +58,6 @@ function readToken(path: string): string | undefined {
 function checked(token: string, where: string): string {
   if (token.length >= MIN_LENGTH && /^[\w.~+/=-]+$/u.test(token)) return token;
   throw new UsageError(
-    `${where} contains no token: at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = - are needed.`,
+    `${where} contains no valid token. Set it to at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = -`,
   );
 }

@@ -14,7 +14,7 @@ export async function inspectKept(
   const details = await harness.inspect(scriptId, owner);
   if (details === undefined)
     throw new UsageError(
-      `The script ${scriptId} was deleted meanwhile. ${ownCommand()} approvals lists the waiting ones.`,
+      `The script ${scriptId} was deleted meanwhile. To list the pending ones: ${ownCommand()} approvals`,
     );
   return details;
 }

@@ -74,6 +74,6 @@ export class ScriptStore implements HarnessStore {
   }
 
   #demandStaying(): void {
-    if (this.#isLeft) throw new Error('the program is being ended');
+    if (this.#isLeft) throw new Error('the program is ending');
   }
 }

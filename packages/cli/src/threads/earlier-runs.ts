@@ -29,7 +29,7 @@ export async function claimInterrupted(stores: ServiceStores, threadId: string):
   if (queued === undefined) return undefined;
   if (queued.reason !== 'interrupted')
     throw new UsageError(
-      `A prompt or a decision of ${threadId} waits for a server. Start that server, or start a new conversation.`,
+      `A server has queued a prompt or a decision of ${threadId}. Let it finish with toolscript serve, or start a new conversation.`,
     );
   const claimed = await runs.claim({ ...ownClaim(), runId: queued.runId });
   if (claimed === undefined) throw await busyError(stores, threadId);

@@ -71,7 +71,7 @@ export class ThreadDatabase {
   async find(text: string): Promise<StoredThread> {
     return theOne(await this.list(), text, ({ threadId }) => threadId, {
       prefix: 'thr_',
-      none: `There is no conversation ${visibleLine(text)}. ${ownCommand()} threads lists them.`,
+      none: `There is no conversation ${visibleLine(text)}. To list the conversations: ${ownCommand()} threads`,
       several: 'Several conversations begin with',
     });
   }

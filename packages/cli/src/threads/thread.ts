@@ -232,7 +232,9 @@ export class Thread {
     const held = await HeldRun.open({ stores, log, run, leaseMs: LEASE_MS, worksUnwritten: true, onFault });
     held.signal.addEventListener('abort', () => {
       if (held.stopped === 'lost')
-        onLost('Another process has claimed or deleted this conversation. The current run is stopped and not stored.');
+        onLost(
+          'Another process has claimed or deleted this conversation. Toolscript stops the current run and does not store it.',
+        );
     });
     return held;
   }

@@ -64,10 +64,10 @@ function what({ state, approvals, ended }: Listed): string[] {
 function hints(scripts: readonly Listed[]): string[] {
   return [
     ...(scripts.some(({ state }) => state === 'suspended')
-      ? [`${ownCommand()} approvals show ID shows the details; ${ownCommand()} resume ID asks and resumes it.`]
+      ? [`To see the details: ${ownCommand()} approvals show ID. To decide and resume: ${ownCommand()} resume ID`]
       : []),
     ...(scripts.some(({ state }) => state === 'interrupted')
-      ? [`${ownCommand()} resume ID recovers an interrupted one.`]
+      ? [`To recover an interrupted one: ${ownCommand()} resume ID`]
       : []),
   ];
 }

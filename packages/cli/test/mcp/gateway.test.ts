@@ -250,7 +250,7 @@ describe('the gateway', () => {
     const taken = await place.toolscript(['mcp', '--http', url.host]);
     expect(taken).toMatchObject({ status: 2, stdout: '' });
     expect(taken.stderr).toContain(
-      `Something else listens at ${url.host}. End it, or choose another port with --http.`,
+      `Another program listens at ${url.host}. End it, or choose another port with --http.`,
     );
   });
 

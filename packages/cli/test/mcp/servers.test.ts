@@ -64,7 +64,7 @@ describe("the user's MCP servers", () => {
       /"away" at http:\/\/127\.0\.0\.1:9\/mcp could not be reached/u,
       /"slow" could not be started: it did not answer within 300 ms/u,
       /"ended" could not be started: .* ended before it answered, with exit code 1\. .*no licence/u,
-      /"talks" could not be started: it did not answer within 300 ms: it wrote text that is not a message of MCP to its standard output: hello world\. Run/u,
+      /"talks" could not be started: it did not answer within 300 ms: it wrote text to its standard output that is not an MCP message: hello world\. Run/u,
     ])
       expect(stderr).toMatch(sentence);
     expect(stderr.split('\n').filter((line) => line.startsWith('toolscript: ')).length).toBe(7);
@@ -212,7 +212,7 @@ describe('another program under the name of a trusted server', () => {
     const held = await place.run(['eval', '-e', 'return tools.mcp.mail.read()']);
     expect(held.status).toBe(1);
     expect(held.stderr).toContain(
-      'The MCP server "mail" is another program or address than the one that you trusted, so scripts do not get its tools.',
+      'The MCP server "mail" has a different command or address than the one that you trusted, so scripts do not get its tools.',
     );
     expect((await place.run(['mcp', 'trust', 'mail', '--yes'])).stdout).toContain('Trusted: send, read');
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
@@ -236,7 +236,7 @@ describe("a workspace's MCP servers", () => {
     place.useWorkspaceServers({ mail: place.mail() });
     const before = await place.run(['eval', '-e', 'return 1']);
     expect(before.stderr).toContain(
-      `${place.workspaceFile} does not count, because you have not trusted it. Read it; to trust it: toolscript trust ${place.workspace}`,
+      `${place.workspaceFile} is ignored, because you have not trusted it. Read it; to trust it: toolscript trust ${place.workspace}`,
     );
     expect(place.mailWasStarted).toBe(false);
     const asked = await place.run(['trust']);
@@ -252,7 +252,7 @@ describe("a workspace's MCP servers", () => {
     rmSync(join(place.mailFolder, 'pid'));
     place.useWorkspaceServers({ mail: place.mail({ env: { MORE: '1' } }) });
     const changed = await place.run(['eval', '-e', 'return 1']);
-    expect(changed.stderr).toContain('does not count, because it has changed since you trusted it.');
+    expect(changed.stderr).toContain('is ignored, because it has changed since you trusted it.');
     expect(place.mailWasStarted).toBe(false);
     expect((await place.run(['trust', '--yes'])).stdout).toContain('\n    with {"env":{"MORE":"1"}}\n');
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
@@ -382,7 +382,7 @@ describe("a workspace's MCP servers", () => {
     const { status, stderr, stdout } = await place.run(['eval', '-e', 'return tools.mcp.mail.read()', '--json']);
     expect(status, stdout).toBe(0);
     expect(stderr).toContain(
-      `the MCP server mail does not count, because your own ${place.userFile} has one of that name.`,
+      `the MCP server mail is ignored, because your own ${place.userFile} has a server with the same name.`,
     );
     expect(stderr).not.toContain('no-such-program');
   });

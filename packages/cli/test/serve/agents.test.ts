@@ -81,6 +81,6 @@ describe('agents of a server', () => {
   it('do not accept a scenario of this machine as a model from a request', async () => {
     write('reader');
     const answer = await server.api('submit', { prompt: 'x', agentId: 'reader', model: 'scripted:/etc/passwd' });
-    expect(answer).toMatchObject({ status: 400, detail: expect.stringContaining('cannot use the model') });
+    expect(answer).toMatchObject({ status: 400, detail: expect.stringContaining('does not allow the model') });
   });
 });

@@ -22,7 +22,7 @@ describe("the token of the user's own server", () => {
     writeFileSync(path, 'a-token-that-others-know', { mode: 0o600 });
     chmodSync(path, 0o640);
     expect(() => obtainServerToken(path, {})).toThrow(
-      'is readable by other users. Remove it; then a new token is created.',
+      'is readable by other users. Remove it: the server then creates a new token.',
     );
   });
 
@@ -35,6 +35,8 @@ describe("the token of the user's own server", () => {
 
   it.each(['short', 'with a blank in its middle', `line\nfeed-${'x'.repeat(20)}`])('is not %j', (token) => {
     const path = join(temporaryFolder(), 'server.token');
-    expect(() => obtainServerToken(path, { TOOLSCRIPT_TOKEN: token })).toThrow('TOOLSCRIPT_TOKEN contains no token');
+    expect(() => obtainServerToken(path, { TOOLSCRIPT_TOKEN: token })).toThrow(
+      'TOOLSCRIPT_TOKEN contains no valid token',
+    );
   });
 });

@@ -54,7 +54,10 @@ export function createAgentRegistry(agents: readonly AgentInput[] = defaultAgent
     get(slug) {
       const agent = bySlug.get(slug);
       if (agent !== undefined) return agent;
-      throw new ToolscriptUsageError(`There is no agent "${slug}".${didYouMean(slug, bySlug.keys())}`);
+      const names = [...bySlug.keys()];
+      throw new ToolscriptUsageError(
+        `There is no agent "${slug}".${didYouMean(slug, names) || ` The agents are: ${names.join(', ') || 'none'}.`}`,
+      );
     },
   };
 }

@@ -365,7 +365,11 @@ export class AgentRun {
     });
     this.#requestDone();
     if (signal.aborted || error !== undefined || text.trim() === '') {
-      const why = error ?? { code: 'CompactionFailed', message: 'The model returned no summary of the conversation.' };
+      const why = error ?? {
+        code: 'CompactionFailed',
+        message:
+          'The model returned no summary of the conversation. Send the prompt again, or start a new conversation.',
+      };
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
       return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
     }

@@ -148,7 +148,9 @@ export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> 
   const { events, decisions, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
-    throw new ToolscriptUsageError('resumeRun needs the events of a suspended run.');
+    throw new ToolscriptUsageError(
+      'resumeRun needs the events of a suspended run. Use recoverRun for a run that has not ended.',
+    );
   const suspension = last.script_id;
   return resumeAgent({ ...continuing(options, events), suspension, ...(decisions === undefined ? {} : { decisions }) });
 }

@@ -84,7 +84,7 @@ export class AnswerPlayer {
     this.#giveUpOpenItems();
     if (this.#stopped) return { status: 'completed' };
     if (this.#error !== undefined) return { status: 'failed', error: this.#error };
-    const message = 'The provider’s answer has no end.';
+    const message = 'The provider’s answer ended without its final event.';
     return this.#end ?? { status: 'failed', error: { code: 'AnswerTruncated', message } };
   }
 

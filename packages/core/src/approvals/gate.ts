@@ -276,7 +276,8 @@ class PolicyGate implements ApprovalGate {
   }
 
   #applyAnswer(call: GateCall, approvalId: string, answer: Answer | undefined): GateDecision {
-    if (answer === undefined) return denied(call, 'host', 'the answer was not a decision', { approvalId });
+    if (answer === undefined)
+      return denied(call, 'host', 'the approvals function did not return a decision', { approvalId });
     // defence: decisions-expire
     if (answer.expiresAt !== undefined && isPast(answer.expiresAt)) return expired(call, approvalId);
     const { note, remember } = answer;

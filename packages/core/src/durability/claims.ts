@@ -29,7 +29,7 @@ export function noSuchScript(scriptId: string): string {
 }
 
 function heldBy(owner: string): string {
-  return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}.`;
+  return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}. Wait until it has ended.`;
 }
 
 export function damagedBy({ message }: JournalDamage): string {

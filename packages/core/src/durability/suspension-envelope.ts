@@ -104,7 +104,7 @@ function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
   }
   const version: unknown = (value as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version !== 1)
-    throw new SealError(`it has version ${version}, and this release supports only 1`);
+    throw new SealError(`it has version ${version}, and this release supports only 1. Resume it with a later release`);
   const parsed = EnvelopeSchema.safeParse(value);
   if (!parsed.success) throw new SealError('it is not a suspension');
   return parsed.data;

@@ -88,7 +88,7 @@ function installedAt(packageFolder: string, source: string): URL {
   const folder = new URL('dist/', `${pathToFileURL(packageFolder).href.replace(/\/$/u, '')}/`);
   if (!hasFiles(folder))
     throw new ToolscriptUsageError(
-      `${source} ${packageFolder}, which is no complete package @toolscript/core: dist/sandbox/artefacts is missing.`,
+      `${source} ${packageFolder}, which is not a complete package @toolscript/core: dist/sandbox/artefacts is missing. Install the package again.`,
     );
   const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8')) as { version: string };
   if (version === CORE_VERSION) return folder;

@@ -56,5 +56,7 @@ function replaced(
 }
 
 function unknownName(name: string, known: readonly string[], method: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`harness.tools.${method}: there is no tool "${name}".${didYouMean(name, known)}`);
+  return new ToolscriptUsageError(
+    `harness.tools.${method}: there is no tool "${name}".${didYouMean(name, known) || ' harness.catalog().list() lists the tools.'}`,
+  );
 }

@@ -38,7 +38,7 @@ export function uncheckedNotice(notice: OperatorNotice): (reason: string) => voi
 export function denyUnattended(notice: OperatorNotice): ApprovalCallback {
   return ({ tool }) => {
     notice(
-      `A call of the tool "${tool}" was denied: it needs approval, and nobody can decide about it. Give createHarness or asTool the option \`approvals\` ('auto', 'deny', rules, or a function), give asTool \`onOutcome\` or createHarness a \`store\` and resume suspended scripts, or define the tool with \`effect: 'read'\` or \`approval: 'never'\`.`,
+      `Toolscript denied a call of the tool "${tool}": it needs approval, and no user can decide about it. Give createHarness or asTool the option \`approvals\` ('auto', 'deny', rules, or a function), give asTool \`onOutcome\` or createHarness a \`store\` and resume suspended scripts, or define the tool with \`effect: 'read'\` or \`approval: 'never'\`.`,
     );
     throw new ToolCallError('ApprovalDeniedError', 'no user can be asked here');
   };

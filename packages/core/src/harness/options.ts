@@ -135,7 +135,7 @@ const HarnessOptionsSchema = z.strictObject({
     .custom<HarnessStore>(
       (value) =>
         typeof value === 'object' && value !== null && ['claim', 'journal', 'images'].every((part) => part in value),
-      'expected { claim, journal, images }',
+      'expected a store with claim, journal and images, such as fileStore(folder) or memoryStore()',
     )
     .optional(),
   durability: z.enum(['process', 'power']).optional(),
@@ -210,7 +210,7 @@ export function checkRunOptions(run: object, method: string): void {
     throw new ToolscriptUsageError(`${method} needs its options as an object.`);
   for (const name in run) {
     if (!known.includes(name))
-      throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
+      throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known) || ' Remove it.'}`);
   }
   const { mode, context, approvals, signal } = run as {
     mode?: unknown;
@@ -280,7 +280,7 @@ function describeIssue(issue: z.core.$ZodIssue, shape: Record<string, unknown>):
   if (issue.code !== 'unrecognized_keys') return path === '' ? issue.message : `${path}: ${issue.message}`;
   const [key = ''] = issue.keys;
   const known = path === '' ? Object.keys(shape) : keysBelow(shape, issue.path);
-  return `unknown key "${path === '' ? '' : `${path}.`}${key}".${didYouMean(key, known)}`;
+  return `unknown key "${path === '' ? '' : `${path}.`}${key}".${didYouMean(key, known) || ' Remove it.'}`;
 }
 
 function keysBelow(shape: Record<string, unknown>, path: readonly PropertyKey[]): string[] {

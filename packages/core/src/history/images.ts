@@ -49,7 +49,7 @@ export function imageHolders(outcome: Outcome): unknown[] {
 /** One line for each image, for users and for models that read only text. */
 export function imageLines({ images, leftOut }: CollectedImages): string[] {
   const lines = images.map((image) => `- ${nameOf(image)} (${image.media_type}, sha256 ${image.sha256.slice(0, 12)}…)`);
-  return leftOut === 0 ? lines : [...lines, `- and ${leftOut} more, left out: at most ${MAX_IMAGES} are handed over`];
+  return leftOut === 0 ? lines : [...lines, `- and ${leftOut} more, omitted: at most ${MAX_IMAGES} are attached`];
 }
 
 /**

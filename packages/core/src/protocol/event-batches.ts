@@ -62,7 +62,9 @@ export function placeEvents(
   const known = texts.slice(0, nextSeq - firstSeq);
   const index = known.findIndex((text, offset) => text !== textAt(firstSeq + offset));
   if (index === -1) return texts.slice(known.length);
-  throw new EventOrderError(`The run ${runId} has another event ${firstSeq + index}: ${nextSeq} is expected next`);
+  throw new EventOrderError(
+    `The run ${runId} has a different event ${firstSeq + index} already: ${nextSeq} is expected next`,
+  );
 }
 
 /** Throws an `EventOrderError` if a new event of the batch follows the run's last one. */

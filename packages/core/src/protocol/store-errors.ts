@@ -43,7 +43,7 @@ export const storeErrors = Object.freeze({
     new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
   turnNotEnded: (turnId: string) =>
     new ThreadBusyError(`The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`),
-  runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`),
+  runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
     new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`),
 });

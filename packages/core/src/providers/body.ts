@@ -135,7 +135,7 @@ class BodyReader {
   #hold(text: string): WireEvent[] {
     this.#heldLength += text.length;
     if (this.#heldLength > MAX_EVENT_LENGTH)
-      return this.#break('AnswerTooLarge', 'The answer is longer than the maximum.');
+      return this.#break('AnswerTooLarge', `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`);
     this.#held.push(text);
     return [];
   }
@@ -146,7 +146,8 @@ class BodyReader {
       if (!this.broken) events.push(...this.#event(name, data));
     }
     if (this.#parser.overflowed && !this.broken) {
-      events.push(...this.#break('AnswerTooLarge', 'An event of the stream is longer than the maximum.'));
+      const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`;
+      events.push(...this.#break('AnswerTooLarge', message));
     }
     return events;
   }

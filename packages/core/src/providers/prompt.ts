@@ -32,7 +32,10 @@ async function imagesOf(
 function partOf(image: ImagePart): ModelPart {
   const { data } = image;
   if (data !== undefined) return { ...image, data };
-  return { type: 'text', text: `[The image ${image.path ?? image.sha256.slice(0, 12)} is not shown.]` };
+  return {
+    type: 'text',
+    text: `[The image ${image.path ?? image.sha256.slice(0, 12)} is not shown: its bytes are not available.]`,
+  };
 }
 
 /** The JSON Schema of a custom tool for formats that have only function tools. */

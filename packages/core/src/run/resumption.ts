@@ -112,7 +112,7 @@ export async function resumeScript(
 }
 
 export function waitsForNobody(scriptId: string): RunEnd {
-  return refused(scriptId, 'This script waits for no decision: it was interrupted. Use `recover` to continue it.');
+  return refused(scriptId, 'No approval of this script is pending: it was interrupted. Use `recover` to resume it.');
 }
 
 /** A stored script that needs to be resumed or recovered. `recorded`: it was interrupted, or it has ended. */
@@ -207,7 +207,7 @@ export async function reportEnd(
   const { start } = script;
   const replayed = await replay(services, script, host);
   const outcome = endedAs(replayed, ended!);
-  if (outcome === undefined) return refused(scriptId, 'This script has ended, and its outcome is no longer known.');
+  if (outcome === undefined) return refused(scriptId, 'This script has ended, and its outcome is no longer stored.');
   const { limits } = runOf(start, host);
   if (callId !== undefined)
     return { outcome: outcomeOfCall(services, outcome, { ...storedCall(start), callId, limits }) };

@@ -189,7 +189,7 @@ function notKept(
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
-    'The script waits for a decision but could not be suspended.',
+    'An approval of the script is pending, but Toolscript could not suspend the script. Run it again.',
   );
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,

@@ -250,7 +250,10 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
     message: 'The script takes too much memory to parse.',
     hint: 'Write shorter lines and simpler expressions.',
   },
-  busy: { code: 'HarnessBusyError', message: 'The compiler is busy with scripts that take too long to parse.' },
+  busy: {
+    code: 'HarnessBusyError',
+    message: 'The compiler is busy with scripts that take too long to parse. Send the script again.',
+  },
   closed: { code: 'ScriptCancelledError', message: 'The compiler was closed before the script was compiled.' },
   broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
 };

@@ -84,10 +84,10 @@ interface ExportedFunction {
 }
 
 function repairExportedFunction(fn: Node, name: string, { blanked, index, text }: ExportedFunction): TreeRepair {
-  if (index.references.has(name)) return treeRepair('repair-export', '`export default` was left out.', [blanked]);
+  if (index.references.has(name)) return treeRepair('repair-export', '`export default` was removed.', [blanked]);
   const given = entryArguments(fn, index);
   if (given === undefined) return { edits: [blanked], notes: [uncalledNote(name, fn.start)] };
-  const message = '`export default` was left out and the function called.';
+  const message = '`export default` was removed and the function called.';
   return treeRepair('repair-export', message, [blanked, callAtEnd(`${name}${given}`, text)]);
 }
 

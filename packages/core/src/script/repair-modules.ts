@@ -58,21 +58,21 @@ function repairImport(statement: NodeOf<'ImportDeclaration'>, { index, text, fit
     statement.importKind === 'type' ||
     (specifiers.length > 0 &&
       specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type'));
-  if (areTypes) return left('repair-import', 'The import of types was left out.', statement, text);
+  if (areTypes) return left('repair-import', 'The import of types was removed.', statement, text);
   if (specifiers.length === 0) return undefined;
   const bound = toolBindings(statement, index, fit());
   if (bound === undefined) return undefined;
   const written = bound.map(({ local, path }) => `const ${local} = ${path};`).join(' ');
-  if (written === '') return left('repair-import', 'The import was left out: tools need no import.', statement, text);
+  if (written === '') return left('repair-import', 'The import was removed: tools need no import.', statement, text);
   const message = `The import was read as \`${written}\`: tools need no import.`;
   return { code: 'repair-import', message, edit: { start: statement.start, end: statement.end, text: written } };
 }
 
 function repairExportedNames(statement: NodeOf<'ExportNamedDeclaration'>, { text }: Surroundings): Part | undefined {
   if (statement.source !== null) return undefined;
-  if (statement.declaration === null) return left('repair-export', '`export { … }` was left out.', statement, text);
+  if (statement.declaration === null) return left('repair-export', '`export { … }` was removed.', statement, text);
   const end = statement.start + 'export'.length;
-  return left('repair-export', '`export` was left out.', { start: statement.start, end }, text);
+  return left('repair-export', '`export` was removed.', { start: statement.start, end }, text);
 }
 
 function repairModuleExports(
@@ -82,7 +82,7 @@ function repairModuleExports(
   const assignment = statement.expression;
   if (assignment.type !== 'AssignmentExpression' || assignment.operator !== '=') return undefined;
   if (!isModuleExports(assignment.left, index)) return undefined;
-  if (isListOfNames(assignment.right)) return left('repair-export', '`module.exports` was left out.', statement, text);
+  if (isListOfNames(assignment.right)) return left('repair-export', '`module.exports` was removed.', statement, text);
   return {
     code: 'repair-export',
     message: '`module.exports =` was read as `export default`.',

@@ -13,7 +13,7 @@ const STARTING = new Set(['setTimeout', 'setInterval']);
 /** Removes `.unref()` and `.ref()` of timers: here a timer is a number, and keeps no process alive. */
 export function repairTimers(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const edits = index.calls.flatMap((visit) => withoutReference(visit, index, text));
-  const message = '`.unref()` was left out: a timer does not keep a script from ending.';
+  const message = '`.ref()` and `.unref()` of timers were removed: a timer does not keep a script from ending.';
   return edits.length === 0 ? undefined : treeRepair('repair-timer', message, edits);
 }
 

@@ -68,19 +68,19 @@ function repairSurface(source: string): Draft {
   if (fence !== null) {
     text = blankOut(text, 0, fence[0].length);
     text = blankLastFence(text);
-    notes.push(note('repair-fence', 'The ``` fence around the script was left out.', fence[0].search(/`/)));
+    notes.push(note('repair-fence', 'The ``` fence around the script was removed.', fence[0].search(/`/)));
   }
   const word = LANGUAGE_WORD.exec(text);
   if (word !== null && fence === null) {
     text = blankOut(text, 0, word[0].length);
     notes.push(
-      note('repair-language', 'The name of the language before the script was left out.', word[0].search(/\w/)),
+      note('repair-language', 'The name of the language before the script was removed.', word[0].search(/\w/)),
     );
   }
   const hashbang = HASHBANG.exec(text);
   if (hashbang !== null) {
     text = blankOut(text, 0, hashbang[0].length);
-    notes.push(note('repair-hashbang', 'The #! line was left out.', 0));
+    notes.push(note('repair-hashbang', 'The #! line was removed.', 0));
   }
   return { text, layers: text === source ? [] : [replacement(source, text)], notes };
 }
@@ -116,7 +116,7 @@ function withoutLastFence(draft: Draft): Draft | undefined {
   const text = blankLastFence(draft.text);
   if (text === draft.text) return undefined;
   const offset = draft.text.lastIndexOf('```');
-  return next(draft, replacement(draft.text, text), note('repair-fence', 'A stray ``` fence was left out.', offset));
+  return next(draft, replacement(draft.text, text), note('repair-fence', 'A stray ``` fence was removed.', offset));
 }
 
 const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
@@ -143,7 +143,7 @@ function withoutProse(draft: Draft): Draft | undefined {
   const after = draft.text.slice(end === last.index ? end + last[0].length : end);
   if (!isProse(before) || !isProse(after)) return undefined;
   const text = blankOut(blankOut(draft.text, end, draft.text.length), 0, start);
-  const message = 'The text around the ``` fence was left out.';
+  const message = 'The text around the ``` fence was removed.';
   return next(draft, replacement(draft.text, text), note('repair-prose', message, first.index));
 }
 

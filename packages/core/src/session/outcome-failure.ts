@@ -64,16 +64,20 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         sources.script,
       );
     case 'busy':
-      return scriptFailure('HarnessBusyError', `No sandbox became free within ${end.waitedMs} ms.`, {
-        metadata: { waitedMs: end.waitedMs },
-      });
+      return scriptFailure(
+        'HarnessBusyError',
+        `No sandbox became free within ${end.waitedMs} ms. Send the script again.`,
+        {
+          metadata: { waitedMs: end.waitedMs },
+        },
+      );
     case 'unrestorable':
       return scriptFailure('SuspensionError', 'The script was suspended, and its stored data cannot be resumed here.', {
         metadata: facts,
       });
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
-      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
+      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while it ran the script.', {
         metadata: facts,
       });
   }
@@ -198,6 +202,7 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
     case 'memory':
       return withFrame(
         scriptFailure('ScriptMemoryError', `The script needed more than its ${limits.memoryMb} MiB of memory.`, {
+          hint: 'Handle the data in smaller parts, or raise limits.memoryMb.',
           metadata: facts,
         }),
         position,
@@ -208,7 +213,7 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
         scriptFailure(
           'ScriptStackError',
           `The script recursed deeper than its stack of ${limits.maxStackBytes} bytes.`,
-          { metadata: facts },
+          { hint: 'Use a loop instead of recursion, or raise limits.maxStackBytes.', metadata: facts },
         ),
         position,
         script,
@@ -224,7 +229,8 @@ function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSou
     clock === 'compute'
       ? `The script computed for longer than its ${limits.computeMs} ms.`
       : `The script and its tools ran for longer than ${limits.timeoutMs} ms.`;
-  return scriptFailure('ScriptTimeoutError', message, { metadata: { clock, ...facts } });
+  const hint = `Do less in one script, or raise limits.${clock === 'compute' ? 'computeMs' : 'timeoutMs'}.`;
+  return scriptFailure('ScriptTimeoutError', message, { hint, metadata: { clock, ...facts } });
 }
 
 /** Why a value cannot be returned. */

@@ -120,7 +120,7 @@ export class ScriptCalls {
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:
-        this.#refuse(call, 'ToolNotFoundError', 'There is no such function.');
+        this.#refuse(call, 'ToolNotFoundError', `The sandbox has no function ${call.name.slice(0, 100)}.`);
     }
   }
 

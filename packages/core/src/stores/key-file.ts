@@ -41,13 +41,13 @@ export function readKeyFile(path: string, { name = path }: KeyFileOptions = {}):
     const isShared = process.platform !== 'win32' && (mode & 0o077) !== 0;
     if (isShared)
       throw new ToolscriptUsageError(
-        `${name} is accessible to other users, who could forge your pending approvals. Remove it; suspended scripts are lost with it. If no other user has read it, run: chmod 600 ${name}`,
+        `${name} is accessible to other users, who could forge your pending approvals. If no other user has read it, run: chmod 600 ${name}. Otherwise delete it: a new key replaces it, and scripts suspended with the old key cannot be resumed.`,
       );
     const key = readFileSync(file);
     // defence: key-length
     if (key.length < KEY_BYTES)
       throw new ToolscriptUsageError(
-        `${name} has ${key.length} bytes and needs ${KEY_BYTES}. Restore the right key, or remove it; suspended scripts are lost with it.`,
+        `${name} has ${key.length} bytes, and a key has at least ${KEY_BYTES}. Restore it from a backup, or delete it: a new key replaces it, and scripts suspended with the old key cannot be resumed.`,
       );
     return key;
   } finally {
@@ -74,7 +74,8 @@ export function obtainKeyFile(path: string, options: KeyFileOptions = {}): Uint8
     unlinkSync(temporary);
   }
   const key = readKeyFile(path, options);
-  if (key === undefined) throw new ToolscriptUsageError(`${options.name ?? path} was removed just now. Start again.`);
+  if (key === undefined)
+    throw new ToolscriptUsageError(`${options.name ?? path} was deleted while it was created. Start again.`);
   return key;
 }
 

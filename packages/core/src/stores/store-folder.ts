@@ -185,7 +185,7 @@ export async function openForAppend(path: string): Promise<number> {
   const stat = await files.fstat(file);
   if (!stat.isFile()) {
     await files.close(file);
-    throw new Error(`${path} is not a regular file`);
+    throw new Error(`${path} is not a regular file. Remove it`);
   }
   if ((stat.mode & 0o777) !== 0o600 && process.platform !== 'win32') await files.fchmod(file, 0o600);
   return file;
@@ -202,7 +202,7 @@ export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: St
   if (file === undefined) return undefined;
   try {
     const stat = await files.fstat(file);
-    if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file. Remove it`);
     return { bytes: await files.readFile(file), stat };
   } finally {
     await files.close(file);

@@ -24,7 +24,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   eval: 'Scripts cannot make code from text.',
   __dirname: 'Use `context.workingDirectory`.',
   __filename: 'Scripts have no file.',
-  AbortController: 'Calls that lose a race, or are not awaited, are aborted by themselves.',
+  AbortController: 'Remove it: Toolscript aborts calls that lose a race or are not awaited.',
 };
 
 /** The replacement for a global that scripts lack; undefined for unknown names. */

@@ -3,5 +3,5 @@ export const NULL_AS_ABSENT = 'null-as-absent';
 
 /** `path`: the member, such as `args.limit`. */
 export function nullAsAbsent(tool: string, path: string): string {
-  return `${path} of tools.${tool} is null, which is not allowed; it counts as left out.`;
+  return `${path} of tools.${tool} is null, which its schema does not allow; it was omitted.`;
 }

@@ -102,7 +102,7 @@ export class CallApprovals implements ApprovalListener {
     }
     // defence: approvals-are-redeemed
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      const message = `The approval of ${record.tool.name} was not given for this call.`;
+      const message = `The approval of ${record.tool.name} belongs to a different call.`;
       this.#calls.refuse(record, 'denied', guestError('ApprovalDeniedError', message));
       return false;
     }

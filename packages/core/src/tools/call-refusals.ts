@@ -33,7 +33,10 @@ export function otherArguments(tool: Tool): GuestError {
 }
 
 export function notRecorded(tool: Tool): GuestError {
-  return guestError('ToolExecutionError', `The call to ${tool.name} could not be recorded, so it was not made.`);
+  return guestError(
+    'ToolExecutionError',
+    `The store failed to record the call to ${tool.name}, so the call was not made. Try it again later.`,
+  );
 }
 
 export function refusal(code: ErrorCode, message: string): CallResult {

@@ -120,7 +120,9 @@ class TokenCatalog {
     for (const name of writtenNames(tool.name)) {
       const other = this.#byName.get(name);
       if (other !== undefined && other !== index)
-        throw new ToolscriptUsageError(`Two tools are written tools.${name}.`);
+        throw new ToolscriptUsageError(
+          `Scripts would write both the tool "${this.#tools[other]?.name}" and the tool "${tool.name}" as tools.${name}. Rename one of them.`,
+        );
       this.#byName.set(name, index);
     }
     const weights = new Map<string, number>();

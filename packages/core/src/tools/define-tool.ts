@@ -200,7 +200,9 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   const tool = `The tool "${name}"`;
   for (const key of Object.keys(definition)) {
     if (!MEMBERS.includes(key))
-      throw new ToolscriptUsageError(`${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS)}`);
+      throw new ToolscriptUsageError(
+        `${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS) || ' Remove it.'}`,
+      );
   }
   if (typeof definition['description'] !== 'string')
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
@@ -210,7 +212,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (shows !== undefined && shows !== 'plan')
-    throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be left out.`);
+    throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be omitted.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
     throw new ToolscriptUsageError(`The approval of ${lower(tool)} must be "never", "always", "policy" or a function.`);
   }

@@ -72,7 +72,7 @@ class CallFacade implements Facade, CallReporter {
       try {
         this.#admit(call, resolve);
       } catch {
-        resolve(refusal('ToolExecutionError', 'The call could not be made because of an internal failure.'));
+        resolve(refusal('ToolExecutionError', 'Toolscript itself failed, so the call was not made.'));
       }
     });
   }
@@ -143,7 +143,7 @@ class CallFacade implements Facade, CallReporter {
       return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
     // defence: call-ids-are-used-once
     if (this.#table.get(call.callId) !== undefined)
-      return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
+      return deliver(refusal('ToolExecutionError', 'A call with this id already exists.'));
     const tool = this.#options.registry.get(call.tool);
     // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool) });
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {

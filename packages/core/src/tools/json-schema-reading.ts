@@ -263,7 +263,11 @@ class SchemaReader {
       );
     }
     const target = resolveReference(this.#root, reference as string);
-    if (target === undefined) return this.#refuse([...path, '$ref'], `${quote(String(reference))} points to nothing`);
+    if (target === undefined)
+      return this.#refuse(
+        [...path, '$ref'],
+        `the schema has nothing at ${quote(String(reference))}; correct the reference`,
+      );
     let name = this.#definitions.get(target);
     if (name === undefined) {
       name = `d${this.#definitions.size}`;

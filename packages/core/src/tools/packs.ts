@@ -98,7 +98,9 @@ class PackResolver {
     const known = this.#resolved.get(name);
     if (known !== undefined) return known;
     if (path.includes(name)) {
-      throw new ToolscriptUsageError(`The packs extend each other in a circle: ${[...path, name].join(' → ')}.`);
+      throw new ToolscriptUsageError(
+        `The packs extend each other in a cycle: ${[...path, name].join(' → ')}. Remove one "extends" of the cycle.`,
+      );
     }
     const tools = this.#builtIn(name) ?? this.#own(name, path);
     this.#resolved.set(name, tools);
@@ -139,7 +141,7 @@ function toolsNamed(name: string, registry: ToolRegistry): readonly string[] {
 
 function unknownTool(name: string, registry: ToolRegistry, where: string): ToolscriptUsageError {
   return new ToolscriptUsageError(
-    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names())}`,
+    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names()) || ' Remove it.'}`,
   );
 }
 
@@ -173,7 +175,9 @@ function assertExposure(exposure: Exposure): void {
 function assertKeys(value: object, keys: readonly string[], where: string): void {
   for (const key of Object.keys(value)) {
     if (!keys.includes(key))
-      throw new ToolscriptUsageError(`${where} has an unknown member "${key}".${didYouMean(key, keys)}`);
+      throw new ToolscriptUsageError(
+        `${where} has an unknown member "${key}".${didYouMean(key, keys) || ` It takes ${keys.join(', ')}.`}`,
+      );
   }
 }
 

@@ -54,7 +54,7 @@ function assertTool(tool: unknown): void {
 }
 
 function duplicateMessage(name: string, other: string, shared: string): string {
-  if (name === other) return `Two tools have the name "${name}".`;
+  if (name === other) return `Two tools have the name "${name}"; rename one of them.`;
   return `The tools "${other}" and "${name}" would both be written tools.${shared} in a script; rename one of them.`;
 }
 

@@ -78,10 +78,12 @@ function judge(schema: StandardSchema, sent: Extract<Validated, { ok: true }>): 
     if (text === JSON.stringify(sent.value)) return sent;
     const again = validate(schema, judged.value);
     if (again.ok && JSON.stringify(again.value) === text) return judged;
-    return refused('the schema of this tool transforms its values, which tools do not support');
+    return refused(
+      'the schema of this tool transforms its values, which tools do not support; transform them in execute',
+    );
   } catch (error) {
     if (error instanceof NotJsonError)
-      return refused('the schema of this tool makes values that JSON cannot represent');
+      return refused('the schema of this tool makes values that JSON cannot represent; make them in execute');
     return refused(`the schema of this tool failed: ${textOf(error)}`);
   }
 }
@@ -92,7 +94,9 @@ function validate(schema: StandardSchema, value: unknown): Validated {
   if (result instanceof Promise) {
     // Its rejection is nobody's.
     result.catch(() => {});
-    return refused('the schema of this tool is asynchronous, which tools do not support');
+    return refused(
+      'the schema of this tool is asynchronous, which tools do not support; move its asynchronous checks into execute',
+    );
   }
   if (result.issues !== undefined) return { ok: false, issues: result.issues.map(issueOf) };
   return { ok: true, value: copyJson(result.value) };

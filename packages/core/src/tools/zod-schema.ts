@@ -144,7 +144,7 @@ function explainThrown(error: unknown) {
   if (error instanceof z.core.$ZodAsyncError) {
     return plainIssue(
       [],
-      'cannot be checked: the schema of this tool has asynchronous checks, which are not supported',
+      'cannot be checked: the schema of this tool has asynchronous checks, which tools do not support; move them into execute',
     );
   }
   return plainIssue([], `cannot be checked: ${errorText(error)}`);

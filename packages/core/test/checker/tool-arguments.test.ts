@@ -327,7 +327,7 @@ describe('a computed argument', () => {
 });
 
 describe('null for an optional member', () => {
-  const NOTE = 'args.limit of tools.find is null, which is not allowed; it counts as left out.';
+  const NOTE = 'args.limit of tools.find is null, which its schema does not allow; it was omitted.';
 
   it('counts as absent, with a note', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');

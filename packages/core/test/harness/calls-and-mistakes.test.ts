@@ -184,7 +184,9 @@ describe('asTool', () => {
     const reports: string[] = [];
     const lone = openHarness({ tools: sample.tools, onInternalError: (detail) => reports.push(detail) });
     expect(await lone.asTool().execute({ code })).toContain('ApprovalDeniedError');
-    expect(reports).toEqual([expect.stringMatching(/tool "write" was denied.*`approvals`.*`onOutcome`.*`store`/u)]);
+    expect(reports).toEqual([
+      expect.stringMatching(/denied a call of the tool "write".*`approvals`.*`onOutcome`.*`store`/u),
+    ]);
     const denying = lone.asTool({ approvals: 'deny' });
     expect(await denying.execute({ code })).toContain('ApprovalDeniedError');
     expect(reports).toHaveLength(1);

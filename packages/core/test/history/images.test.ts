@@ -78,9 +78,7 @@ describe('the item of an outcome', () => {
     const seeds = Array.from({ length: 11 }, (_, index) => index);
     const outcome = completed(null, { operations: seeds.map(viewed) });
     expect(outcomeToOutputItem(outcome, identity).images).toEqual(seeds.slice(0, 8).map(reference));
-    expect(renderOutcomeForModel(outcome, { tokenBudget })).toContain(
-      '- and 3 more, left out: at most 8 are handed over',
-    );
+    expect(renderOutcomeForModel(outcome, { tokenBudget })).toContain('- and 3 more, omitted: at most 8 are attached');
   });
 
   test('of a structured call names its images and contains no base64', () => {

@@ -34,6 +34,6 @@ it('a wait for a consumer that leaves is rejected', async () => {
   queue.push(2);
   const handled = queue.handled();
   for await (const _item of queue) break;
-  await expect(handled).rejects.toThrow('The consumer left before it handled the event.');
-  await expect(queue.handled()).rejects.toThrow('left');
+  await expect(handled).rejects.toThrow('The consumer stopped before it handled the event.');
+  await expect(queue.handled()).rejects.toThrow('stopped');
 });

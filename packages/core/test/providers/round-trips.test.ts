@@ -221,7 +221,9 @@ describe.each(APIS)('%s over HTTP', (api) => {
     const { server, provider } = await start(api, { turns: [say('I see nothing.')] });
     const { data: _, ...reference } = { ...PIXEL, path: 'shots/one.png' };
     await ask(provider, { conversation: [user('Look', { images: [reference] })] });
-    expect(JSON.stringify(server.requests[0])).toContain('[The image shots/one.png is not shown.]');
+    expect(JSON.stringify(server.requests[0])).toContain(
+      '[The image shots/one.png is not shown: its bytes are not available.]',
+    );
     expect(server.violations).toEqual([]);
   });
 

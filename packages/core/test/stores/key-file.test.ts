@@ -33,6 +33,6 @@ describe.skipIf(process.platform === 'win32')('a key in a file (skipped on Windo
     expect(() => readKeyFile(shared)).toThrow('is accessible to other users');
     const short = join(folder, 'short');
     writeFileSync(short, 'k'.repeat(31), { mode: 0o600 });
-    expect(() => readKeyFile(short)).toThrow('has 31 bytes and needs 32');
+    expect(() => readKeyFile(short)).toThrow('has 31 bytes, and a key has at least 32');
   });
 });

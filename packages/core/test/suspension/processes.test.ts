@@ -146,7 +146,11 @@ describe('a script that outlives its processes', () => {
     const other = await live(folder, 'recover', { id: kept!.scriptId });
     expect(other.outcome).toMatchObject({
       status: 'failed',
-      error: { message: expect.stringMatching(/^Another process is already running this script \(.+ \d+\)\.$/u) },
+      error: {
+        message: expect.stringMatching(
+          /^Another process is already running this script \(.+ \d+\)\. Wait until it has ended\.$/u,
+        ),
+      },
     });
     stop();
     await running;

@@ -365,7 +365,7 @@ describe('a call that is not admitted', () => {
     const again = facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
     await tick();
     expect(held).toHaveLength(1);
-    expect(messageOf(await again)).toBe('A call of this id was made before.');
+    expect(messageOf(await again)).toBe('A call with this id already exists.');
     expect(statuses()).toEqual(['unknown']);
   });
 

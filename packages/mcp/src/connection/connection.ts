@@ -184,7 +184,9 @@ export class ServerConnection {
       this.#follow(client);
       await this.#refresh(client);
       if (this.#client !== client)
-        throw new ConnectError(`The MCP server "${this.#config.name}" ended directly after its start.`);
+        throw new ConnectError(
+          `The MCP server "${this.#config.name}" closed the connection directly after it opened. Check the server's log, or run its command by hand to see its output.`,
+        );
       this.#opening = undefined;
       this.#setState('connected', undefined);
       return client;
@@ -215,7 +217,7 @@ export class ServerConnection {
   #lost(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    this.#problem = `The MCP server "${this.#config.name}" closed the connection.`;
+    this.#problem = `The MCP server "${this.#config.name}" closed the connection. Toolscript reconnects to it.`;
     if (performance.now() - this.#openedAt > STABLE_MS) this.#backoff.reset();
     // While it is being opened, `open` itself fails and retries.
     if (this.#opening === undefined) this.#retryLater();

@@ -33,10 +33,10 @@ export class GuardedStdio extends StdioClientTransport {
 
   /** The text on standard output that is not a message, as the end of a sentence; undefined if there is none. */
   get junk(): string | undefined {
-    if (this.#junkLines > MAX_JUNK_LINES) return 'it floods its standard output with text that is not a message of MCP';
+    if (this.#junkLines > MAX_JUNK_LINES) return 'it floods its standard output with text that is not an MCP message';
     return this.#firstJunk === ''
       ? undefined
-      : `it wrote text that is not a message of MCP to its standard output: ${this.#firstJunk}`;
+      : `it wrote text to its standard output that is not an MCP message: ${this.#firstJunk}`;
   }
 
   /** The end of its error output. */

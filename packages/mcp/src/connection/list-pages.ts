@@ -39,7 +39,7 @@ export async function listPages(client: Client, request: ListRequest): Promise<L
     cursor = page.nextCursor;
     // defence: mcp-lists-end
     if (page.items.length > room || (cursor !== undefined && items.length === request.maxItems))
-      return { items, incomplete: `it lists more than ${request.maxItems}` };
+      return { items, incomplete: `its list has more than ${request.maxItems} entries` };
     if (cursor === undefined) return { items, incomplete: undefined };
     if (cursors.has(cursor)) return { items, incomplete: 'its list repeats a page' };
     cursors.add(cursor);

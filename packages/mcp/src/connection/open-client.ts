@@ -174,7 +174,7 @@ function httpProblem(
 function httpCause(error: unknown, status: number | undefined): string {
   const message = messageOf(error);
   // The SDK prints all issues of its schemas.
-  if (message.includes('"code": "')) return 'its answer is not a message of MCP';
+  if (message.includes('"code": "')) return 'its answer is not an MCP message';
   if (status !== undefined && status >= 400) return `it answered with HTTP ${status}`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
   const why = cause === '' || message.includes(cause) ? message : `${message} (${cause})`;

@@ -13,7 +13,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
     'search_tools',
     {
       description:
-        'Finds tools that run_script can call, by words. Returns their names as scripts write them after `tools.`.',
+        'Searches the tools that run_script can call. Returns their names; a script writes them after `tools.`.',
       inputSchema: z.object({ query: z.string(), limit: z.number().int().min(1).max(50).optional() }),
       annotations: READS,
     },
@@ -26,7 +26,7 @@ export function registerCatalogTools(server: McpServer, services: GatewayService
   server.registerTool(
     'describe_tools',
     {
-      description: 'The TypeScript declarations of tools, by their names as scripts write them after `tools.`.',
+      description: 'Returns the TypeScript declarations of tools. Names are those that search_tools returns.',
       inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
       annotations: READS,
     },

@@ -33,7 +33,8 @@ export async function waitForDecisions(
 
 /** Undefined: it still waits, or another process runs it now. */
 function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
-  if (details === undefined) return { report: `There is no script "${scriptId}".` };
+  if (details === undefined)
+    return { report: `There is no stored script "${scriptId}". Use the id from the result of run_script.` };
   const { state, approvals, ended, operations } = details;
   if (state === 'suspended')
     return approvals.every(({ decided }) => decided !== undefined) ? { decided: true } : undefined;
@@ -42,7 +43,7 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
     const why = ended?.message === undefined ? '' : `: ${ended.message}`;
     const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
     return {
-      report: `The script was resumed elsewhere, such as in a terminal, and has ended (${ended?.status ?? 'ended'}${why}). Its result is there. Its calls: ${calls === '' ? 'none' : calls}.`,
+      report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). Its result is there. Its calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
   return { report: `The script ${scriptId} cannot be resumed here: it is ${state}.` };

@@ -35,7 +35,7 @@ export class PrivateJsonFile<Schema extends z.ZodType> {
         const { code } = error as NodeJS.ErrnoException;
         if (code === undefined) throw error;
         throw new ToolscriptUsageError(
-          `The file "${this.#path}" cannot be written (${code}). Make room on the disk, or its folder one that you can write to.`,
+          `The file "${this.#path}" cannot be written (${code}). Free disk space, or make its folder writable.`,
         );
       }
     });
@@ -58,7 +58,7 @@ export class PrivateJsonFile<Schema extends z.ZodType> {
     try {
       return this.#schema.parse(JSON.parse(text));
     } catch {
-      throw this.#unusable('it is damaged, or has another version');
+      throw this.#unusable('it is damaged, or has an unknown version');
     }
   }
 

@@ -41,7 +41,9 @@ const DEFAULT_ACCESS_LIMITS: AccessLimits = {
 export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ACCESS_LIMITS, name))
-      throw new ToolscriptUsageError(`createServer: there is no limit ${JSON.stringify(name)}`);
+      throw new ToolscriptUsageError(
+        `createServer: there is no limit ${JSON.stringify(name)}. The limits are ${Object.keys(DEFAULT_ACCESS_LIMITS).join(', ')}`,
+      );
     if (!Number.isSafeInteger(value) || value < 1)
       throw new ToolscriptUsageError(`createServer: limits.${name} must be a whole number of at least 1`);
   }

@@ -57,7 +57,10 @@ export async function guard(app: FastifyInstance, options: AuthOptions, limits: 
     request.caller = await callerOf(request, options, rates);
     // defence: scope-of-route
     if (!hasScope(request.caller, scope))
-      throw new ProblemError(403, `This needs the scope "${scope}", and your key does not have it.`);
+      throw new ProblemError(
+        403,
+        `This needs the scope "${scope}", and your key does not have it. Create one that does: toolscript keys add NAME --scopes ${scope}`,
+      );
     return undefined;
   });
 }

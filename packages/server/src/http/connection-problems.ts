@@ -20,7 +20,10 @@ export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Soc
 }
 
 const BROKEN: Readonly<Record<string, readonly [number, string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
-  HPE_HEADER_OVERFLOW: [431, 'The headers are larger than this server accepts: 16 KB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time. Send it again.'],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'The headers are larger than 16 KB, the maximum of this server. Send fewer or shorter ones.',
+  ],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The extensions of a chunk are larger than this server accepts.'],
 };

@@ -6,11 +6,8 @@ import { redactedLogger } from '../observability/index.js';
 import { guard } from './auth.js';
 import { answerBrokenRequest } from './connection-problems.js';
 import { KnownRoutes } from './known-routes.js';
-import { answerFrameworkError, answerWithProblems } from './problems.js';
+import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB } from './problems.js';
 import type { ServerOptions } from './server-options.js';
-
-/** Maximum bytes of a request's body. */
-const BODY_LIMIT = 8 * 1024 * 1024;
 
 /** Maximum bytes of a request's headers. */
 const HEADERS_LIMIT = 16 * 1024;
@@ -31,7 +28,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
   const app = fastify({
     logger: redactedLogger(options.logger, [options.auth.token, ...(options.secrets ?? [])]),
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: MAX_BODY_MIB * 1024 * 1024,
     requestTimeout: limits.requestTimeoutMs,
     http: {
       headersTimeout: limits.headersTimeoutMs,

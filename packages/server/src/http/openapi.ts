@@ -40,7 +40,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Toolscript', description: 'Agents whose tools are called by scripts.', version: '2' },
+      info: { title: 'Toolscript', description: 'Agents that call tools from scripts.', version: '2' },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{ token: [] }],
     },

@@ -3,6 +3,9 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { KnownRoutes } from './known-routes.js';
 
+/** Maximum size of a request's body. */
+export const MAX_BODY_MIB = 8;
+
 /** A problem document (RFC 9457). */
 export const ProblemSchema = z.looseObject({
   type: z.string(),
@@ -127,7 +130,7 @@ function detailOf({ code, message }: FastifyError): string {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return 'The body must be JSON. Send it with "Content-Type: application/json".';
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return 'The body is larger than this server accepts.';
+      return `The body is larger than ${MAX_BODY_MIB} MiB, the maximum of this server.`;
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return 'The body is empty. Send a JSON object.';
     case 'FST_ERR_MAX_PARAM_LENGTH':

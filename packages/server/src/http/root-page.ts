@@ -7,7 +7,7 @@ const PAGE = `<!doctype html>
 <title>Toolscript</title>
 <style>body { font: 1rem/1.5 system-ui; max-width: 42rem; margin: 4rem auto; padding: 0 1rem } pre { overflow-x: auto }</style>
 <h1>Toolscript</h1>
-<p>This server runs agents whose tools are called by scripts. It has no user interface here: use it over HTTP, with the token after <code>#token=</code> in the address that it printed.</p>
+<p>This server runs agents that call tools from scripts. It has no user interface here: use it over HTTP, with the token after <code>#token=</code> in the address that it printed.</p>
 <pre>curl -H "Authorization: Bearer TOKEN" -H "Content-Type: application/json" \\
   -d '{"prompt":"hello"}' ADDRESS/api/v2/submit</pre>
 <p><a href="openapi.json">openapi.json</a> describes all routes.</p>

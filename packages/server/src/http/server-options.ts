@@ -69,7 +69,9 @@ type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'> &
 /** Throws a `ToolscriptUsageError`. */
 export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles, stores, events }: CheckedOptions): void {
   if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
-    throw new ToolscriptUsageError('createServer: auth needs a token, API keys, or a function that checks tokens.');
+    throw new ToolscriptUsageError(
+      'createServer: auth has no way to check clients. Set auth.token, auth.keys or auth.authenticate.',
+    );
   if (auth.token !== undefined && auth.token.length < 16)
     throw new ToolscriptUsageError('createServer: auth.token needs at least 16 characters.');
   if (!Number.isInteger(workers) || workers < 0 || workers > 1000)

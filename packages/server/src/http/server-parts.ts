@@ -82,7 +82,9 @@ async function openStorage({ stores, events, scripts }: ServerPartsOptions, clos
   if (log !== undefined && log !== events) closers.push(() => log.close());
   if (typeof stores !== 'string') {
     if (log === undefined || scripts === undefined)
-      throw new ToolscriptUsageError('createServer: open stores need the options events and scripts too.');
+      throw new ToolscriptUsageError(
+        'createServer: stores that are already open need the options events and scripts too.',
+      );
     return { stores, log, scripts, folder: undefined, isShared: false };
   }
   const opened = await openDatabase(stores);

@@ -37,7 +37,10 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
     handler: async ({ params: { model } }) => {
       const served = await agents.find(model);
       if (served === undefined)
-        throw apiError(404, `There is no agent ${JSON.stringify(model)}.`, { param: 'model', code: 'model_not_found' });
+        throw apiError(404, `There is no agent ${JSON.stringify(model)}. GET /v1/models lists the agents.`, {
+          param: 'model',
+          code: 'model_not_found',
+        });
       return modelOf(served.config.slug);
     },
   });

@@ -77,7 +77,10 @@ async function openAgent(
   before: ThreadInstructions | undefined,
 ): Promise<OpenedAgent> {
   const served = await agents.find(agentId);
-  if (served === undefined) throw new AgentUnavailableError(`The agent ${JSON.stringify(agentId)} no longer exists.`);
+  if (served === undefined)
+    throw new AgentUnavailableError(
+      `The agent ${JSON.stringify(agentId)} no longer exists. Submit the prompt to another agent, in a new thread.`,
+    );
   const same = before?.agentId === served.config.slug ? before.model : undefined;
   return served.open({ model: model ?? same, expose: overrides?.expose });
 }

@@ -118,7 +118,9 @@ describe('an API key', () => {
         const answer = await server.call(method, path, body, headers);
         expect(answer.status, `${own} for ${scope}`).toBe(own === scope || own === 'admin' ? status : 403);
         if (answer.status === 403)
-          expect(answer.body.detail).toBe(`This needs the scope "${scope}", and your key does not have it.`);
+          expect(answer.body.detail).toBe(
+            `This needs the scope "${scope}", and your key does not have it. Create one that does: toolscript keys add NAME --scopes ${scope}`,
+          );
       }
     }
   });

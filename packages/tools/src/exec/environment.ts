@@ -44,7 +44,11 @@ export function childEnvironment(
       environment[name] = upper === 'PATH' ? absoluteFolders(value) : value;
   }
   for (const [name, value] of Object.entries(added)) {
-    if (!NAME.test(name)) throw failure('not_started', `'${name}' cannot be the name of an environment variable.`);
+    if (!NAME.test(name))
+      throw failure(
+        'not_started',
+        `'${name}' cannot be the name of an environment variable. Use letters, digits and _`,
+      );
     if (value.includes('\0'))
       throw failure('not_started', `The value of the environment variable ${name} contains a NUL byte.`);
     environment[name] = value;

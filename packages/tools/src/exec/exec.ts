@@ -158,7 +158,7 @@ function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: Mov
   const [name, place] = [path, movedTo].map((name) => quotePath(displayPath(workspace, name)));
   if (movedTo === '')
     return `The command made or changed ${name}, which is protected (${reason}) and could not be moved away. Remove it yourself.`;
-  return `The command made or changed ${name}, which is protected: ${reason}. It was moved to ${place}.`;
+  return `The command made or changed ${name}, which is protected: ${reason}. Toolscript moved it to ${place}.`;
 }
 
 /** The sandbox would treat such a path as a pattern and deny writes there. */
@@ -198,7 +198,8 @@ export function limitsOf({ sandbox, network }: ExecOptions): string {
 }
 
 function checkCommand(command: readonly string[]): void {
-  if (command.length === 0 || command[0] === '') throw failure('not_started', 'The command names no program.');
+  if (command.length === 0 || command[0] === '')
+    throw failure('not_started', "The command names no program. Write ['PROGRAM', 'ARGUMENT'].");
   if (command.some((argument) => argument.includes('\0')))
     throw failure('not_started', 'An argument of the command contains a NUL byte.');
 }

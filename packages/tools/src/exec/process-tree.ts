@@ -252,12 +252,14 @@ export function startFailure(program: string, error: unknown): Error {
     case 'ENOENT':
       return failure(
         'not_started',
-        program.includes('/') ? `There is no program at ${name}.` : `No program named ${name} was found on PATH.`,
+        program.includes('/')
+          ? `There is no program at ${name}.`
+          : `There is no program ${name} on PATH. Install it, or give its path.`,
         data,
       );
     case 'EACCES':
     case 'EPERM':
-      return failure('not_started', `${name} may not be executed.`, data);
+      return failure('not_started', `${name} may not be executed. Check its permissions.`, data);
     case 'ENOEXEC':
       return failure('not_started', `${name} is not a program that this system can run.`, data);
     case 'E2BIG':

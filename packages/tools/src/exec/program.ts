@@ -21,9 +21,12 @@ export function requireProgram(name: string, path: string, folder: string): stri
   const found = findProgram(name, path, folder);
   if (found !== undefined) return found;
   const data = { program: name };
-  if (!name.includes('/')) throw failure('not_started', `No program named ${quotePath(name)} was found on PATH.`, data);
+  if (!name.includes('/'))
+    throw failure('not_started', `There is no program ${quotePath(name)} on PATH. Install it, or give its path.`, data);
   const place = resolve(folder, name);
   if (!existsSync(place)) throw failure('not_started', `There is no program at ${quotePath(name)}.`, data);
-  const kind = statSync(place).isFile() ? 'may not be executed' : 'is not a file, so it cannot be executed';
-  throw failure('not_started', `${quotePath(name)} ${kind}.`, data);
+  const problem = statSync(place).isFile()
+    ? `may not be executed. Run: chmod u+x ${quotePath(name)}`
+    : 'is not a file, so it cannot be executed.';
+  throw failure('not_started', `${quotePath(name)} ${problem}`, data);
 }

@@ -160,7 +160,9 @@ async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> 
 }
 
 function replaced(path: WorkspacePath): Error {
-  return failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
+  return failure('changed', `${quotePath(path.given)} was replaced while it was being opened. Try again.`, {
+    path: path.given,
+  });
 }
 
 async function readable(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): Promise<VerifiedEntry> {
@@ -194,15 +196,19 @@ function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: Worksp
   if (root && isInPackages(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
   throw failure(
     'hard_link',
-    `${quotePath(path.given)} has a second name (a hard link) and may be a file from outside the workspace.`,
+    `${quotePath(path.given)} has a second name (a hard link), so it may be a file from outside the workspace. Replace it with a copy.`,
     { path: path.given },
   );
 }
 
 function leadsOutside(path: WorkspacePath): Error {
-  return failure('link_outside', `The path ${quotePath(path.given)} leads outside the workspace through a link.`, {
-    path: path.given,
-  });
+  return failure(
+    'link_outside',
+    `The path ${quotePath(path.given)} leads outside the workspace through a link. Use a path inside it.`,
+    {
+      path: path.given,
+    },
+  );
 }
 
 /** Describes a system error in one sentence without host paths. */

@@ -95,13 +95,17 @@ async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<Wo
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };
   } catch (error) {
     if (failureReason(error) !== 'missing') throw error;
-    throw failure('missing', `${quotePath(path.given)} is a dangling link.`, { path: path.given });
+    throw failure('missing', `${quotePath(path.given)} is a link to a file that does not exist.`, { path: path.given });
   }
 }
 
 function checkReplaceable(existing: BigIntStats, path: WorkspacePath): void {
   checkRegularFile(existing, path);
   if ((existing.mode & 0o200n) === 0n) {
-    throw failure('not_permitted', `${quotePath(path.given)} is marked read-only.`, { path: path.given });
+    throw failure(
+      'not_permitted',
+      `${quotePath(path.given)} is marked read-only. Run: chmod u+w ${quotePath(path.given)}`,
+      { path: path.given },
+    );
   }
 }

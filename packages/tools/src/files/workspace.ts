@@ -78,7 +78,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   if (given.length === 0) throw new ToolscriptUsageError('A workspace needs at least one root folder.');
   const verification = options.verification ?? availableVerification();
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
-    throw new ToolscriptUsageError("Verification 'descriptor' needs /proc/self/fd, which this machine does not have.");
+    throw new ToolscriptUsageError(
+      "Verification 'descriptor' needs /proc/self/fd, which this machine does not have. Mount /proc, or use 'path'.",
+    );
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
   const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
@@ -116,7 +118,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
         return { absolute: join(root.realPath, relative(spelled, absolute)), given: path };
     }
   }
-  throw failure('outside', `The path ${quotePath(path)} is outside the workspace.`, { path });
+  throw failure('outside', `The path ${quotePath(path)} is outside the workspace. Use a path inside it.`, { path });
 }
 
 /** The innermost root that contains a path without links; undefined if none does. */
@@ -148,9 +150,13 @@ export function otherRoots({ roots }: Workspace): string {
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
   if (!root)
-    throw failure('link_outside', `The path ${quotePath(given)} leads outside the workspace through a link.`, {
-      path: given,
-    });
+    throw failure(
+      'link_outside',
+      `The path ${quotePath(given)} leads outside the workspace through a link. Use a path inside it.`,
+      {
+        path: given,
+      },
+    );
   if (root.access !== 'write')
     throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder.`, { path: given });
   const stateFolder = workspace.stateFolder();
@@ -188,7 +194,9 @@ function openRoot(option: RootOption): WorkspaceRoot {
   try {
     realPath = realpathSync.native(givenPath);
   } catch {
-    throw new ToolscriptUsageError(`The workspace root '${path}' does not exist or cannot be opened.`);
+    throw new ToolscriptUsageError(
+      `The workspace root '${path}' does not exist or cannot be opened. Create it, or give your user permission.`,
+    );
   }
   if (!statSync(realPath).isDirectory())
     throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
@@ -198,7 +206,8 @@ function openRoot(option: RootOption): WorkspaceRoot {
 /** If a folder were given twice, its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
-  if (twice) throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice.`);
+  if (twice)
+    throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice. Remove one of them.`);
   return roots;
 }
 

@@ -54,7 +54,7 @@ export async function explainMissingHunk(
 
 function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
   if (hunk.atEnd && elsewhere >= from) {
-    return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says.`;
+    return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says. Remove '*** End of File'.`;
   }
   return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search continues; hunks must be in the order of the file.`;
 }

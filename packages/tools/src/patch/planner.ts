@@ -277,7 +277,11 @@ function isLink({ content, target }: PlannedFile): boolean {
 
 function refuseExisting(file: PlannedFile, path: string): void {
   if (isPresent(file))
-    throw failure('exists', `${quotePath(path)} already exists, but the patch says that it is new.`, { path });
+    throw failure(
+      'exists',
+      `${quotePath(path)} already exists, but the patch says that it is new. Update it, or delete it first.`,
+      { path },
+    );
 }
 
 function textOf(bytes: Buffer, { given }: PlannedFile): string {

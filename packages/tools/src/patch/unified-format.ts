@@ -198,7 +198,9 @@ class UnifiedParser {
 
   #noteMode(header: FileHeader, operation: PatchOperation): PatchOperation {
     if (header.mode !== undefined)
-      this.#notes.push(`Not done: the mode ${header.mode} of ${operation.path}; applyPatch leaves permissions alone.`);
+      this.#notes.push(
+        `Not done: the mode ${header.mode} of ${operation.path}; applyPatch does not change permissions.`,
+      );
     return operation;
   }
 

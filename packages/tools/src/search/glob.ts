@@ -237,5 +237,8 @@ function innermostGroup(text: string): { before: string; choices: string[]; afte
 }
 
 function badGlob(text: string): Error {
-  return failure('bad_pattern', `The glob ${quotePath(text)} is not valid.`);
+  return failure(
+    'bad_pattern',
+    `The glob ${quotePath(text)} is not valid. Write a name or a pattern, and close each [ with ].`,
+  );
 }

@@ -143,7 +143,7 @@ function startFailure(error: unknown): Error {
     default:
       return failure(
         'unavailable',
-        'The search program (ripgrep) could not be started; install the package @vscode/ripgrep again.',
+        'The search program (ripgrep) could not be started. Install it again: npm install --include=optional @vscode/ripgrep',
       );
   }
 }
@@ -155,15 +155,15 @@ export async function ripgrepPath(): Promise<string> {
   } catch {
     throw failure(
       'unavailable',
-      'The search program (ripgrep) is missing for this machine; install the package @vscode/ripgrep with its optional dependencies.',
+      'The search program (ripgrep) is missing for this machine. Install it: npm install --include=optional @vscode/ripgrep',
     );
   }
 }
 
 function searchFailure(text: string): Error {
   const said = text.replace(/^rg: /, '').trim();
-  if (said === '') return failure('io', 'The search failed: a file or folder in it could not be read.');
-  return failure('bad_pattern', `The search was refused: ${withAdvice(said)}`);
+  if (said === '') return failure('io', 'The search failed: ripgrep could not read a file or folder in it.');
+  return failure('bad_pattern', `ripgrep rejected the search: ${withAdvice(said)}`);
 }
 
 /** Replaces ripgrep's advice about command-line options, which scripts do not have. */

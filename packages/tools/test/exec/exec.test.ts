@@ -155,7 +155,7 @@ describe('a command that does not start is rejected for', () => {
       'a program that is not there',
       { command: ['no-such-program-here'] },
       'not_started',
-      /^No program named 'no-such-program-here' was found on PATH\.$/,
+      /^There is no program 'no-such-program-here' on PATH\. Install it, or give its path\.$/,
     ],
     ['a path that is not there', { command: ['./none'] }, 'not_started', /^There is no program at '.\/none'\.$/],
     ['a file that is no program', { command: ['./not-a-program'] }, 'not_started', /may not be executed/],

@@ -236,7 +236,7 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
   });
 
   it.each<[string, ExecInput, RegExp]>([
-    ['a program that is not there', { command: ['no-such-program-here'] }, /^No program named/],
+    ['a program that is not there', { command: ['no-such-program-here'] }, /^There is no program/],
     ['a path that is not there', { command: ['./none'] }, /^There is no program at/],
     ['a file that is no program', { command: ['./a.txt'] }, /may not be executed/],
     ['arguments that are too long', { command: ['echo', 'x'.repeat(3_000_000)] }, /too long/],

@@ -147,15 +147,19 @@ describe('viewImage', () => {
       "The image 'bomb.png' is 4294967295 × 4294967295 pixels; at most 8000 a side can be viewed.",
     ],
     ['sparse.png', 'too_large', "The image 'sparse.png' has 5242881 bytes; at most 5 MB can be viewed."],
-    ['device.png', 'link_outside', "The path 'device.png' leads outside the workspace through a link."],
+    [
+      'device.png',
+      'link_outside',
+      "The path 'device.png' leads outside the workspace through a link. Use a path inside it.",
+    ],
     [
       'second-name.jpg',
       'hard_link',
-      "'second-name.jpg' has a second name (a hard link) and may be a file from outside the workspace.",
+      "'second-name.jpg' has a second name (a hard link), so it may be a file from outside the workspace. Replace it with a copy.",
     ],
     ['a', 'not_a_file', "'a' is a folder, not a regular file."],
     ['none', 'missing', "'none' does not exist."],
-    ['../x.png', 'outside', "The path '../x.png' is outside the workspace."],
+    ['../x.png', 'outside', "The path '../x.png' is outside the workspace. Use a path inside it."],
   ])('refuses %s', async (path, reason, message) => {
     const error = await refusal(() => viewImage(workspace, { path }));
     expect(error.data['reason']).toBe(reason);

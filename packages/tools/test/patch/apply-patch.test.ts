@@ -99,7 +99,7 @@ describe('before a patch is applied', () => {
   it('an ignored mode is reported', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const result = await applyPatch('diff --git a/a b/a\nold mode 100644\nnew mode 100755\n', { root });
-    expect(result.stderr).toBe('Not done: the mode 100755 of a; applyPatch leaves permissions alone.\n');
+    expect(result.stderr).toBe('Not done: the mode 100755 of a; applyPatch does not change permissions.\n');
     expect(statSync(join(root, 'a')).mode & 0o111).toBe(0);
   });
 });

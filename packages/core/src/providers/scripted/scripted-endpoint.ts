@@ -48,6 +48,14 @@ const SIDES: Readonly<Record<ProviderApi, ProviderSide>> = {
   },
 };
 
+const PATHS = Object.values(SIDES)
+  .map(({ path }) => path)
+  .join(', ');
+
+function apiAt(path: string): ProviderApi | undefined {
+  return PROVIDER_APIS.find((candidate) => path === SIDES[candidate].path);
+}
+
 export interface EndpointRequest {
   readonly path: string;
   /** Names are lower case. */
@@ -99,9 +107,14 @@ export class ScriptedEndpoint {
 
   reply(request: EndpointRequest): EndpointReply {
     this.#replies += 1;
-    const api = PROVIDER_APIS.find((candidate) => request.path === SIDES[candidate].path);
+    const api = apiAt(request.path);
     if (api === undefined)
-      return this.#error('openai-chat', 404, 'not_found', `There is no endpoint at ${request.path}.`);
+      return this.#error(
+        'openai-chat',
+        404,
+        'not_found',
+        `There is no endpoint at ${request.path}. The endpoints are ${PATHS}.`,
+      );
     if (!this.#mayEnter(request)) return this.#error(api, 401, 'invalid_api_key', 'The API key is wrong.');
     try {
       return this.#take(api, this.#read(api, request.body));
@@ -110,6 +123,14 @@ export class ScriptedEndpoint {
       this.violations.push(error.message);
       return this.#error(api, 400, 'invalid_request_error', error.message);
     }
+  }
+
+  /** The reply to a request whose body is over the maximum. */
+  refuseBody({ path }: Pick<EndpointRequest, 'path'>, maxBytes: number): EndpointReply {
+    this.#replies += 1;
+    const message = `The request body is larger than ${maxBytes} bytes. Send less.`;
+    this.violations.push(message);
+    return this.#error(apiAt(path) ?? 'openai-chat', 413, 'request_too_large', message);
   }
 
   #mayEnter({ headers }: EndpointRequest): boolean {

@@ -72,18 +72,21 @@ async function serve(
   const body = await bodyOf(request);
   const headers = request.headers as Record<string, string | undefined>;
   const [path = ''] = (request.url ?? '').split('?');
-  await send(endpoint.reply({ path, headers, body }), response, closing);
+  const reply =
+    body === undefined ? endpoint.refuseBody({ path }, MAX_BODY_BYTES) : endpoint.reply({ path, headers, body });
+  await send(reply, response, closing);
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+/** Undefined if it is over the maximum: then the rest is read and dropped, because many clients read no reply before. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error('The request body is larger than ${MAX_BODY_BYTES} bytes.');
-    pieces.push(piece);
+    if (bytes <= MAX_BODY_BYTES) pieces.push(piece);
+    else pieces.length = 0;
   }
-  return Buffer.concat(pieces).toString('utf8');
+  return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(pieces).toString('utf8');
 }
 
 async function send(reply: EndpointReply, response: ServerResponse, closing: AbortSignal): Promise<void> {

@@ -106,7 +106,11 @@ export function failureOfConnection(error: unknown): RequestFailure {
     else if (typeof code === 'string') causes.push(code);
   }
   const why = causes.length === 0 ? String(error) : causes.join(': ');
-  return { code: 'ConnectionFailed', message: `The provider could not be reached: ${why}`, retryable: true };
+  return {
+    code: 'ConnectionFailed',
+    message: `The provider could not be reached: ${why.replace(/\.$/u, '')}. Check baseUrl and the network.`,
+    retryable: true,
+  };
 }
 
 /** The function that returns the key failed. */
@@ -121,7 +125,7 @@ export function totalTimeout(): RequestFailure {
 }
 
 export function firstTokenTimeout(ms: number): RequestFailure {
-  const message = `The answer said nothing within ${ms / 1000} s. Raise firstTokenTimeoutMs of createProvider if the model thinks longer.`;
+  const message = `The provider sent no content within ${ms / 1000} s. Raise firstTokenTimeoutMs of createProvider if the model thinks longer.`;
   return { code: 'FirstTokenTimeout', message, retryable: true };
 }
 

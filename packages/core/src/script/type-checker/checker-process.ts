@@ -38,7 +38,7 @@ export class CheckerProcess {
     const { stdin, stdout } = this.#child;
     if (stdin === null || stdin === undefined || stdout === null || stdout === undefined) {
       this.#isGone = true;
-      throw new Error('the machine has no room for the type checker’s process');
+      throw new Error('the system has reached its limit of processes or open files');
     }
     this.#rpc = new JsonRpc(stdout, stdin, (method, parameter) => this.#serve(method, parameter));
     this.#child.once('exit', (status, signal) => this.#gone(new Error(`it ended with ${signal ?? status}`)));

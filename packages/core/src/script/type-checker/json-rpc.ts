@@ -44,7 +44,7 @@ export class JsonRpc {
     try {
       for (const text of this.#frames.read(chunk)) this.#take(JSON.parse(text) as Message);
     } catch (error) {
-      this.fail(new Error(`the other side violates the protocol: ${String(error)}`));
+      this.fail(new Error(`the type checker violates JSON-RPC: ${String(error)}`));
     }
   }
 

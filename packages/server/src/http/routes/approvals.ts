@@ -125,7 +125,7 @@ function decisionEntry(
 /** Replaced arguments must fit the tool before the decision is effective. */
 async function checkInput(service: Service, approval: Approval, decision: StoredDecision): Promise<void> {
   if (typeof decision === 'string' || decision.input === undefined) return;
-  if (decision.decision === 'deny') throw new ProblemError(400, 'A call that is denied has no input. Omit "input".');
+  if (decision.decision === 'deny') throw new ProblemError(400, 'A denied call takes no input. Omit "input".');
   const checked = (await toolOf(service, approval))?.validateInput(decision.input);
   if (checked === undefined || checked.ok) return;
   const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));

@@ -33,7 +33,7 @@ export function keyRoutes(
     config: { scope: 'admin' },
     schema: {
       operationId: 'addKey',
-      summary: 'Makes an API key. The answer has its token, which is shown only this once.',
+      summary: 'Makes an API key. Only this answer contains its token.',
       body: NewKeyBodySchema,
       response: { 201: NewApiKeySchema },
     },
@@ -54,7 +54,7 @@ export function keyRoutes(
     config: { scope: 'admin' },
     schema: {
       operationId: 'revokeKey',
-      summary: 'Revokes an API key. Its streams end, and its next request is refused.',
+      summary: 'Revokes an API key. The server ends its streams and refuses its next request.',
       params: z.object({ keyId: IdSchema }),
     },
     handler: async ({ params: { keyId } }, reply) => {

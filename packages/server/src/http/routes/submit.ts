@@ -57,7 +57,10 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
   if (served === undefined) throw await unknownAgent(service, agentId);
   const { slug } = served.config;
   if (model !== undefined && served.allowsModel?.(model) === false)
-    throw new ProblemError(400, `The agent ${slug} cannot use the model ${JSON.stringify(model)}.`);
+    throw new ProblemError(
+      400,
+      `The agent ${slug} does not allow the model ${JSON.stringify(model)}. Omit "model" to use the agent's own.`,
+    );
   const created = await stores.runs.create({
     principal,
     thread: threadFor({ threadId, branchBefore }, { title: titleOf(input), workspace, agentId: slug }),

@@ -182,7 +182,7 @@ async function finish(host: SandboxHost, wrap: number): Promise<readonly MovedEn
   if (answer.ok) return answer.moved ?? [];
   throw failure(
     'unavailable',
-    `The command ran, but its changes could not be checked for files that other programs obey (${answer.reason}). Look at the workspace before you use it.`,
+    `The command ran, but Toolscript could not check whether it changed files that other programs run (${answer.reason}). Inspect the workspace before you use it.`,
   );
 }
 
