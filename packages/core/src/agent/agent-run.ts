@@ -79,7 +79,7 @@ interface Done {
 
 export interface RecoveryOptions {
   readonly force: boolean;
-  /** A script without a journal has performed only reads. */
+  /** True: a script without a journal has performed only reads. */
   readonly storeIsWhole: boolean;
 }
 
@@ -162,7 +162,7 @@ export class AgentRun {
   }
 
   /**
-   * Continues a run whose process ended: closes what was open, recovers the script or call that ran, runs what comes
+   * Continues a run whose process ended: closes the open items, recovers the script or call that ran, runs what comes
    * after it in its answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
@@ -230,7 +230,7 @@ export class AgentRun {
     return conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
   }
 
-  /** The structured call that was resumed, if it was one. A later prompt may have closed it. */
+  /** The structured call that this run resumed; undefined if it resumed a script. A later prompt may have closed it. */
   #resumedCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
     return this.#log.items.find(
       (item): item is FunctionCallItem => item.type === 'function_call' && item.call_id === operation?.callId,
@@ -276,7 +276,7 @@ export class AgentRun {
     const { provider, conditions } = this.#settings;
     const { signal, harness } = conditions;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
-    // No harness could run the scripts of the answer. The run stays without an end, so that it can be recovered.
+    // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover it.
     harness.assertOpen();
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
@@ -426,8 +426,8 @@ export class AgentRun {
 }
 
 /**
- * Why the harness has not run the script: it belongs to another principal, is unknown, or is held elsewhere.
- * Undefined: it has run.
+ * Why the harness has not run the script: it belongs to another principal, is unknown, or another process holds it.
+ * Undefined: the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

@@ -119,7 +119,10 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
   ];
 }
 
-/** The message of a type checker's failure contains all its errors, and its hint may repeat a warning. */
+/**
+ * Whether the failure already contains the diagnostic. The message of a type checker's failure contains all its errors,
+ * and its hint may repeat a warning.
+ */
 function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic): boolean {
   if (diagnostic.message === message || diagnostic.message === hint) return true;
   return code === 'ScriptTypeError' && diagnostic.severity === 'error';

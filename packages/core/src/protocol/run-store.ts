@@ -81,7 +81,7 @@ export const RunDraftSchema = z.strictObject({
   thread: z.union([z.strictObject({ threadId: StoreIdSchema }), z.strictObject({ create: NewThreadSchema })]),
   input: z.array(OutputItemSchema).min(1),
   options: OptionsSchema.optional(),
-  /** The same key of the same principal always gives the same run. */
+  /** Requests of one principal with the same key return the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
   /** The caller executes the run itself: it is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),

@@ -114,7 +114,7 @@ export interface ScriptStatus {
   readonly approvals?: readonly WaitingApproval[];
   /** Images that it needs. */
   readonly images?: readonly string[];
-  /** How it ended, if it has. */
+  /** How the script ended; absent if it has not ended. */
   readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
 }
 

@@ -15,7 +15,7 @@ export const ThreadSchema = z.strictObject({
   title: z.string(),
   /** The folder or the application that it belongs to; empty if there is none. */
   workspace: z.string(),
-  /** The agent of the thread: that of its instructions, once they are saved. */
+  /** The agent of the thread. After the thread's instructions are saved, it is the agent that they name. */
   agentId: z.string().optional(),
   /** The thread whose first turns it began with. That thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
@@ -106,8 +106,8 @@ export interface ThreadStore {
   delete(threadId: string): Promise<readonly string[]>;
   instructions(threadId: string): Promise<ThreadInstructions | undefined>;
   /**
-   * Replaces them. With a fence, rejects with a `StaleEpochError` unless the caller is its holder. Rejects with a
-   * `NotFoundError` if there is no such thread.
+   * Replaces the thread's instructions. With a fence, rejects with a `StaleEpochError` unless the caller is its holder.
+   * Rejects with a `NotFoundError` if there is no such thread.
    */
   saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void>;
   /**

@@ -23,7 +23,7 @@ const BYTE_ORDER_MARK = 0xfeff;
 export class AnswerWindow {
   chunk = '';
   index = 0;
-  /** The chunk is the end of the answer. */
+  /** True: the chunk is the end of the answer. */
   isLast = false;
   /** The number of characters that were scanned more than once. */
   rescanned = 0;

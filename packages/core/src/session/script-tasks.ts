@@ -37,11 +37,11 @@ export interface RestoredTask {
 
 /** The session's reports about a task that it started. */
 export interface OpenTask {
-  /** Its status; at first it is queued. */
+  /** Reports the task's status; at first it is queued. */
   setStatus(status: OpenTaskStatus): void;
-  /** Its progress, shown if it has no output. */
+  /** Reports progress, which is shown if the task has no output. */
   addProgress(message: string): void;
-  /** Its output. */
+  /** Appends to the task's output. */
   addOutput(text: string): void;
   ended(operation: Operation): void;
   /** The call was answered with an error. If it was never admitted, nothing else is reported. */
@@ -64,7 +64,7 @@ export interface TaskSummary {
   status: TaskStatus;
   /** In ms since 1970. */
   startedAtMs: number;
-  /** Until now, if it has not ended. */
+  /** The duration; until now if the task has not ended. */
   durationMs: number;
 }
 
@@ -74,7 +74,7 @@ export interface TaskReport extends TaskSummary {
   /** The tail of the tool's output, or of its progress if it has no output, one line each. */
   output: string;
   outputTruncated: boolean;
-  /** Present if it completed. */
+  /** The value; present if the task completed. */
   result?: unknown;
   error?: { code: string; message: string };
 }

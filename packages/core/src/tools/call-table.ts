@@ -51,7 +51,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** The call was aborted while its tool runs: nothing waits for it any more. */
+  /** Stops waiting for a call that was aborted while its tool runs. */
   giveUp(record: CallRecord): void {
     this.#count(record, -1);
   }
@@ -64,7 +64,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** No user is asked about the call. */
+  /** Marks the call as waiting for a decision about which no user is asked. */
   park(record: CallRecord): void {
     record.isParked = true;
     this.#parked += 1;
@@ -136,7 +136,7 @@ export class CallTable {
     return { ended, waiting };
   }
 
-  /** Excludes calls that were made again since. */
+  /** Excludes calls that the resumed script has made again. */
   #earlierEnds(): EndedCall[] {
     if (this.#earlier === undefined) return [];
     const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));

@@ -7,7 +7,7 @@ type ScriptOutput = Extract<OutputItem, { type: 'script_execution_output' }>;
 
 interface OpenSpan {
   readonly span: Span;
-  /** The context in which its children start. */
+  /** The context in which the children of the span start. */
   readonly context: Context;
 }
 
@@ -40,7 +40,7 @@ export class WorkSpans {
     this.#answers.set(answerId, trace.setSpan(this.#run, span));
   }
 
-  /** An event of an earlier part: its items are recorded, and get no spans. */
+  /** Records the items of an event from an earlier part, which get no spans. */
   recall({ payload }: StreamEvent): void {
     if (payload.type === 'item_done') this.#note(payload.final_item);
   }

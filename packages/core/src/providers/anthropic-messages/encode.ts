@@ -103,7 +103,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
     ...choiceOf(prompt),
-    // While a model thinks, the service accepts only its default temperature.
+    // For a model that thinks, the service accepts only the default temperature.
     ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,

@@ -5,7 +5,7 @@ import { parse } from '../primordials.js';
 type Line = number[];
 
 let positionsText = '';
-/** Made when the first stack is read. */
+/** Created when the first stack is read. */
 let positions: Line[] | undefined;
 
 export function setPositions(text: string): void {

@@ -15,7 +15,7 @@ function wait(duration: unknown, isTimer: boolean): Promise<unknown> {
 
 export const sleep = (duration: unknown): Promise<unknown> => wait(duration, false);
 
-/** The functions that decide the timers' races, by id. */
+/** By timer id: the function that ends the timer's race. */
 const timers = new Map<unknown, (answer: unknown) => void>();
 let lastTimer = 0;
 const CLEARED = freeze({ __proto__: null });
