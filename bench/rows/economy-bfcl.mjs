@@ -28,7 +28,7 @@ import { alternate } from '../measure.mjs';
 
 /** Scripts must stay better by this factor, with the default of `instructionTokens`. */
 const AT_LEAST = { one: 1.05, parallel: 1 };
-/** The short run does one task out of this many. */
+/** The short run does one task of this number. */
 const QUICK_STEP = 40;
 
 export const name = 'economy-bfcl';
@@ -66,7 +66,9 @@ function resultTokensOf({ requests }) {
   return sum(requests.at(-1).input.map(({ output = '' }) => countTokens(output)));
 }
 
-/** The cost of the system text and the tools: full in the first request, and a tenth in each later one. */
+/**
+ * Adds the cost of the system text and the tools: the full price in the first request, and a tenth in each later one.
+ */
 function withCatalogCost(figures) {
   return { ...figures, catalogCost: figures.catalogTokens * (1 + 0.1 * (figures.turns - 1)) };
 }
@@ -104,7 +106,7 @@ function countsOf(tasks) {
   };
 }
 
-/** In the form of the data set: a line for each tool, JSON with spaces. */
+/** The length of the descriptions in the form of the data set: a line for each tool, JSON with spaces. */
 function documentLength() {
   const documents = Object.values(SERVICES).flatMap(({ about, tools }) =>
     tools.map(({ name, does, takes, gives }) => ({

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 /** Openings of sentences that read like a translation. A question may begin in the same way. */
 const OPENING = /(?:\/\*\*? +|\/\/ +|[.:;!] +|['"`])(?:Of|What|Whoever|Whatever|For\s+what) [^.?'"`\n]*(.)/gu;
 
-/** Words with a private meaning, each with the field's word. They are no names either. */
+/** Words with a private meaning, each with the field's word. Names must not contain them either. */
 const PRIVATE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   [String.raw`go(?:es)?\s+on|went\s+on|going\s+on`, 'resume, continue'],
   [String.raw`cut\s+off`, 'interrupted, truncated'],
@@ -22,7 +22,10 @@ const PRIVATE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ['(?:MOST|LEAST|LONGEST)_[A-Z_]+', 'MAX_, MIN_'],
 ];
 
-/** For reference pages, and for comments of tests and benchmarks. In other sources these words have other uses too. */
+/**
+ * Words to avoid in reference pages, in comments of tests and benchmarks, and in those of scripts. In other sources
+ * these words have other uses too.
+ */
 const PROSE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ...PRIVATE_WORDS,
   [String.raw`hears?|heard`, 'receive'],
@@ -46,13 +49,13 @@ const PROSE_WORD = wordsOf(PROSE_WORDS);
 const PROSE_OPENING =
   /(?:^|[.:;!] )(?:Of|What|Whoever|Whatever|Where|Why|Who|Whose|How|Whether)(?: (?:long|many|much|often))?\b [^.?]*(.|$)/gu;
 
-/** Places where the word means what a dictionary says, or is data. */
+/** Places where the word has its ordinary meaning, or is data. */
 const ALLOWED: readonly RegExp[] = [
   // A table of frequent words, for the estimate of tokens.
   /badge based before behind being/u,
-  // Processes are told to end.
+  // The system or a server ends these processes.
   /\btold to end\b/u,
-  // A rule says what a package manager obeys.
+  // The comment is about a rule for package managers.
   /tells a package manager/u,
 ];
 

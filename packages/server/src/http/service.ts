@@ -11,7 +11,7 @@ export interface Service {
   readonly log: EventLog;
   readonly scripts: HarnessStore;
   readonly agents: AgentDirectory;
-  /** Undefined: other processes work on the runs. */
+  /** Undefined: only other processes work on runs. */
   readonly worker: RunWorker | undefined;
   /** The folder or application that new threads belong to. */
   readonly workspace: string;
