@@ -62,7 +62,7 @@ function lineOf(index) {
   return `  const value${index} = compute(${index % 7}); // ${index}`;
 }
 
-/** Whether the line is changed: the changes are evenly spread, and the last one is near the end. */
+/** True for a changed line. The changes are evenly spread, and the last one is near the end. */
 function isChanged(index) {
   return index % (LINES / HUNKS) === LINES / HUNKS - 10;
 }

@@ -96,7 +96,7 @@ describe('hostile scripts', () => {
       const ended = outcome.status === 'failed' ? outcome.error.code : outcome.status;
       expect(script.ends, JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome)).toContain(ended);
       if (outcome.status === 'completed' && 'value' in script) expect(outcome.value).toEqual(script.value);
-      // Not a measurement: a script that is not stopped never ends.
+      // A maximum and not a measurement: a script that is not stopped never ends.
       expect(took).toBeLessThan(LIMITS.timeoutMs + GRACE_MS + 5_000);
       expectNothingLeaked(outcome);
       await expectNextIsClean(harness);

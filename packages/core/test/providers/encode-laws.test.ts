@@ -104,7 +104,7 @@ const call: fc.Arbitrary<Calls> = fc
         {
           type: 'function_call',
           id,
-          // A provider accepts the ids that it created itself.
+          // A provider accepts the ids that it has created.
           call_id: callIdOf(id, odd, api),
           name: raw ? 'run_script' : 'getWeather',
           arguments: raw ? `return ${JSON.stringify(args)}` : args,
@@ -161,7 +161,7 @@ const script: fc.Arbitrary<Calls> = fc
 interface Round {
   api: string;
   named: boolean;
-  /** The results follow their calls, inside the answer. */
+  /** True: the results follow their calls, inside the answer. */
   interleaved: boolean;
   parts: (Said | Calls)[];
   shuffle: boolean;
@@ -188,7 +188,7 @@ function requestsOf(rounds: readonly Round[]): OutputItem[][] {
       const id = `i${number}_${index}`;
       items.push(...(typeof part === 'function' ? part : part.said)({ api, answerId, id }));
       if (typeof part === 'function') continue;
-      // Without a name an answer ends at its first result.
+      // Without a name, an answer ends at its first result.
       if (interleaved && named) items.push(...part.result(id));
       else later.push(part.result(id));
     }

@@ -161,7 +161,7 @@ function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: Mov
   return `The command made or changed ${name}, which is protected: ${reason}. It was moved to ${place}.`;
 }
 
-/** The sandbox would treat a path with such characters as a pattern, and deny writes to the wrong places. */
+/** Rejects a root with such characters: the sandbox would treat its path as a pattern, and deny writes in it. */
 function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(

@@ -141,8 +141,8 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
 }
 
 /**
- * The kernel's name for an open file. If the name was removed meanwhile, the call fails: the file may still exist
- * outside under another name.
+ * The kernel's name for an open file. If the kernel reports it as deleted, the file at the path must be the same one:
+ * otherwise the file may now exist outside under another name, and the call fails.
  */
 async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await readlink(`/proc/self/fd/${handle.fd}`);

@@ -37,7 +37,7 @@ const NOTHING: SandboxedDisk = {
   hidden: [],
   unprotected: [],
 };
-/** The delay before the check whether commands ended, in ms: the system kills a command when its host ends. */
+/** How long the host waits before it checks for new files, in ms: the system kills each command when the host ends. */
 const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
