@@ -32,7 +32,7 @@ export const SUBJECTS = {
  * @typedef {object} BfclResult
  * @property {Record<'tasks' | 'turns' | 'calls' | 'tools' | 'oneCall' | 'waiting' | 'resultTokens' | 'documents' | 'askTokens' | 'answerTokens', number>} counts
  * `oneCall`: turns of the user with one call or none. `waiting`: those in which a call needs the result of another one.
- * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of the descriptions of our tools, in the form of the data set.
+ * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of the descriptions of these tools, in the form of the data set.
  * @property {Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>} totals
  * @property {Record<keyof typeof SUBJECTS, Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>>} bySubject
  */

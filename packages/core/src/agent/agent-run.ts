@@ -211,7 +211,7 @@ export class AgentRun {
     return refusalOf(outcome) === undefined ? outcome : undefined;
   }
 
-  /** The store has no lines of the script, and no process makes a call with effects for it any more. */
+  /** The store has no lines of the script, and no process can make a call with effects for it. */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
     // defence: scripts-with-effects-do-not-run-again

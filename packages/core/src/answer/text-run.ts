@@ -204,7 +204,7 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
-    // In a task of its own, because a source may throw here too.
+    // Runs in a separate task, because a source may throw here too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

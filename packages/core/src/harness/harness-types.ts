@@ -204,7 +204,7 @@ export interface Harness {
    */
   decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
-   * Ensures that a script without stored lines does nothing any more, even if its process is alive: it can run again
+   * Ensures that a script without stored lines does nothing from now on, even if its process is alive: it can run again
    * under another id. False if the harness has no store, if the script has stored lines, or if another process was
    * faster.
    */

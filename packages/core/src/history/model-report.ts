@@ -25,7 +25,7 @@ export interface ModelReportOptions {
 
 /** A part of the report. It is rendered in full, and again within its share if the full parts do not fit. */
 interface Section {
-  /** Its share of a budget that is too small, relative to the other sections. */
+  /** The section's share of a budget that is too small, relative to the other sections. */
   readonly weight: number;
   /** The title line; empty for the first line of the report. */
   readonly title: string;

@@ -49,7 +49,7 @@ export const RunSchema = z.strictObject({
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
   updatedAt: TimeSchema,
-  /** Why it failed, if it has. */
+  /** The reason of the failure, if the run has failed. */
   error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
 });
 export type Run = z.infer<typeof RunSchema>;

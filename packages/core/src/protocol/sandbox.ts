@@ -150,7 +150,7 @@ export interface SandboxSegment {
   readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
   /** Lines, texts and progress events above a limit, which the guest dropped. */
   readonly dropped: { readonly logs: number; readonly progress: number };
-  /** Calls whose promise lost every race and that nothing in the script can observe any more. */
+  /** Calls whose promise lost every race and that nothing in the script can still observe. */
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
   readonly end?: SandboxEnd;

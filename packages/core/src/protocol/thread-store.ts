@@ -10,7 +10,7 @@ import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
   threadId: StoreIdSchema,
-  /** Its owner. */
+  /** The owner of the thread. */
   principal: z.string(),
   title: z.string(),
   /** The folder or the application that it belongs to; empty if there is none. */
@@ -120,7 +120,7 @@ export interface ThreadStore {
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** In order of `seq`. Empty if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
-  /** At most `limit` turns, in order. */
+  /** At most `limit` turns of the thread, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
   approval(approvalId: string): Promise<Approval | undefined>;
   /** Across threads, oldest first. */

@@ -24,9 +24,9 @@ const CLOSED = 'the harness was closed';
  * A task ends when its tool ends; a cancelled task runs until then.
  */
 export class DetachedTasks {
-  /** In start order. */
+  /** The tasks in start order. */
   readonly #tasks = new Map<string, DetachedTask>();
-  /** In end order. */
+  /** The ended tasks in end order. */
   readonly #ended: DetachedTask[] = [];
   #endedLength = 0;
   #closed = false;
@@ -94,7 +94,7 @@ class DetachedTask implements OpenTask {
   #putsOut = false;
   readonly #listeners = new Set<() => void>();
   readonly #onEnded: () => void;
-  /** It refers to the whole session of its script, so it is dropped when the task ends. */
+  /** The callback refers to the whole session of its script, so it is dropped when the task ends. */
   #abort: TaskStart['abort'] | undefined;
   #status: TaskStatus = 'queued';
   #isCancelling = false;

@@ -33,7 +33,7 @@ export interface CompilerOptions {
 
 export interface CompileOptions {
   readonly language: ScriptLanguage;
-  /** In UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
+  /** The maximum size of a source in UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
   readonly maxSourceBytes: number;
   /** The existing tools. Omitted: names are not checked. */
   readonly toolNames?: readonly string[];

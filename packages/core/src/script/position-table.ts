@@ -50,7 +50,7 @@ interface Piece {
   readonly sourceColumn: number;
 }
 
-/** In ascending order of their columns. */
+/** The pieces of a line, in ascending order of their columns. */
 type LineOfCode = readonly Piece[];
 
 function readLines(encoded: string): LineOfCode[] {

@@ -46,7 +46,7 @@ export interface ResumeState {
   readonly spent: SpentSoFar | undefined;
   /** True: calls without an answer in the tape are made again. */
   readonly makesOpenCalls: boolean;
-  /** True: the script ends where its tape ends, and nothing runs again. */
+  /** True: the script ends at the end of its tape, and nothing runs again. */
   readonly endsWithTape?: boolean;
 }
 

@@ -95,7 +95,7 @@ export class ScriptCalls {
     }
   }
 
-  /** These settlements were sent to the guest. */
+  /** Called after these settlements were sent to the guest. */
   delivered(settlements: readonly Settlement[]): void {
     if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
@@ -147,10 +147,7 @@ export class ScriptCalls {
     settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
-  /**
-   * Aborts a call that lost its race and that nothing in the script can observe any more. Detached tasks keep
-   * running.
-   */
+  /** Aborts a call that lost its race and that nothing in the script can still observe. Detached tasks keep running. */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
     if (this.detached.has(callId)) return;

@@ -7,7 +7,7 @@ import type { GuestError, Operation } from '../protocol/index.js';
 export interface ScriptTasks {
   /** Called before the call is made, so that no report is missed. A task with the same id is cancelled. */
   open(start: TaskStart): OpenTask;
-  /** In order of start. */
+  /** The tasks in start order. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
   /** False if the task had ended. It ends only after its tool. */
@@ -31,7 +31,7 @@ export interface TaskStart {
 export interface RestoredTask {
   id: string;
   scriptId: string;
-  /** In ms since 1970. */
+  /** The start of the task, in ms since 1970. */
   startedAtMs: number;
 }
 
@@ -62,7 +62,7 @@ export interface TaskSummary {
   id: string;
   tool: string;
   status: TaskStatus;
-  /** In ms since 1970. */
+  /** The start of the task, in ms since 1970. */
   startedAtMs: number;
   /** The duration; until now if the task has not ended. */
   durationMs: number;

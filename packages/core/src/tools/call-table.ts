@@ -110,7 +110,7 @@ export class CallTable {
     return record.operation(this.#nowMs());
   }
 
-  /** In call order. */
+  /** The operations in call order. */
   operations(): Operation[] {
     const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
     if (this.#earlier === undefined) return now.map((record) => this.operation(record));

@@ -9,7 +9,7 @@ export interface DescribedObject {
   readonly path: ValuePath;
   /** The schemas that refer to this place. */
   readonly starts: readonly SchemaNode[];
-  /** These schemas with their references and branches. */
+  /** The schemas of `starts`, with their references and branches. */
   readonly parts: readonly JsonObject[];
 }
 

@@ -18,15 +18,15 @@ interface OpenSpan {
 export class WorkSpans {
   readonly #tracer: Tracer;
   readonly #run: Context;
-  /** By `answer_id`. */
+  /** The contexts of answers, by `answer_id`. */
   readonly #answers = new Map<string, Context>();
   /** The `answer_id` of each `call_id`. */
   readonly #answerOf = new Map<string, string>();
-  /** By item id. */
+  /** The spans of scripts, by item id. */
   readonly #scripts = new Map<string, ScriptExecutionItem>();
   /** The `call_id` of each script id. */
   readonly #callOf = new Map<string, string>();
-  /** By `call_id`. */
+  /** The spans of scripts that have not ended, by `call_id`. */
   readonly #openScripts = new Map<string, OpenSpan>();
   readonly #openCalls = new Map<string, Span>();
 

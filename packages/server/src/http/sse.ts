@@ -54,7 +54,7 @@ export async function sendFrames(
   raw.flushHeaders();
   const stop = () => controller.abort();
   raw.once('close', stop);
-  // A client that has already disconnected emits no `close` event any more.
+  // A client that has already disconnected emits no further `close` event.
   if (raw.destroyed) stop();
   const writer = new FrameWriter(raw, { onDropped, stallMs });
   const heartbeat = setInterval(() => writer.beat(), heartbeatMs).unref();

@@ -42,7 +42,7 @@ export interface CommandResult {
   exitCode: number;
   stdout: string;
   stderr: string;
-  /** Both streams in the order of arrival. */
+  /** The output of both streams in the order of arrival. */
   aggregatedOutput: string;
   timedOut: boolean;
   /** Some output was omitted. */

@@ -47,7 +47,7 @@ interface Slot {
 export class OpenAiResponsesDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
   readonly #slots = new Map<number, Slot>();
-  /** By wire id. */
+  /** The indexes of slots, by wire id. */
   readonly #indexes = new Map<string, number>();
   readonly #order = new EventOrder();
   #responseId: string | undefined;

@@ -124,7 +124,7 @@ function findLayout(engine: Engine, module: WasmModule, compiler: Engine): Layou
   };
 }
 
-/** It is larger than any free block of a booted guest. */
+/** A size that is larger than any free block of a booted guest. */
 const MAX_FREE_BYTES = 262_144;
 /** All sizes of blocks are multiples of this unit. */
 const BLOCK_UNIT = 8;

@@ -190,7 +190,7 @@ const SIMPLE_STATEMENTS: ReadonlySet<string> = new Set([
 const TAKES_MEMORY =
   /^(?:CallExpression|NewExpression|ArrayExpression|ObjectExpression|TemplateLiteral|FunctionExpression|ArrowFunctionExpression|ClassExpression)$/u;
 
-/** Whether a statement uses memory or stack: it calls, creates a value, joins text, or grows a list. */
+/** True for a statement that uses memory or stack: it calls, creates a value, joins text, or grows a list. */
 function canFail(node: SyntaxNode): boolean {
   if (TAKES_MEMORY.test(node.type)) return true;
   if (node.type === 'BinaryExpression' && node['operator'] === '+') return true;

@@ -14,7 +14,7 @@ export function check(n: number): number {
 }
 
 /**
- * Whether the call is one of the bridge's own functions, which have a separate budget; a detached task counts as a call
+ * True for a call of the bridge's own functions, which have a separate budget; a detached task counts as a call
  * of its tool.
  */
 export function isBuiltin({ name }: SeenCall): boolean {
@@ -83,7 +83,7 @@ export function compareCalls(
   return faults;
 }
 
-/** Whether the numbers are equal. Scripts of the corpus make calls that are in no record. */
+/** True if the numbers are equal. Scripts of the corpus make calls that are in no record. */
 function isSameCount(made: number, seen: number, isForeign: boolean): boolean {
   return isForeign ? made <= seen : made === seen;
 }

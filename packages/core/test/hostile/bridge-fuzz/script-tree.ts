@@ -7,7 +7,7 @@ export interface Statement {
   readonly open: string;
   readonly close: string;
   readonly body: readonly Statement[];
-  /** Whether `await` is possible directly in the body. 'same': as in the code around it. */
+  /** The context of the body: `await` is possible in 'async' and not in 'sync'. 'same': as in the code around it. */
   readonly inside: 'sync' | 'async' | 'same';
   /** True: the statement contains an `await`. */
   readonly awaits?: boolean;

@@ -11,7 +11,7 @@ export const SNIPPETS: readonly string[] = [...HOSTILE_SCRIPTS, ...ORDINARY]
   .map(({ source }) => source)
   .filter((source) => source.length < MAX_SOURCE && isFunctionBody(source));
 
-/** Whether the text is a function's body. Compiles it, but never calls it. */
+/** True if the text is a function's body. Compiles it, but never calls it. */
 function isFunctionBody(source: string): boolean {
   if (/\b(?:import|arguments)\b/u.test(source)) return false;
   try {

@@ -14,7 +14,7 @@ interface ErrorRecord {
 type ErrorClass = new (message: string) => Error;
 
 export const errorRecords = new WeakMap<object, ErrorRecord>();
-/** By code. */
+/** The error classes, by code. */
 export const errorClasses: Record<string, ErrorClass | undefined> = create(null) as never;
 
 for (const code of [
