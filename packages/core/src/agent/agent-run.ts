@@ -119,7 +119,7 @@ export class AgentRun {
     await this.#go({ type: 'asking' });
   }
 
-  /** Resumes a suspended script, then runs what comes after it in its answer. */
+  /** Resumes a suspended script, then runs the rest of its answer. */
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
     await this.#continueWith(async () => {
@@ -131,7 +131,7 @@ export class AgentRun {
     });
   }
 
-  /** Recovers an interrupted script of an earlier run, then runs what comes after it in its answer. */
+  /** Recovers an interrupted script of an earlier run, then runs the rest of its answer. */
   async recoverScript(scriptId: string, force: boolean): Promise<void> {
     await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
   }
@@ -162,8 +162,8 @@ export class AgentRun {
   }
 
   /**
-   * Continues a run whose process ended: closes the open items, recovers the script or call that ran, runs what comes
-   * after it in its answer, and asks the model again.
+   * Continues a run whose process ended: closes the open items, recovers the script or call that ran, runs the rest of
+   * its answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     this.#log.emit({ type: 'response_start' });

@@ -200,7 +200,7 @@ export interface RunStore {
    * Undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
-  /** Oldest first. A run that is created meanwhile appears on a later page. */
+  /** Lists runs, oldest first. A run that is created meanwhile appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**
    * Yields after a run may have become claimable, or after a cancellation may have been requested, in this process or

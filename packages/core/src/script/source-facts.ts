@@ -63,7 +63,7 @@ export interface SourceFacts {
   readonly switches: readonly SwitchFact[];
   /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly ownShapes: readonly string[];
-  /** Mentions of variables that are loose, or may turn out to be, each with its chain. */
+  /** Uses of variables that are loose, or that later facts may show to be loose, each with its chain. */
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters that the script declares. */
   readonly ownTypes: readonly string[];

@@ -35,7 +35,7 @@ export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): Sa
   };
 }
 
-/** Whether a guest that was started with one set of limits enforces the other. */
+/** Whether a guest that was started with the limits `left` also enforces the limits `right`. */
 export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
   const other = sandboxLimits(right);

@@ -39,7 +39,7 @@ function plain(value: unknown): unknown {
   );
 }
 
-/** An item as it goes back to a service that has not stored it: without the ids of stored items. */
+/** An item as Toolscript sends it back to a service that has not stored it: without the ids of stored items. */
 function unstored({ status, ...item }: Json): Json[] {
   const { id: _id, ...others } = item;
   switch (item.type) {

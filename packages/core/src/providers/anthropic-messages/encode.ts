@@ -245,7 +245,7 @@ function textBlockOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): Ans
   return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
 }
 
-/** Thinking blocks are signed, so they go back byte for byte or not at all. */
+/** Thinking blocks are signed, so they are sent back byte for byte or omitted. */
 function thinkingBlockOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
   if (!isOf('anthropic-messages', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueBlock];

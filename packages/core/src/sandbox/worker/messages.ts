@@ -70,13 +70,13 @@ export type WorkerReport = [
 export const ReportKind = {
   /** The run has ended. */
   ended: 1,
-  /** Only the answer to `drop`: the run no longer holds a slot. */
+  /** The report answers `drop`: the run no longer holds a slot. No other report has this kind. */
   released: 2,
   /** The worker had the script's bytecode in its cache. */
   cacheHit: 4,
-  /** Only the answer to `restore`: the guest waits. */
+  /** The report answers `restore`, and the guest waits; no other report has this kind. */
   restored: 8,
-  /** Only the answer to `capture`. */
+  /** The report answers `capture`; no other report has this kind. */
   captured: 16,
   /** The segment was discarded so that others on this thread can run; the run no longer holds a slot. */
   moved: 32,
