@@ -46,6 +46,7 @@ export class CallRecord {
   #durationMs = 0;
 
   // Positional parameters: an options object for each call costs measurable time.
+  // oxlint-disable-next-line max-params
   constructor(
     call: FacadeCall,
     tool: Tool,
