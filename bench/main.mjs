@@ -9,15 +9,15 @@ import { ROWS } from './rows/index.mjs';
 import { failureOf, judge } from './verdict.mjs';
 
 /**
- * Measures the rows, prints a report and writes it to `results/`. Run by `npm run bench`, which installs and
- * builds what is missing; see its `--help`.
+ * Measures the rows, prints a report and writes it to `results/`. `npm run bench` runs it after installing and building
+ * everything that is missing; see its `--help`.
  */
 
 const RESULTS = new URL('results/', import.meta.url);
 
 const options = readOptions();
 const chosen = ROWS.filter(({ name }) => options.row === undefined || options.row.includes(name));
-// No handle of Toolscript keeps the process open while it only waits.
+// The interval keeps the process open, because no handle of Toolscript does so while it only waits.
 const open = setInterval(() => {}, 60_000);
 const machine = describeMachine();
 const { contenders, missing } = await loadContenders(options);
@@ -42,7 +42,7 @@ async function measureRows() {
   return measured;
 }
 
-/** After a wrong answer or a crash in one row, the other rows still run; the run fails. */
+/** Measures a row. After a wrong answer or a crash, the other rows still run, but the whole run fails. */
 async function measureOne(row) {
   try {
     return await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
@@ -71,7 +71,7 @@ function writeResults() {
   process.stdout.write(`\nWritten to bench/results/${files.join(' and ')}.\n`);
 }
 
-/** Independent rows have a file of their own, next to that of the run. */
+/** Writes an independent row to a separate file, next to the file of the run. */
 function writeOwnResult(name, results) {
   if (options.quick || results.some(({ broken }) => broken)) return;
   const text = `${JSON.stringify({ date: new Date().toISOString(), machine, rows: results }, null, 2)}\n`;

@@ -25,7 +25,7 @@ import { summarise, timesBetter } from './statistics.mjs';
  */
 
 /**
- * Blocks of all entries in turn, A B C A B C …. Each round starts with a different entry.
+ * Measures blocks of all entries in turn, A B C A B C …. Each round starts with a different entry.
  *
  * @param {Row} row
  * @param {Entry[]} entries
@@ -44,7 +44,7 @@ export async function alternate(row, entries, rounds) {
   return rowResult(row, entries, blocks);
 }
 
-/** A row whose subject does not run here. */
+/** A row whose subject cannot run on this machine. */
 export function absentRow(row, reason) {
   return { ...row, absent: reason, figures: [], ratios: [] };
 }

@@ -1,4 +1,4 @@
-/** The assumptions of every figure, printed with every report. */
+/** The conditions of every figure, printed with every report. */
 const CONTRACT =
   'Every script gets a fresh, isolated sandbox in every column. Columns run in turn, in blocks: A B C, B C A, …\n' +
   'Figures are the median of the block medians, the worst hundredth of all samples, and the lowest and highest\n' +
@@ -62,7 +62,7 @@ function columnsOf(figure, row) {
   ];
 }
 
-/** `times` is the factor by which ours is better. */
+/** `times`: the factor by which Toolscript is better. */
 function besideOurs({ times, atLeast, holds }) {
   const text = times >= 1 ? `ours ${number(times)}× better` : `ours ${number(1 / times)}× worse`;
   return atLeast === undefined ? text : `${text} (budget ${atLeast}×: ${holds ? 'holds' : 'BEYOND'})`;

@@ -1,6 +1,6 @@
 /**
  * The verdict on a run. `failures`: ratios beyond their budgets, which fail a check. `unmet`: absolute budgets, which
- * fail a strict one only, because they say as much about the machine as about the code.
+ * fail a strict one only, because they depend as much on the machine as on the code.
  */
 export function judge(rows) {
   const failures = [];
@@ -27,7 +27,7 @@ export function judge(rows) {
   return { failures, unmet, broken, blind, compared };
 }
 
-/** The reason of a failed run, or undefined. A wrong answer fails every run. A check that compared nothing has not passed. */
+/** The reason of a failed run, or undefined. A wrong answer fails every run. A check that compared nothing fails. */
 export function failureOf({ failures, unmet, broken, blind, compared }, { check, strict }) {
   if (broken.length > 0) return `${broken.join(', ')} could not be measured`;
   if (check && blind.length > 0) return `no peer of ${blind.join(', ')} could be measured`;

@@ -21,7 +21,7 @@ if (given.includes('--help')) {
 prepare();
 if (!given.includes('--no-peers')) installPeers({ native: !given.includes('--quick') });
 const main = join(root, 'bench/main.mjs');
-// isolated-vm asks for the flag; it is in force for every column.
+// isolated-vm requires the flag, which applies to every column.
 const { status } = spawnSync(
   process.execPath,
   ['--no-node-snapshot', main, ...given.filter((option) => option !== '--no-peers')],
@@ -29,7 +29,7 @@ const { status } = spawnSync(
 );
 process.exit(status ?? 1);
 
-/** A peer that cannot be had is said in its column; nothing here fails the run. */
+/** Installs the peers. If a peer cannot be installed, its column reports the reason, and the run continues. */
 function installPeers({ native }) {
   if (!isInstalled(peers)) {
     console.error('installing the peers …');

@@ -1,5 +1,5 @@
-// Where the defences stand: marks in the sources (`// defence: NAME`), and the table of docs/security.md with the
-// test of each.
+// Finds the defences: marks in the sources (`// defence: NAME`), and the table of docs/security.md, which names the
+// test of each defence.
 import { readFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ const MARK = /\/\/ defence: (?<name>[a-z0-9-]+)(?:, without it: (?<code>.*))?$/g
 const ROW = /^\| `(?<name>[a-z0-9-]+)` \| `(?<file>[^`]+)` \| (?<title>.*) \|$/gmu;
 
 /**
- * Every mark, in the order of files: `{ name, file, code, offset }`. `code` is what stands in the defence's place
- * where it is taken out; undefined where nothing does. `offset` is where the mark's line ends.
+ * Every mark, in the order of files: `{ name, file, code, offset }`. `code` replaces the defence when it is removed;
+ * undefined if nothing replaces it. `offset` is the end of the mark's line.
  */
 export function findMarks() {
   const listed = spawnSync('git', ['ls-files', 'packages/*/src/*.ts', 'packages/*/src/*.js', 'packages/*/src/*.cts'], {

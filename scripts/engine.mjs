@@ -1,5 +1,5 @@
-// `npm run engine`: meters the engine, optimises it, and writes `packages/core/engine/engine.wasm` with its
-// provenance. With `--check` nothing is written: it fails where the file is not, byte for byte, what this makes.
+// `npm run engine`: meters the engine, optimises it, and writes `packages/core/engine/engine.wasm` with its provenance.
+// With `--check` it writes nothing, and fails unless the file equals its output byte for byte.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +15,8 @@ const FEATURES = [
   'multivalue',
 ];
 /**
- * V8 does not put one function of WebAssembly into another by itself. Small ones, and those that are called from
- * one place, are put into their callers: a sixth less time, for a tenth more code. Larger ones gain little more.
+ * V8 does not inline functions of WebAssembly by itself. The optimiser inlines small functions, and those with one
+ * caller: the code takes a sixth less time, and is a tenth larger. Inlining larger functions gains little more.
  */
 const OPTIONS = [
   '--mvp-features',
@@ -64,7 +64,7 @@ function optimise(binary) {
     run(...npmCall(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: optimiser }));
   }
   const work = mkdtempSync(join(tmpdir(), 'toolscript-engine-'));
-  // Also where the optimiser fails, which ends this process.
+  // The folder is also removed if the optimiser fails, which ends this process.
   process.once('exit', () => rmSync(work, { recursive: true, force: true }));
   const [from, to] = [join(work, 'metered.wasm'), join(work, 'optimised.wasm')];
   writeFileSync(from, binary);

@@ -1,4 +1,5 @@
-// `npm run first-answer`: runs the scripts of an answer on a copy of a sample project, and prints what to try next.
+// `npm run first-answer`: runs the scripts of an answer on a copy of a sample project, and prints the next commands to
+// try.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,8 @@ console.log(`Running the scripts of examples/01-first-answer/answer.md on a copy
 const cli = join(root, 'packages/cli/bin/toolscript.js');
 const { status } = spawnSync(
   process.execPath,
-  // The answer is our own, and the OS sandbox needs programs that a new machine may lack.
+  // Runs without the OS sandbox: the answer is part of this repository, and a new machine may lack the programs that
+  // the sandbox needs.
   [cli, 'run', join(example, 'answer.md'), '--cwd', folder, '--approve', 'auto', '--exec-sandbox', 'off'],
   { stdio: 'inherit' },
 );

@@ -1,6 +1,6 @@
-// `npm run fuzz:bridge [-- --cases N --seed S]`: generated hostile scripts, with memory and stack that end at any
-// moment, against the bridge between guest and host, an eighth of them through a whole harness with its threads.
-// `-- --replay FILE` runs one case again.
+// `npm run fuzz:bridge [-- --cases N --seed S]`: runs generated hostile scripts against the bridge between guest and
+// host, with memory and stack that end at random moments. An eighth of the scripts run through a whole harness with its
+// threads. `-- --replay FILE` repeats one case.
 import { prepare, root } from './prepare.mjs';
 import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
-// `npm run mutate:defences [-- NAME …] [-- --shard 1/4]`: takes each defence out of a copy of the repository in
-// turn, builds, and runs the test that docs/security.md names for it. A defence whose test still passes is a hole in
-// the tests. Ends with status 1 where less than 95 % are noticed.
+// `npm run mutate:defences [-- NAME …] [-- --shard 1/4]`: removes each defence in turn from a copy of the repository,
+// builds the copy, and runs the test that docs/security.md names for the defence. If the test still passes, the tests
+// have a gap. Ends with status 1 if the tests notice less than 95 % of the removals.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { prepare, root } from './prepare.mjs';
 
 const REQUIRED = 0.95;
 const LIMIT_MS = 240_000;
-/** A test that waits for what never comes without its defence is ended. */
+/** Maximum time for a test, because without its defence a test may wait for an event that never occurs. */
 const TEST_MS = 60_000;
 const NOT_COPIED = new Set(['.git', 'node_modules']);
 
@@ -21,7 +21,7 @@ const chosen = findMarks()
   .filter(({ name }) => names.length === 0 || names.includes(name))
   .filter((_mark, index) => index % shard.of === shard.number - 1);
 const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
-// Some tests run as another user, who must be able to read it.
+// Some tests run as another user, who must be able to read the copy.
 chmodSync(copy, 0o755);
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 copyRepository();
@@ -51,14 +51,14 @@ function readArguments(words) {
 function copyRepository() {
   const filter = (source) => !NOT_COPIED.has(source.slice(root.length + 1).split('/')[0]);
   cpSync(root, copy, { recursive: true, filter, verbatimSymlinks: true });
-  // Hard links: nothing writes into a package.
+  // The copy has hard links to the packages, because no test writes into a package.
   const linked = spawnSync('cp', ['-al', join(root, 'node_modules'), join(copy, 'node_modules')], { stdio: 'inherit' });
   if (linked.status !== 0)
     cpSync(join(root, 'node_modules'), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true });
   runInCopy(['node_modules/typescript/bin/tsc', '-b', '--noCheck']);
 }
 
-/** `noticed`, `survived`, `no test` where the table has none, or `no build`. */
+/** `noticed`, `survived`, `no test` if the table names none, or `no build`. */
 function judge(mark) {
   const test = tests.get(mark.name);
   if (test === undefined) return 'no test';
@@ -74,7 +74,10 @@ function judge(mark) {
   }
 }
 
-/** Types are not checked: a name that nothing uses any more is no defence. */
+/**
+ * Rebuilds what the test runs, and returns whether every step succeeded. Skips type checks, because a name that is
+ * unused without the defence must not fail the build.
+ */
 function rebuild(file, testFile) {
   const steps = [['node_modules/typescript/bin/tsc', '-b', '--noCheck']];
   if (file.startsWith('packages/core/src/sandbox/')) steps.push(['packages/core/build/build-sandbox.mjs']);
@@ -112,6 +115,6 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

@@ -1,11 +1,11 @@
-// The prerequisites of every other script: installs dependencies and builds packages, and does nothing twice.
+// The prerequisites of every other script: installs dependencies and builds packages, unless they are up to date.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Written when a build has ended. */
+/** The build writes this file when it ends. */
 const STAMP = 'packages/core/dist/.built';
 const TYPE_LIBRARY = 'packages/core/dist/script/type-library/guest.lib.d.ts';
 
@@ -19,7 +19,7 @@ export function run(command, args, options = {}) {
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
-/** The command that starts npm, preferably the npm that runs this: for `run`, or for `spawnSync`. */
+/** The command that starts npm, preferably the npm that runs this script. The result suits `run` and `spawnSync`. */
 export function npmCall(args, options = {}) {
   const { npm_execpath: script } = process.env;
   const common = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], ...options };
@@ -28,7 +28,7 @@ export function npmCall(args, options = {}) {
   return [shell ? 'npm.cmd' : 'npm', args, { ...common, shell }];
 }
 
-/** True where everything that a folder's own lockfile names is there in its version. */
+/** True if everything that the folder's own lockfile names is installed in the locked version. */
 export function isInstalled(folder) {
   const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
   return Object.entries(packages).every(([path, { version, optional }]) => {
@@ -49,14 +49,14 @@ export function toolPath(name) {
   return join(root, 'node_modules', name, bin);
 }
 
-/** Installs dependencies where they are missing or older than the lockfile, and builds what has changed. */
+/** Installs dependencies if they are missing or older than the lockfile, and builds what has changed. */
 export function prepare({ quiet = true } = {}) {
   checkNode();
   install();
   build({ quiet });
 }
 
-/** The compiled code alone, for what the build itself needs. */
+/** Builds only the compiled code, which the rest of the build needs. */
 export function prepareCode() {
   checkNode();
   install();
@@ -97,7 +97,10 @@ export function build({ quiet = false } = {}) {
   writeFileSync(join(root, STAMP), '');
 }
 
-/** The type checker's library is made of its own sources, what the sandbox has, and the compiler's declarations. */
+/**
+ * Whether the type checker's library is stale. It depends on its own sources, the globals of the sandbox, and the
+ * compiler's declarations.
+ */
 function typeLibraryIsStale(image) {
   const sources = newest(join(root, 'packages/core/src/script/type-library'));
   const compiler = modified(join(root, 'node_modules/typescript/package.json'));
@@ -121,7 +124,10 @@ function install() {
   run(...npmCall(['ci', '--no-audit', '--no-fund', '--loglevel=error']));
 }
 
-/** When everything was built last; 0 where a part of it is gone. The compiler does not touch what has not changed. */
+/**
+ * The time of the last complete build; 0 if a part is missing. The compiler does not write unchanged files, so their
+ * times are older.
+ */
 function builtAt() {
   const parts = [
     STAMP,

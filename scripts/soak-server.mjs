@@ -1,6 +1,6 @@
-// `npm run soak:server [-- RUNS [DROPS [SEED]]]`: RUNS concurrent runs (200) on one server, four clients for each, of
-// which one loses its connection at random, DROPS times (1 000) over all, while the server restarts once. Fails where
-// the fold of one client is not the stored thread. Prints its figures and its seed.
+// `npm run soak:server [-- RUNS [DROPS [SEED]]]`: RUNS concurrent runs (200) on one server, with four clients for each.
+// One of the four loses its connection at random, DROPS times (1 000) in total, and the server restarts once. Fails if
+// the events of a client do not fold into the stored thread. Prints the figures and the seed.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { prepare, root } from './prepare.mjs';

@@ -1,5 +1,5 @@
-// `npm run soak [-- COUNT]`: many scripts of every kind in one process. Fails where memory grows, a promise
-// is rejected unheard, or the process does not end by itself after close().
+// `npm run soak [-- COUNT]`: runs many scripts of every kind in one process. Fails if memory grows, if a rejection is
+// not handled, or if the process does not end by itself after close().
 import { prepare, root } from './prepare.mjs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

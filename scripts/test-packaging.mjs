@@ -1,6 +1,6 @@
 // `npm run test:packaging [-- --short] [-- --only NAME]`: packs every package, installs the files in a temporary
-// folder, builds one program with each bundler, runs what was built, and prints one row for each case. It needs the npm
-// registry, and some minutes. `--short` builds with esbuild and Vite only; NAME is a part of a case's name, or
+// folder, builds one program with each bundler, runs the output, and prints one row for each case. It needs the npm
+// registry and takes some minutes. `--short` builds with esbuild and Vite only; NAME is a part of a case's name, or
 // `packages`.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,10 @@
-// `npm run torture [-- KILLS]`: at least KILLS processes' scripts (1 000) killed at random points with a recoverer
-// beside them, over a store of files and one that is slow; every file operation of a script's life made to fail with
-// ENOSPC, EIO and half a write; 300 bits flipped and files cut of each kind; 10 processes of a service, killed at
-// random, over KILLS runs in one database; a server with running work killed at KILLS / 5 points, and restarted with
-// the same data; 300 sequences of calls that a store in memory and one in a file must answer
-// alike. Fails if an effect is repeated, if a script, a run or an event is lost or stranded, or if a report to the host
-// differs from the store.
+// `npm run torture [-- KILLS]`: runs these cases: it kills at least KILLS processes with scripts (1 000) at random
+// points, while another process recovers the scripts, over a store of files and over a slow one; it makes every file
+// operation of a script fail with ENOSPC, EIO and half a write; it flips 300 bits, and truncates 300 files, of each
+// kind; it kills 10 processes of a service at random over KILLS runs in one database; it kills a server with running
+// work at KILLS / 5 points, and restarts it with the same data; it sends 300 sequences of calls to a store in memory
+// and to one in a file, which must give the same answers. Fails if an effect is repeated, if a script, a run or an
+// event is lost or stranded, or if a report to the host differs from the store.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { prepare, root } from './prepare.mjs';

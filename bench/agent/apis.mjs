@@ -1,4 +1,4 @@
-/** The wire formats, and how the rows of each are named. */
+/** The wire formats, and the names of their rows. */
 export const APIS = [
   { api: 'openai-responses', short: 'responses' },
   { api: 'openai-chat', short: 'chat' },

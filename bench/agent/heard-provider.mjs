@@ -1,8 +1,8 @@
 import { createProvider } from '@toolscript/core/providers';
 
 /**
- * The real provider of a wire format, with a listener for its bytes: `hear(text, atMs)` receives each chunk of an
- * answer's body before the provider itself.
+ * The real provider of a wire format, with a listener for its bytes: `hear(text, atMs)` is called with each chunk of an
+ * answer's body before the provider receives it.
  */
 export function heardProvider(api, baseUrl, hear) {
   return createProvider(api, {

@@ -27,7 +27,7 @@ const call = await leftBehind(manyCalls);
 await harness.close();
 console.log(JSON.stringify({ script, call }));
 
-/** The number of scripts that ran. */
+/** Runs short scripts. Returns their number. */
 async function shortScripts() {
   const end = performance.now() + seconds * 1_000;
   let ran = 0;
@@ -39,7 +39,7 @@ async function shortScripts() {
   return ran;
 }
 
-/** The number of calls. */
+/** Makes many calls. Returns their number. */
 async function manyCalls() {
   const end = performance.now() + seconds * 1_000;
   let ran = 0;
@@ -48,7 +48,7 @@ async function manyCalls() {
   return ran;
 }
 
-/** Bytes for each unit that `work` counts. */
+/** The bytes for each unit of the number that `work` returns. */
 async function leftBehind(work) {
   const session = new inspector.Session();
   session.connect();

@@ -3,7 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { createHarness } from '@toolscript/core';
 import { benchTools } from '../contenders/toolscript.mjs';
 
-/** Prints the resident memory of a process with this number of workers: the harness's own, or empty ones of Node's. */
+/**
+ * Prints the resident memory of a process with this number of workers: workers of the harness, or empty workers of
+ * Node.
+ */
 const [kind, count] = [process.argv[2], Number(process.argv[3])];
 const open = setTimeout(() => {}, 60_000);
 const ran = kind === 'toolscript' ? await warmHarness(count) : await emptyWorkers(count);

@@ -40,7 +40,7 @@ function writingModel() {
     async *stream({ conversation }, { answerId = 'answer', signal } = {}) {
       const { content: prompt } = conversation.findLast(({ role }) => role === 'user');
       const { kind, deltas, everyMs } = JSON.parse(prompt);
-      // An error answers the script. The script is truncated, so the page only shows it.
+      // The script is truncated, so it fails: the page only shows it.
       const hasWritten = conversation.at(-1).role !== 'user';
       const id = `${answerId}_0`;
       let content = '';
@@ -60,7 +60,7 @@ function writingModel() {
 const TEXTS = {
   /** Sections with a list and code, as models write them. */
   markdown: (deltas, everyMs) => paced(deltas, everyMs, (number) => markdownPiece(number)),
-  /** One fence that grows. */
+  /** One fenced block that grows. */
   fence: (deltas, everyMs) =>
     paced(
       deltas,

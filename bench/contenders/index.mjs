@@ -12,7 +12,7 @@ const PEERS = {
   '@sebastianwessel/quickjs': loadSebastianwesselQuickJs,
 };
 
-/** Slow, and without a budget. */
+/** Contenders that are slow and have no budget, which quick runs omit. */
 const LEFT_OUT_OF_QUICK_RUNS = new Set(['@sebastianwessel/quickjs']);
 
 /**

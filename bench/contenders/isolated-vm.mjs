@@ -12,7 +12,7 @@ const tools = (() => {
   return Object.freeze({ echo: (args) => call('echo', args), wait: (args) => call('wait', args) });
 })();`;
 
-/** More isolates than this are never alive at once: each is a heap of its own. */
+/** Maximum number of live isolates, because each has its own heap. */
 const MAX_ISOLATES = 100;
 
 /** @returns {Promise<import('./tools.mjs').Contender>} */

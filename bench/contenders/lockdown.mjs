@@ -1,6 +1,6 @@
 /**
- * For engines that bring no lockdown of their own: dynamic code is switched off and the intrinsics are
- * frozen, as cheaply as it can be done. Runs once in every fresh context.
+ * A lockdown for engines that have none: it disables dynamic code and freezes the intrinsics, with as little work as
+ * possible. It runs once in every fresh context.
  */
 export const LOCKDOWN = `(() => {
   'use strict';

@@ -1,4 +1,4 @@
-/** At most `size` holders at once; the others wait in order. */
+/** Admits at most `size` holders at a time; the others wait in order. */
 export class Places {
   #free;
   #line = [];

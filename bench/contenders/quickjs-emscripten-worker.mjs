@@ -34,7 +34,7 @@ serveScripts(async (source, callTool) => {
   }
 });
 
-/** Settlements of one tick are followed by one run of the pending jobs. */
+/** The settlements of one tick are collected, and then the pending jobs run once. */
 function offerTools(context, callTool) {
   let scheduled = false;
   const advance = () => {

@@ -7,7 +7,7 @@ export const TOOLS = {
   wait: ({ ms }) => new Promise((resolve) => setTimeout(() => resolve({ ms }), ms)),
 };
 
-/** For contenders whose tools are reached by JSON text. */
+/** Calls a tool with JSON text, for contenders whose tools take JSON text. */
 export async function callWithJson(name, argsJson) {
   return JSON.stringify(await TOOLS[name](JSON.parse(argsJson)));
 }

@@ -45,7 +45,7 @@ function saidIn(part) {
   return `${part.name}${JSON.stringify(part.arguments)}`;
 }
 
-/** Every consumer receives schemas as JSON. */
+/** Encodes schemas as JSON, as every consumer receives them. */
 function textTokensOf(value) {
   if (typeof value === 'string') return countTokens(value);
   if (typeof value !== 'object' || value === null) return 0;

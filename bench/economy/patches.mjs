@@ -1,5 +1,5 @@
 /**
- * A patch as short as the format lets a model write it: a hunk for each run of changed lines, without lines around it.
+ * The shortest patch that the format allows: a hunk for each run of changed lines, without context lines.
  *
  * @param {{ path: string, hunks: { from: string[], to: string[] }[] }[]} updates
  */
@@ -8,7 +8,7 @@ export function patchOf(updates) {
   return ['*** Begin Patch', ...sections.flat(), '*** End Patch'].join('\n');
 }
 
-/** The hunks between two texts of as many lines, a hunk for each line that differs. */
+/** The hunks between two texts with the same number of lines: a hunk for each line that differs. */
 export function changedLines(before, after) {
   const lines = after.split('\n');
   return before

@@ -1,7 +1,7 @@
 /**
- * Shows results of the coding tools to a model that calls them one by one: as the text that a host would select from
- * them, not as the complete JSON. If a result has a text to read, the agent selects it by itself. So results that
- * were designed for scripts do not make a structured call more expensive.
+ * Shows results of the coding tools to a model that calls them one by one, as the text that a host would select and not
+ * as the complete JSON. If a result has a text for models, the agent itself selects it. So results that were designed
+ * for scripts do not make structured calls more expensive.
  */
 const SHOWN = {
   fileSearch: ({ files }) => files.map(({ path }) => path).join('\n'),
@@ -9,7 +9,7 @@ const SHOWN = {
   exec: ({ exitCode, aggregatedOutput }) => `exit code ${exitCode}\n${aggregatedOutput}`,
 };
 
-/** The same provider, which receives results of structured calls in that form. */
+/** The same provider, which receives results of structured calls as such texts. */
 export function withReadableResults(provider) {
   return {
     ...provider,

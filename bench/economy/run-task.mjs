@@ -51,7 +51,7 @@ export async function runTask(task, way, options = {}) {
     const answers = [...task.ways[way], [{ type: 'text', text: task.answer }]];
     const model = scriptedModel({
       turns: answers.map((parts) => ({ parts })),
-      // The longest deltas: the size of the chunks does not matter here.
+      // Uses the longest deltas, because the size of the chunks does not matter here.
       delta_length: 10_000,
     });
     const provider = way === 'scripts' || wholeResults ? model : withReadableResults(model);
@@ -71,7 +71,7 @@ export async function runTask(task, way, options = {}) {
     assert.deepEqual(model.violations, []);
     assert.equal(model.turnsLeft, 0, 'the run ended early');
     assertDone(task, way, payloads);
-    // As JSON of everything, the same facts have another form.
+    // Complete JSON shows the same facts in another form, so the texts of `evidence` do not occur in it.
     if (way !== 'scripts' && !wholeResults) assertRead(task, model.requests.at(-1));
     assert.deepEqual(world.state(), task.state ?? before, 'the world is not what the task makes of it');
     const inputTextTokens = textTokensIn(model.requests);

@@ -4,7 +4,7 @@ import { WAYS } from './run-task.mjs';
 /** The names of the ways in tables. */
 export const NAMES = { one: 'one call a turn', parallel: 'parallel calls', scripts: 'scripts' };
 
-/** The figures of each way of each task. `within`: a difference that depends more on the machine than on the way. */
+/** The figures of each way of each task. `within`: a smaller difference depends more on the machine than on the way. */
 export const MEASURES = {
   turns: { title: 'turns', unit: 'turns' },
   inputTokens: { title: 'input tokens', unit: 'tokens' },
@@ -36,12 +36,14 @@ export function lostTasks(tasks, measure) {
   return tasks.filter((task) => task.ways.scripts[measure] - betterOf(task, measure) > within);
 }
 
-/** The figures of the structured ways. */
+/** The better figure of the structured ways. */
 function betterOf({ ways: { one, parallel } }, measure) {
   return Math.min(one[measure], parallel[measure]);
 }
 
-/** Head, a line for each task and one for all: each cell has the three ways, in their order. */
+/**
+ * A header, a line for each task, and one for all tasks. Each cell has the figures of the three ways, in their order.
+ */
 export function taskTable(tasks) {
   const cells = (of) => Object.keys(MEASURES).map((measure) => WAYS.map((way) => shown(of(way, measure))).join(' / '));
   return [
@@ -103,7 +105,7 @@ function gainOf({ ways: { parallel, scripts } }) {
   return parallel.inputTokens - scripts.inputTokens;
 }
 
-/** The tasks in which scripts cost more than 115 % of the better structured way, the worst first. */
+/** The tasks in which scripts cost more than 115 % of the better structured way, the most expensive first. */
 function dearTasks(tasks) {
   const ratio = (task) => task.ways.scripts.cost / betterOf(task, 'cost');
   return tasks
@@ -112,7 +114,7 @@ function dearTasks(tasks) {
     .map((task) => ({ task, percent: Math.round(100 * ratio(task)) }));
 }
 
-/** The part of the page that the result decides. */
+/** The part of the page that is generated from the results. */
 export function economyPage({ date, machine, rows }) {
   const [{ tasks, remarks }] = rows;
   const lost = lostTasks(tasks, 'inputTokens');
@@ -165,7 +167,7 @@ export function markdown([head, ...lines]) {
   return [row(head), row(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...lines.map(row)].join('\n');
 }
 
-/** Whole numbers with separated thousands; seconds to a tenth. */
+/** The figure as text: whole numbers with separated thousands; seconds to a tenth. */
 export function shown(value) {
   const text = Number.isInteger(value) ? String(value) : value.toFixed(1);
   return text.replaceAll(/\B(?=(?:\d{3})+(?!\d|\.\d*$))/gu, ' ');

@@ -5,7 +5,7 @@ export function calls(...made) {
   return made.map(([name, args]) => ({ type: 'call', name, arguments: args }));
 }
 
-/** Each call in a turn of its own. */
+/** One turn for each call. */
 export function oneByOne(made) {
   return made.map((call) => calls(call));
 }

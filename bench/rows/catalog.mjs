@@ -38,7 +38,7 @@ function searchRow(tools, effort) {
   return alternate(row, [{ name: 'toolscript', role: 'ours', block }], effort.rounds);
 }
 
-/** Each time from an empty state: a harness caches the text that it has written. */
+/** Starts each run from an empty state, because a harness caches the text that it has written. */
 async function instructionsRow(tools, effort) {
   const row = {
     name: 'catalog-instructions',

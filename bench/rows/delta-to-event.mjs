@@ -7,7 +7,7 @@ import { APIS } from '../agent/apis.mjs';
 import { heardProvider } from '../agent/heard-provider.mjs';
 import { alternate } from '../measure.mjs';
 
-/** Scripts are detected in the text, and the text after one is withheld: the longest way of a delta. */
+/** Scripts are detected in the text, and the text after one is withheld: this is the slowest case for a delta. */
 const AGENT = { slug: 'bench', carrier: 'text', afterScript: 'continue' };
 const PAUSE_MS = 2;
 const TAIL_MS = 2_000;
@@ -39,7 +39,7 @@ export async function measure({ effort }) {
     await harness.warm();
     const rows = [];
     for (const { api, short } of APIS) rows.push(await deltaRow(api, short, harness, effort));
-    // Counted over all rows: compiled code is cached, for every format.
+    // Counts the scripts of all rows, so that every script is new: compiled code is cached for all formats.
     let scripts = 0;
     const nextScript = () => sourceOf(++scripts);
     for (const { api, short } of APIS) rows.push(await tagRow(api, short, harness, nextScript, effort));
@@ -79,7 +79,7 @@ async function timeDeltas(api, harness, count) {
   return told.after(arrived);
 }
 
-/** The time at which each of some texts first appeared, in a text that arrives in chunks. */
+/** Finds the time at which each of some texts first appeared in a text that arrives in chunks. */
 class MarkerTimes {
   #markers;
   #times = [];
@@ -125,7 +125,7 @@ async function tagRow(api, short, harness, nextScript, effort) {
   return alternate(row, ours(block), effort.heavyRounds);
 }
 
-/** Leaves as soon as the script has made its call; the answer must not have ended by then. */
+/** Ends the run as soon as the script has made its call. The answer must not have ended before. */
 async function timeTag(api, harness, source) {
   let arrivedMs;
   let calledMs;
@@ -184,7 +184,7 @@ function answerWithTail(source) {
 /**
  * One run over HTTP, with a second answer that ends it. Stops reading if `take` returns false.
  *
- * @returns {Promise<string | undefined>} The status it ended with.
+ * @returns {Promise<string | undefined>} The final status of the run.
  */
 async function playOnce(api, harness, parts, hear, take) {
   const turns = [{ parts }, { parts: [{ type: 'text', text: 'Done.' }] }];

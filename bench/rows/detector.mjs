@@ -44,7 +44,7 @@ function speedEntry(answer) {
   };
 }
 
-/** Ratios to itself: twice the text may need little more than twice the time. */
+/** Compares the detector with itself: twice the text may need little more than twice the time. */
 function linearRow(single, double, rounds) {
   const row = {
     name: 'detector-linear',

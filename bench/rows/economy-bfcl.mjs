@@ -12,23 +12,23 @@ import { alternate } from '../measure.mjs';
 /*
  * The token cost of the calls of a public data set (BFCL v4, multi-turn, base) in the three ways of `economy`. The
  * calls, their arguments, their order and the offered services are those of the data set; see
- * `economy/bfcl/data/NOTICE`. The implementations of the services are ours, and so are the descriptions of their tools
- * (in the length of the data set's), the user's text (one text in their mean length), the model's final text, and the
- * scripts.
+ * `economy/bfcl/data/NOTICE`. This repository adds the implementations of the services, the
+ * descriptions of their tools (as long as those of the data set), the user's text (one text of the mean length), the
+ * model's final text, and the scripts.
  *
  * Rules of a fair comparison:
  *
  * 1. All ways make the same calls; a run with different calls fails. So scripts save no call.
  * 2. Parallel calls go into one request as soon as their arguments are known. The harness runs them in order, so a call
  *    that only needs the effect of another one is in the same request.
- * 3. A script returns every informative result completely. Only zip codes and ids that it passes on stay in it, and
- *    confirmations of all calls except the last.
+ * 3. A script returns every informative result completely. It does not return zip codes and ids that it passes
+ *    on, and it returns no confirmation except that of the last call.
  * 4. Conditions of the user ("if the pressure is below 40") are part of the script, and need a request in other ways.
  */
 
 /** Scripts must stay better by this factor, with the default of `instructionTokens`. */
 const AT_LEAST = { one: 1.05, parallel: 1 };
-/** The short run does one task out of this many. */
+/** A short run does one task in this number. */
 const QUICK_STEP = 40;
 
 export const name = 'economy-bfcl';
@@ -66,7 +66,9 @@ function resultTokensOf({ requests }) {
   return sum(requests.at(-1).input.map(({ output = '' }) => countTokens(output)));
 }
 
-/** The cost of the system text and the tools: full in the first request, and a tenth in each later one. */
+/**
+ * Adds the cost of the system text and the tools: the full price in the first request, and a tenth in each later one.
+ */
 function withCatalogCost(figures) {
   return { ...figures, catalogCost: figures.catalogTokens * (1 + 0.1 * (figures.turns - 1)) };
 }
@@ -104,7 +106,7 @@ function countsOf(tasks) {
   };
 }
 
-/** In the form of the data set: a line for each tool, JSON with spaces. */
+/** The length of the descriptions in the form of the data set: a line for each tool, JSON with spaces. */
 function documentLength() {
   const documents = Object.values(SERVICES).flatMap(({ about, tools }) =>
     tools.map(({ name, does, takes, gives }) => ({

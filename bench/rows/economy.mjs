@@ -22,15 +22,15 @@ import { median } from '../statistics.mjs';
  * 4. Scripts are written as a model writes them, without comments, and return only the data that the model must see.
  *    Data that it must judge is returned and read, and the next script is another turn.
  * 5. Results of the coding tools are shown to structured calls as text (`readable-results.mjs`), not as JSON that
- *    contains a file twice. A remark states how much that saves them.
+ *    contains a file twice. A remark states how much this saves.
  * 6. If the data flow allows no parallel calls, or one call suffices, `parallel calls` equals one a turn.
  * 7. No shell, unless the task names one: a shell's command line is a script.
  *
- * The count covers the request bodies as they were sent, as JSON, by o200k: system text, tools and conversation, again
- * in every turn. "New" excludes the part that the previous request contained too (its tools, its text, its items), which
- * is the maximum saving of a prompt cache. For answers it covers text, names and arguments of calls, and scripts as JSON
- * arguments. Seconds are computed and not slept: one for each answer, plus the duration of the run with a model that
- * answers at once (the median of some runs).
+ * The count covers the request bodies as they were sent, as JSON, by o200k: system text, tools and conversation,
+ * counted again in every turn. "New" excludes the part that the previous request contained too (its tools, its text,
+ * its items), which is the maximum saving of a prompt cache. For answers it covers text, names and arguments of calls,
+ * and scripts as JSON arguments. Seconds are computed and not slept: one for each answer, plus the duration of the run
+ * with a model that answers at once (the median of some runs).
  */
 
 const MODEL_SECONDS = 1;

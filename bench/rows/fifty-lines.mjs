@@ -7,7 +7,7 @@ export const FILES = {
   'epsilon.md': ['not a source file'],
 };
 
-/** A script of 50 lines of TypeScript as models write them, with 8 tool calls. Each variant is another source. */
+/** A script of 50 lines of TypeScript as models write them, with 8 tool calls. Each variant has a different source. */
 export function fiftyLines(variant) {
   return `// Summarises what is left to do, variant ${variant}.
 type Hit = { file: string; line: number; text: string };

@@ -4,7 +4,7 @@ import { runChild } from '../processes.mjs';
 
 export const name = 'idle';
 
-/** A warm harness that has run scripts and now has nothing to do, in a process of its own. */
+/** A warm harness that has run scripts and is now idle, in a separate process. */
 export async function measure({ effort }) {
   const { ran, timers, percent } = await runChild('idle.mjs', [String(effort.idleMs)]);
   assert.ok(ran, 'the scripts before the pause gave wrong answers');

@@ -85,7 +85,7 @@ function open(store) {
   });
 }
 
-/** In the way of harnesses, without running anything. */
+/** Fills the store as harnesses do, without running anything. */
 async function fill({ claim, journal }, count) {
   const holder = { owner: 'the benchmark', leaseMs: 60_000 };
   const approvals = [{ approvalId: 'apr_1', tool: 'ask', line: 1 }];

@@ -71,7 +71,7 @@ function tokensRow(tools) {
   );
 }
 
-/** A client without an SDK, so the time contains nothing of an SDK. */
+/** A client without an SDK, so that the measured time excludes the SDK. */
 async function toolsOfGateway(config, folder) {
   const began = performance.now();
   const child = spawn(process.execPath, [PROGRAM, 'mcp', '--config', config], {

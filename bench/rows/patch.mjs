@@ -62,7 +62,7 @@ function lineOf(index) {
   return `  const value${index} = compute(${index % 7}); // ${index}`;
 }
 
-/** Evenly spread, the last near the end. */
+/** True for a changed line. The changes are evenly spread, and the last one is near the end. */
 function isChanged(index) {
   return index % (LINES / HUNKS) === LINES / HUNKS - 10;
 }
@@ -81,7 +81,7 @@ function codexFormat() {
   return ['*** Begin Patch', '*** Update File: large.txt', ...hunks, '*** End Patch'].join('\n');
 }
 
-/** Every number is off by twelve, as after a change further up. */
+/** A diff whose line numbers are all off by twelve, as after a change further up. */
 function unifiedDiff() {
   const hunks = changedLines().flatMap((index) => [`@@ -${index - 14},7 +${index - 14},7 @@`, ...hunkLines(index)]);
   return ['--- a/large.txt', '+++ b/large.txt', ...hunks, ''].join('\n');

@@ -5,7 +5,7 @@ const TOOL_MS = 50;
 const SOURCE = `const batch = () => Promise.all([1, 2, 3, 4].map(() => tools.wait({ ms: ${TOOL_MS} })));
 const waited = [...(await batch()), ...(await batch()), await tools.wait({ ms: ${TOOL_MS} }), await tools.wait({ ms: ${TOOL_MS} })];
 return waited.length;`;
-/** Two batches and two single calls; the time is only that of the tools. */
+/** Two batches and two single calls; the ideal time is the time of the tools alone. */
 const IDEAL_MS = 4 * TOOL_MS;
 
 export const name = 'schedule';

@@ -87,7 +87,7 @@ function entries(ours, plain) {
   ];
 }
 
-/** The first run of a block loads the caches that the other column has replaced. */
+/** The first run of a block is not counted: it loads the caches that the other column has replaced. */
 async function timed(work) {
   const samples = [];
   for (let index = 0; index < 4; index++) {

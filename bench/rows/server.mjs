@@ -20,7 +20,7 @@ const MEMORY = { unit: 'KB', better: 'lower' };
 export const name = 'server';
 export const ownResult = true;
 
-/** The server over HTTP, in a process of its own, over a file; its clients are here. */
+/** The server over HTTP, in a separate process, over a file. Its clients run in this process. */
 export async function measure({ effort }) {
   const server = await BenchServer.open();
   try {
@@ -158,7 +158,7 @@ class BenchServer {
     );
   }
 
-  /** The delay of the deltas of as many plain streams. */
+  /** Reads this many plain streams concurrently. Returns the delay of each delta, by stream. */
   playPlainly(streams, deltas, everyMs = EVERY_MS) {
     const url = `${this.#plainUrl}/${encodeURIComponent(JSON.stringify({ deltas, everyMs }))}`;
     return Promise.all(

@@ -110,7 +110,7 @@ async function timeResumes(suspend, harness, answer, effort) {
   return samples;
 }
 
-/** In a process of its own, so no other memory is measured. */
+/** Measures in a separate process, so that no other memory counts. */
 async function measureWaiting() {
   const { ran, megabytes, running } = await runChild('suspended.mjs', ['1000']);
   assert.ok(ran, 'the scripts were not put aside');

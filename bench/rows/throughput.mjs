@@ -7,7 +7,7 @@ const PLAIN = 'return 1+1';
 const WAITING = `const both = await Promise.all([tools.wait({ ms: 10 }), tools.wait({ ms: 10 })]);
 return both.length + (await tools.wait({ ms: 10 })).ms;`;
 
-/** `run` occupies a worker while its tools wait. This is its own maximum of workers, which lets more scripts wait. */
+/** `run` occupies a worker while its tools wait. Its maximum number of workers lets more scripts wait. */
 const MANY_WORKERS = 32;
 
 export const name = 'throughput';

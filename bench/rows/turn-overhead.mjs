@@ -89,7 +89,7 @@ async function overheadRow({ kind, what, part, mode, alone, limit }, api, short,
   return alternate(row, entries, effort.heavyRounds);
 }
 
-/** A turn carries five times the history, and may cost as much more: any further growth is a fault of its own. */
+/** A turn with five times the history may cost five times as much. Any further growth is a fault. */
 async function growthRow({ kind, part, mode }, api, short, harness, effort) {
   const few = await runOf(TURNS, { part, mode, api, harness });
   const many = await runOf(MANY_TURNS, { part, mode, api, harness });
@@ -106,7 +106,7 @@ async function growthRow({ kind, part, mode }, api, short, harness, effort) {
   return alternate(row, [{ name: 'toolscript', role: 'ours', block }], effort.heavyRounds);
 }
 
-/** Plays one run of this number of turns: ms for each of them. */
+/** Plays one run of this number of turns. Returns the ms of each turn. */
 async function runOf(turns, { part, mode, api, harness }) {
   const scenario = {
     turns: [
@@ -131,7 +131,7 @@ async function samplesOf(timed, forMs) {
   return samples;
 }
 
-/** Every result is counted: a run that lost one fails. */
+/** Counts every result, so that a run that lost one fails. */
 async function playRun(provider, harness, mode, turns) {
   const agent = { slug: 'bench', mode, maxTurns: turns };
   let results = 0;

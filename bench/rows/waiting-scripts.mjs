@@ -41,7 +41,7 @@ export async function measure({ effort }) {
   }
 }
 
-/** In a process of its own, so no other memory is measured. */
+/** Measures in a separate process, so that no other memory counts. */
 async function measureMemory() {
   const { ran, megabytes } = await runChild('waiting.mjs', [String(WAITING)]);
   assert.ok(ran, 'a script that waited has not got its answer');
@@ -54,7 +54,7 @@ async function measureMemory() {
   return alternate({ ...row, limit: 1.5 }, [{ name: 'toolscript', role: 'ours', block: () => [megabytes] }], 1);
 }
 
-/** A harness whose scripts wait until they are answered. */
+/** A harness whose scripts wait until the row answers their calls. */
 class WaitingHarness {
   #answer = () => {};
   #called = () => {};

@@ -29,7 +29,7 @@ const KINDS = [
 export const name = 'web-page';
 export const ownResult = true;
 
-/** The web page in Chromium while a model writes 100 deltas a second; the server is a process of its own. */
+/** The web page in Chromium while a model writes 100 deltas a second; the server is a separate process. */
 export async function measure({ effort }) {
   if (!existsSync(CHROMIUM)) return [absentRow(delayRow(KINDS[0]), `there is no Chromium at ${CHROMIUM}`)];
   const { chromium } = await import('playwright-core');
@@ -121,7 +121,7 @@ async function stream(server, browser, prompt, heapsAt = []) {
   await page.keyboard.press('Enter');
   const heaps = [];
   for (const share of heapsAt.length === 0 ? [1] : heapsAt) {
-    // A script that has ended shows its first lines only, perhaps before the last marks were on the screen.
+    // A script that has ended shows only its first lines, perhaps before the last marks were on the screen.
     const last = Math.floor(prompt.deltas * share) - 20;
     await page.waitForFunction((number) => globalThis.watched.last >= number, last, { timeout: 60_000 });
     if (heapsAt.length > 0) heaps.push(await heapOf(page));

@@ -12,7 +12,7 @@ const RESULT = new URL('../results/economy-bfcl.json', import.meta.url);
 const GENERATED = /(?<=<!-- generated economy-bfcl -->\n)[\s\S]*(?=<!-- end of economy-bfcl -->)/u;
 
 const CALLS = BFCL_TASKS.flatMap((task) => task.turns.flat());
-/** Enough to reach every service; the row itself does all tasks, and fails if a call differs. */
+/** Enough tasks to reach every service. The row itself does all tasks, and fails if a call differs. */
 const TRIED = BFCL_TASKS.filter((_, index) => index % 24 === 6);
 const taskOf = (number: number) => BFCL_TASKS[number]!;
 

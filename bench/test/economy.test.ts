@@ -12,7 +12,7 @@ const GENERATED = /(?<=<!-- generated economy -->\n)[\s\S]*(?=<!-- end of econom
 
 const taskOf = (name: string) => TASKS.find((task) => task.name === name)!;
 
-/** One of each kind: the row itself runs all of them, and compares each with its expected result. */
+/** One task of each kind. The row itself runs all tasks, and compares each with its expected result. */
 const TRIED = ['single-lookup', 'triage-prose', 'fix-test', 'count-todos', 'fan-out', 'pagination'];
 
 describe('tasks', () => {

@@ -1,14 +1,14 @@
-// Every bundler builds the same program. `inPlace` runs what it built beside the project's node_modules, `elsewhere`
-// in a folder without any.
+// Every bundler builds the same program. `inPlace` runs the output next to the project's node_modules; `elsewhere` runs
+// it in a folder without node_modules.
 import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, run } from './shell.mjs';
 
 const NODE = process.execPath;
 
-/** What the program prints when everything works. */
+/** The output of the program if everything works. */
 const WORKS = /^completed 42 ScriptTypeError available$/u;
-/** What it prints where its files are missing. */
+/** The output of the program if its files are missing. */
 const SAYS = /^ToolscriptUsageError: Toolscript does not find .*TOOLSCRIPT_CORE/u;
 
 const bin = (project, name) => join(project, 'node_modules/.bin', name);
@@ -85,7 +85,7 @@ const MORE = [
 /** webpack copies core's own paths of the build machine into the bundle, so its bundle runs wherever these exist. */
 MORE.find(({ name }) => name === 'webpack').expected.elsewhere = WORKS;
 
-/** `version` selects a project of its own, because a project has one Next.js. */
+/** `version` selects a separate project, because a project has one version of Next.js. */
 function nextCase(name, { version, args, env, elsewhere }) {
   const start = (cwd) => answerOf(NODE, ['server.js'], { cwd, path: '/api/run' });
   return {

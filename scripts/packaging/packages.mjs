@@ -8,7 +8,7 @@ import { VERSIONS } from './versions.mjs';
 
 const program = fileURLToPath(new URL('./program/', import.meta.url));
 
-/** Packs every published package. The answer: name → { file, packed, unpacked, files }. */
+/** Packs every published package. Returns a map: name → { file, packed, unpacked, files }. */
 export function packAll(folder) {
   mkdirSync(folder, { recursive: true });
   const packed = new Map();
@@ -25,7 +25,7 @@ export function packAll(folder) {
   return packed;
 }
 
-/** A project with the program, the given packages from their files, and tools in their tried versions. */
+/** A project with the program, the given packages from their files, and tools in their tested versions. */
 export function makeProject(folder, packages, tools, files = program) {
   mkdirSync(folder, { recursive: true });
   cpSync(files, folder, { recursive: true });

@@ -1,4 +1,5 @@
-// Programs for the packaging tests: each ends with its output, or with what it said before it failed.
+// Runs programs for the packaging tests. Each function returns the program's output, or throws with the output before
+// the failure.
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 
@@ -18,7 +19,7 @@ export function run(command, args, { cwd, env = {} }) {
   throw new Error(`${command} ${args.join(' ')} ended with ${result.signal ?? result.status}:\n${said}`);
 }
 
-/** The answer of a server that listens on the port in `PORT`, which is ended afterwards. */
+/** Starts a server that listens on the port in `PORT`, returns its answer, and kills it. */
 export async function answerOf(command, args, { cwd, path }) {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };

@@ -1,4 +1,4 @@
-// What TypeScript makes of the packages, and what tools that judge packages say.
+// Compiles programs that use the packages with TypeScript, and runs tools that check the types of packages.
 import { join } from 'node:path';
 import { run } from './shell.mjs';
 
@@ -6,7 +6,7 @@ const NODE = process.execPath;
 
 /**
  * A CommonJS program in strict TypeScript compiles and runs. With `nodenext` it imports the package as if it were
- * CommonJS, with `node16`, which has no `require` of an ES module, by `await import`.
+ * CommonJS. With `node16`, which cannot `require` an ES module, it uses `await import`.
  */
 export function commonJs(project, compiler, module) {
   const out = `out/types-${compiler}-${module}`;

@@ -1,4 +1,4 @@
-// The tried versions. docs/how-to/bundlers.md names the same ones.
+// The tested versions. docs/how-to/bundlers.md lists the same ones.
 export const VERSIONS = {
   '@arethetypeswrong/cli': '0.18.5',
   '@mastra/core': '1.71.0',

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const core = join(root, 'packages/core/src');
 
-/** The folders that each folder of core may import, except itself. The picture is in docs/architecture.md. */
+/** The folders that each folder of core may import, except itself. docs/architecture.md has a diagram of them. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   text: [],
@@ -98,7 +98,7 @@ function typescriptFiles(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** Undefined where the import is allowed. */
+/** The violation of an import; undefined if the import is allowed. */
 function coreViolation({ file, specifier }: Import): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   const [from = ''] = relative(core, file).split('/');
@@ -122,7 +122,7 @@ function readImports(folder: string): { files: number; imports: Import[] } {
   return { files: files.length, imports: files.flatMap((file) => importsOf(file, readFileSync(file, 'utf8'))) };
 }
 
-/** The files of one circle, or undefined. */
+/** The files of one import cycle; undefined if there is none. */
 function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const finished = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] | undefined => {

@@ -14,7 +14,7 @@ import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
 
-/** A page runs a dozen programs, one after the other. */
+/** Maximum time for a page, which runs a dozen programs one after the other. */
 const PAGE_MS = 120_000;
 
 const same = (found: string, expected: string) => expect(found).toBe(expected);
@@ -394,7 +394,7 @@ describe('decisions', () => {
   });
 });
 
-/** The commands whose help the page has; the program itself is the empty one. */
+/** The commands whose help the page has; the empty name stands for the program itself. */
 function documentedCommands(page: string): string[] {
   return blocksOf(readPage(page)).flatMap(({ marker }) => {
     const [found, command = ''] = /^generated help ?(.*)$/u.exec(marker) ?? [];

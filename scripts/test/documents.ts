@@ -17,18 +17,18 @@ import { shownAtTerminal, stepsIn, type TerminalStep } from './tmux.js';
 /**
  * Pages whose blocks are run.
  *
- * A comment before a fenced block says what becomes of it:
+ * A comment before a fenced block defines its use:
  * - `<!-- file NAME -->`: written to the page's folder;
- * - `<!-- run -->`: run by the shell in that folder; `<!-- run, exit 1 -->` where it must fail;
- *   `<!-- run as COMMAND -->` where the reader types something else;
+ * - `<!-- run -->`: run by the shell in that folder; `<!-- run, exit 1 -->` if it must fail;
+ *   `<!-- run as COMMAND -->` if the reader types another command;
  * - `<!-- run at a terminal: WAIT => KEYS | WAIT => KEYS -->`: run by the shell in a terminal of tmux, where each text
  *   that appears is answered with keys (`⏎` is Enter); skipped with its output where there is no tmux;
- * - `<!-- output -->`: what the last run must have printed;
- * - `<!-- generated NAME -->`: must be what the code says (see the caller);
+ * - `<!-- output -->`: the output that the last run must have printed;
+ * - `<!-- generated NAME -->`: must equal the text that the code generates (see the caller);
  * - `<!-- not run: REASON -->`.
  *
- * Durations, progress of programs, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1 outputs and generated
- * blocks are written instead of compared.
+ * Durations, progress of programs, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1, the test
+ * writes outputs and generated blocks instead of comparing them.
  */
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -36,7 +36,7 @@ export interface MarkedBlock {
   readonly marker: string;
   readonly language: string;
   readonly content: string;
-  /** Where the content begins in the page. */
+  /** The offset in the page at which the content begins. */
   readonly start: number;
 }
 
@@ -54,7 +54,7 @@ export function readPage(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** Every fenced block of a page; `marker` is empty where nothing is said about it. */
+/** Every fenced block of a page; `marker` is empty if no comment precedes the block. */
 export function blocksOf(markdown: string): MarkedBlock[] {
   return [...markdown.matchAll(BLOCK)].map((match) => {
     const [whole, marker = '', fence = '', language = '', content = ''] = match;
@@ -66,7 +66,7 @@ export function blocksOf(markdown: string): MarkedBlock[] {
 export class PageFolder {
   readonly path: string;
   readonly #base: string;
-  /** Beside the workspace: the user's own folders never lie in it. */
+  /** The home folder, which is next to the workspace, because users' own folders are never inside a workspace. */
   readonly #home: string;
 
   constructor() {
@@ -117,14 +117,14 @@ export class PageFolder {
     rmSync(this.#base, { recursive: true, force: true });
   }
 
-  /** That of a terminal whose user has nothing but this program. */
+  /** The environment of a terminal whose user has nothing but this program. */
   environment(): NodeJS.ProcessEnv {
     const path = [join(this.#home, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
     return { PATH: path, HOME: this.#home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb', TZ: 'UTC' };
   }
 }
 
-/** Runs a page from top to bottom. `check` is called with each thing that must be equal. */
+/** Runs a page from top to bottom. `check` is called with each pair of texts that must be equal. */
 export function playPage(
   path: string,
   check: (found: string, expected: string) => void,
@@ -193,7 +193,7 @@ function writeEdits(path: string, edits: readonly Edit[]): void {
   writeFileSync(join(root, path), page);
 }
 
-/** Text without what differs from run to run: durations, made-up names, the order of calls that ran side by side. */
+/** The text without the parts that differ between runs: durations, made-up names, the order of concurrent calls. */
 function settled(text: string): string {
   const plain = text
     .replaceAll(/\b\d+(?:\.\d+)?\s?(?:ms|s|µs)\b/gu, '# ms')

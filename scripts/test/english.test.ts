@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 /** Openings of sentences that read like a translation. A question may begin in the same way. */
 const OPENING = /(?:\/\*\*? +|\/\/ +|[.:;!] +|['"`])(?:Of|What|Whoever|Whatever|For\s+what) [^.?'"`\n]*(.)/gu;
 
-/** Words with a private meaning, each with the field's word. They are no names either. */
+/** Words with a private meaning, each with the field's word. Names must not contain them either. */
 const PRIVATE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   [String.raw`go(?:es)?\s+on|went\s+on|going\s+on`, 'resume, continue'],
   [String.raw`cut\s+off`, 'interrupted, truncated'],
@@ -22,7 +22,10 @@ const PRIVATE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ['(?:MOST|LEAST|LONGEST)_[A-Z_]+', 'MAX_, MIN_'],
 ];
 
-/** For reference pages, and for comments of tests and benchmarks. In other sources these words have other uses too. */
+/**
+ * Words to avoid in reference pages, in comments of tests and benchmarks, and in those of scripts. In other sources
+ * these words have other uses too.
+ */
 const PROSE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ...PRIVATE_WORDS,
   [String.raw`hears?|heard`, 'receive'],
@@ -36,6 +39,39 @@ const PROSE_WORDS: readonly (readonly [word: string, instead: string])[] = [
   ['nowhere', 'undeclared, missing'],
 ];
 
+/** For comments of the folders in `REVIEWED`: words without a clear actor or reference. */
+const VAGUE_WORDS: readonly (readonly [word: string, instead: string])[] = [
+  [String.raw`(?<!')ours?(?!')`, 'of Toolscript, of this repository'],
+  ['any more', 'no longer'],
+  ['without links', 'with symbolic links resolved'],
+  ['signs of life', 'callbacks, messages'],
+  ['tried versions?', 'tested version'],
+  ['cannot be had|can be had', 'is unavailable, is available'],
+  ['stands? for nothing|what becomes of', 'the word of the field'],
+  [
+    String.raw`(?:fails|ends|throws|rejects|undefined|true|false|empty|0) where (?:a|an|it|its|no|nothing|there|the)`,
+    'if',
+  ],
+  [String.raw`(?:process|folder|thread|realm)(?:es|s)? of (?:its|their) own`, 'separate'],
+];
+
+const VAGUE_WORD = new RegExp(VAGUE_WORDS.map(([word]) => String.raw`(\b(?:${word})\b)`).join('|'), 'giu');
+
+/** A comment that is only an order or a key, without the thing that has it: `In call order.` */
+const FRAGMENT = /^(?:By [\w -]{1,30}|In [\w -]{1,20} order)\.$/u;
+
+/** Folders whose comments `VAGUE_WORDS` and `FRAGMENT` check. */
+const REVIEWED = [
+  'packages/core/src',
+  'packages/core/test',
+  'packages/mcp/src',
+  ...['access', 'agents', 'http', 'observability', 'responses', 'runs'].map((name) => `packages/server/src/${name}`),
+  'packages/client/src',
+  ...['exec', 'files', 'patch', 'search'].map((name) => `packages/tools/src/${name}`),
+  'scripts',
+  'bench',
+];
+
 const wordsOf = (words: typeof PRIVATE_WORDS) =>
   new RegExp(words.map(([word]) => String.raw`(\b(?:${word})\b)`).join('|'), 'giu');
 
@@ -46,13 +82,13 @@ const PROSE_WORD = wordsOf(PROSE_WORDS);
 const PROSE_OPENING =
   /(?:^|[.:;!] )(?:Of|What|Whoever|Whatever|Where|Why|Who|Whose|How|Whether)(?: (?:long|many|much|often))?\b [^.?]*(.|$)/gu;
 
-/** Places where the word means what a dictionary says, or is data. */
+/** Places where the word has its ordinary meaning, or is data. */
 const ALLOWED: readonly RegExp[] = [
   // A table of frequent words, for the estimate of tokens.
   /badge based before behind being/u,
-  // Processes are told to end.
+  // The system or a server ends these processes.
   /\btold to end\b/u,
-  // A rule says what a package manager obeys.
+  // The comment is about a rule for package managers.
   /tells a package manager/u,
 ];
 
@@ -119,8 +155,23 @@ function problemsOfProse(path: string, texts: readonly string[]): string[] {
   });
 }
 
+function vagueIn(path: string, texts: readonly string[]): string[] {
+  return texts.map(withoutCode).flatMap((text) => {
+    const words = [...text.matchAll(VAGUE_WORD)].map((found) => {
+      const rule = found.slice(1).findIndex((group) => group !== undefined);
+      return `"${found[0]}" means ${VAGUE_WORDS[rule]?.[1]}`;
+    });
+    const problems = FRAGMENT.test(text) ? [...words, 'a comment names no subject'] : words;
+    return problems.map((problem) => `${path}: ${problem}: ${text}`);
+  });
+}
+
 function testsAndBenchmarks(): string[] {
-  return [...readdirSync('packages').map((name) => `packages/${name}/test`), 'bench']
+  return codeIn([...readdirSync('packages').map((name) => `packages/${name}/test`), 'bench']);
+}
+
+function codeIn(folders: readonly string[]): string[] {
+  return folders
     .filter((folder) => existsSync(folder))
     .flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -184,6 +235,26 @@ describe('the English of the product', () => {
     const texts = proseOf(readFileSync(path, 'utf8'));
     expect(texts.length).toBeGreaterThan(20);
     expect(problemsOfProse(path, texts)).toEqual([]);
+  });
+
+  it('is checked for a subject by rules that detect each mistake', () => {
+    const bad = [
+      'This value replaces ours.',
+      'Absolute, without links.',
+      'Fails where a file is missing.',
+      'Runs in a process of its own.',
+      'By approval id.',
+      'In call order.',
+    ];
+    for (const text of bad) expect(vagueIn('bad', [text]), text).not.toEqual([]);
+    const good = ['The calls in call order.', 'The places where nothing is written.', 'It has hours.'];
+    expect(vagueIn('good', good)).toEqual([]);
+  });
+
+  it('names the subject in comments of the reviewed folders', () => {
+    const paths = codeIn(REVIEWED);
+    expect(paths.length).toBeGreaterThan(800);
+    expect(paths.flatMap((path) => vagueIn(path, commentsOf(readFileSync(path, 'utf8'))))).toEqual([]);
   });
 
   it('uses the words of the field in comments of tests and benchmarks', () => {

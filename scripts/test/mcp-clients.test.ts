@@ -9,7 +9,7 @@ interface Started {
   args: string[];
 }
 
-/** What a client starts by its configuration, in each of the forms of the page. */
+/** The command that a client starts by its configuration, in each of the forms of the page. */
 function startedBy(language: string, text: string): Started {
   if (language === 'toml') {
     const member = (name: string) => JSON.parse(new RegExp(`^${name} = (.+)$`, 'mu').exec(text)![1]!) as unknown;

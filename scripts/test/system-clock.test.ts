@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 /**
- * Where the system's time may be subtracted or added to: its other end was written by another process, or by the file
- * system. `stores` keeps nothing but such times.
+ * The files that may compute with the system's time, because another process or the file system wrote the other time.
+ * `stores` contains only such times.
  */
 const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/commands/keys.ts',

@@ -2,11 +2,7 @@ import { calls, oneByOne, script } from '../turns.mjs';
 import { scriptOf } from './script-of.mjs';
 import { serviceTool } from './services/index.mjs';
 
-/**
- * A model's output in one turn of the user, before its final text, with the same calls in each way.
- *
- * @type {Record<'one' | 'parallel' | 'scripts', (turn: readonly import('./tasks.mjs').Call[]) => object[][]>}
- */
+/** A model's output in one turn of the user, before its final text. All ways make the same calls. */
 export const PLANS = {
   one: (turn) => oneByOne(turn.map(structured)),
   parallel: (turn) => groupsOf(turn).map((group) => calls(...group.map(structured))),
@@ -18,9 +14,9 @@ function structured({ tool, args }) {
 }
 
 /**
- * Calls that fit into one request: all whose arguments and conditions are known by then. The calls of an answer run in
- * their order, so a call that only needs the effect of another belongs to the same request. No call with an effect is
- * moved before another.
+ * Groups of calls that fit into one request: all calls whose arguments and conditions are known before it. The calls of
+ * an answer run in their order, so a call that only needs the effect of another belongs to the same request. No call
+ * with an effect is moved before another.
  */
 export function groupsOf(turn) {
   const groups = [];
@@ -46,7 +42,7 @@ function changes({ tool }) {
   return as === undefined || does;
 }
 
-/** The calls of each script: a new script begins at the point where the model must have read the earlier results. */
+/** The calls of each script. A new script begins where the model must have read the earlier results. */
 function partsOf(turn) {
   const parts = [];
   for (const call of turn) {

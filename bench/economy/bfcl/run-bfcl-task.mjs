@@ -7,7 +7,7 @@ import { PLANS } from './plans.mjs';
 import { serviceTool } from './services/index.mjs';
 import { openWorld } from './world.mjs';
 
-/** Replaces each question of the data set, with the mean length of those that were counted. */
+/** Replaces each question of the data set, with the mean length of the questions that were counted. */
 export const ASK =
   'Before I leave the office today, I would like to have this matter settled. Please look at the details, complete whatever is necessary for it, and report the outcome.';
 /** The model's text after the calls of a turn of the user. */
@@ -101,7 +101,7 @@ function assertSucceeded({ type, status, success, report, output }) {
   if (type === 'function_call_output') assert.ok(success, output);
 }
 
-/** In their order too, except that a parallel call may come before one that it does not depend on. */
+/** Compares the order too, except that a parallel call may precede one that it does not depend on. */
 function assertMade({ turns }, way, made) {
   const wanted = turns.flat().map(({ tool, args }) => ({ tool, args: { ...defaultsOf(tool), ...args } }));
   if (way === 'parallel') assert.deepEqual(sorted(made), sorted(wanted));

@@ -1,8 +1,8 @@
 import { serviceTool } from './services/index.mjs';
 
 /**
- * The calls as a script, as a model writes it: data for later calls is passed on, conditions are explicit, and
- * readable results are returned. The result of a call that only confirms is returned only if there is no other.
+ * The calls as a script, as a model writes it: data for later calls is passed on, conditions are explicit, and readable
+ * results are returned. A confirmation is returned only if there is no other result.
  *
  * @param {readonly import('./tasks.mjs').Call[]} calls
  */
@@ -27,7 +27,7 @@ export function scriptOf(calls) {
   return lines.join('\n');
 }
 
-/** Each result's own name; a second of the same kind gets a number. */
+/** The name of each result; a second result of the same kind gets a number. */
 function namesOf(calls) {
   const counts = new Map();
   return calls.map(({ tool }) => {
@@ -63,7 +63,7 @@ function shownNames(shown, names, end = names.length) {
   return names.slice(0, end).filter((_, index) => shown[index]);
 }
 
-/** If the script reads something under the condition, it ends early without it. */
+/** If the script reads a result under the condition, it ends early unless the condition holds. */
 function underCondition(when, body, { names, guards, so }) {
   if (when === undefined) return body;
   const condition = withNames(when, names);

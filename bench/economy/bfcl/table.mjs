@@ -1,8 +1,6 @@
 import { NAMES, markdown, shown } from '../table.mjs';
 
-/**
- * The part of the tools that scripts are shown, in descending order. `docs` and `instructionTokens`: of the catalogue.
- */
+/** The catalogues that scripts are shown, from the most text to the least. See `Catalog` for their members. */
 export const CATALOGS = {
   all: { title: 'all docs, those of results too' },
   arguments: { title: 'all docs but those of results', docs: { results: false } },
@@ -15,7 +13,7 @@ export const CATALOGS = {
   },
 };
 
-/** Characters of the function documents of the data set, for the comparison with those of our tools. */
+/** Characters of the function documents of the data set, for the comparison with the documents of these tools. */
 const DATA_SET_DOCUMENTS = 94_004;
 
 /** The services that each appear in a quarter of the tasks. */
@@ -34,7 +32,7 @@ export const SUBJECTS = {
  * @typedef {object} BfclResult
  * @property {Record<'tasks' | 'turns' | 'calls' | 'tools' | 'oneCall' | 'waiting' | 'resultTokens' | 'documents' | 'askTokens' | 'answerTokens', number>} counts
  * `oneCall`: turns of the user with one call or none. `waiting`: those in which a call needs the result of another one.
- * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of the descriptions of our tools, in the form of the data set.
+ * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of the descriptions of these tools, in the form of the data set.
  * @property {Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>} totals
  * @property {Record<keyof typeof SUBJECTS, Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>>} bySubject
  */
@@ -97,7 +95,7 @@ export function subjectTable({ bySubject }) {
   ];
 }
 
-/** The part of the page that the result decides. */
+/** The part of the page that is generated from the results. */
 export function bfclSection({ date, rows: [{ result }] }) {
   return `${countsText(result)}
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * A call of the data set, with our additions.
+ * A call of the data set, with additions of this repository.
  *
  * @typedef {object} Call
  * @property {string} tool

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { oneByOne, script } from '../turns.mjs';
 import { serviceWorld } from '../worlds.mjs';
 
-/** Each describes in prose where the matter continued; only understanding finds the next one, not a rule. */
+/**
+ * Each document describes in prose where the matter continued, so only understanding finds the next document, not a
+ * rule.
+ */
 const DOCUMENTS = {
   'minutes-03': {
     title: 'Committee minutes, March',

@@ -4,7 +4,7 @@ import { serviceWorld } from '../worlds.mjs';
 
 const REVENUE = { north: 41_250, south: 38_900, east: 52_175, west: 29_640, centre: 61_005, islands: 8_430 };
 const REGIONS = Object.keys(REVENUE);
-/** The number of busy answers of each before its result. */
+/** The number of busy answers of each region before its result. */
 const BUSY = { east: 1, west: 2 };
 const TOTAL = Object.values(REVENUE).reduce((sum, one) => sum + one, 0);
 const report = (region) => ['getReport', { region, quarter: '2025-Q3' }];

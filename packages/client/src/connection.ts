@@ -9,14 +9,14 @@ export class Connection {
   readonly #abort = () => this.close();
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  /** `signal` closes it. */
+  /** The connection closes when `signal` aborts. */
   constructor(signal: AbortSignal | undefined, maxSilenceMs: number) {
     this.#maxSilenceMs = maxSilenceMs;
     this.#signal = signal;
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Undefined if the run has no more events. Throws a `ProblemError` if the server refuses. */
+  /** Opens the stream. Undefined if the run has no more events. Throws a `ProblemError` if the server refuses. */
   async open(request: (signal: AbortSignal) => Promise<Response>): Promise<Response | undefined> {
     this.#listen();
     const response = await request(this.#controller.signal);

@@ -56,7 +56,7 @@ export interface Client {
   readonly threads: {
     /** The most recently changed thread first. */
     list(query?: ThreadQuery, options?: RequestOptions): Promise<ThreadPage>;
-    /** `operations: 'full'`: includes the arguments and results of calls. */
+    /** With `operations: 'full'`, the answer includes the arguments and results of calls. */
     get(
       threadId: string,
       query?: { readonly operations?: 'summary' | 'full' },
@@ -69,7 +69,7 @@ export interface Client {
     get(runId: string, options?: RequestOptions): Promise<Run>;
     /** An image that a result of the run names by its SHA-256. */
     image(runId: string, sha256: string, options?: RequestOptions): Promise<Blob>;
-    /** The run ends soon after. */
+    /** Requests the cancellation of a run, which ends soon after. */
     cancel(runId: string, options?: RequestOptions): Promise<Run>;
   };
   readonly approvals: {
@@ -78,7 +78,10 @@ export interface Client {
     get(approvalId: string, options?: RequestOptions): Promise<Approval>;
     /** The first decision wins: a later one rejects with status 409, and its problem has the `approval`. */
     decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
-    /** The calls that `remember: 'workspace'` would allow; undefined if the caller or the server cannot store a rule. */
+    /**
+     * The calls that `remember: 'workspace'` would allow; undefined if the caller may not store a rule, or the server
+     * cannot.
+     */
     rule(approvalId: string, options?: RequestOptions): Promise<string | undefined>;
   };
   readonly agents: { list(options?: RequestOptions): Promise<AgentPage> };

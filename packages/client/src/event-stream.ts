@@ -4,7 +4,7 @@ import { Connection } from './connection.js';
 import { ProblemError } from './problem-error.js';
 
 export interface Retry {
-  /** 1 for the first attempt since data arrived. */
+  /** The number of the attempt; 1 for the first one since data arrived. */
   readonly attempt: number;
   readonly delayMs: number;
   /** Why there is no connection. */

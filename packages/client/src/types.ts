@@ -38,7 +38,7 @@ export type AuditQuery = Query<'listAudit'>;
 export type ApiKeyPage = Answer<'listKeys'>;
 export type ApiKey = ApiKeyPage['data'][number];
 export type ApiKeyDraft = Body<'addKey'>;
-/** Its token is shown only here. */
+/** The new key with its token, which no other answer contains. */
 export type NewApiKey = Answer<'addKey'>;
 export type RulePage = Answer<'listRules'>;
 export type Rule = RulePage['data'][number];

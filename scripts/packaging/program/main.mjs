@@ -1,4 +1,4 @@
-// What every bundler packs. Without `await` outside of functions, which CommonJS does not have.
+// The entry that every bundler packs. It has no `await` outside of functions, because CommonJS does not allow it.
 import { runBoth } from './program.mjs';
 
 runBoth().then(

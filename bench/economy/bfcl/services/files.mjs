@@ -230,7 +230,7 @@ function fileOf(state, name) {
   return entry;
 }
 
-/** Adds an entry to the directory with that name, or under that name. */
+/** Adds an entry to the directory `destination`, or under this name if there is no such directory. */
 function place(state, source, destination, entry) {
   const directory = directoryOf(state);
   if (entry === undefined) throw new Error(`There is no ${source}.`);

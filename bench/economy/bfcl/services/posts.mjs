@@ -167,7 +167,7 @@ export const posts = {
   ],
 };
 
-/** Existing posts at the start of a task, up to the id of its own first one. */
+/** The posts that exist at the start of a task, up to the id of the first post that the task creates. */
 function earlierPosts(next, username) {
   return Array.from({ length: next }, (_, id) => ({ id, username, content: `Post ${id}`, tags: [], mentions: [] }));
 }

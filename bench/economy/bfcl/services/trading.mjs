@@ -2,7 +2,7 @@ import { flag, list, number, rows, text, whole } from './schemas.mjs';
 
 const NONE = { default: 'None' };
 const symbol = (what) => text(`Symbol of the stock ${what}.`);
-/** Price, change in percent, volume, mean of five days and of twenty. */
+/** Price, change in percent, volume, and the means of five and of twenty days. */
 const STOCKS = {
   AAPL: [227.16, 0.17, 2.552, 227.11, 227.09],
   GOOG: [2840.34, 0.24, 1.123, 2835.67, 2842.15],
@@ -278,7 +278,7 @@ export const trading = {
   ],
 };
 
-/** Stocks of only one task have a price, and other figures near it. */
+/** The figures of a stock. Stocks of only one task have only a price, so their other figures are derived from it. */
 function figuresOf({ prices }, name) {
   const price = prices[name];
   return price === undefined ? STOCKS[name] : [price, 0.05, 1.5, price - 0.5, price - 0.25];

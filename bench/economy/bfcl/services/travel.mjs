@@ -4,7 +4,7 @@ import { flag, list, number, object, text, whole } from './schemas.mjs';
 const NONE = { default: 'None' };
 const TOKEN = text('The token that logging in has given.');
 const CURRENCIES = 'USD, RMB, EUR, JPY, GBP, CAD, AUD, INR, RUB, BRL, MXN';
-/** The value of one unit of each, in US dollars. */
+/** The value of one unit of each currency, in US dollars. */
 const WORTH = { USD: 1, RMB: 1 / 7, EUR: 1.25, GBP: 1 / 0.7 };
 const AIRPORTS = {
   Rivermist: 'RMS',
@@ -31,7 +31,9 @@ const AIRPORTS = {
   Rome: 'CIA',
   Tokyo: 'HND',
 };
-/** Fares in the cheapest class, between two airports in alphabetical order; the others have the most common price. */
+/**
+ * Fares in the cheapest class, between two airports in alphabetical order; all other fares have the most common price.
+ */
 const FARES = { 'LAX-SFO': 200, 'CIA-SFO': 1_400, 'JFK-LAX': 1_200, 'JFK-RMS': 420, 'JFK-PEK': 260, 'LAX-ORD': 180 };
 const MAX_FARES = 350;
 const CLASSES = { economy: 1, business: 2, first: 5 };
@@ -81,7 +83,7 @@ export const travel = {
       as: 'login',
       changes: true,
       run: (state) => {
-        // The ids of the data set come from one source of numbers, which a log-in uses too.
+        // The data set takes all ids from one sequence of numbers, and a log-in consumes one of them.
         Object.assign(state, { nextCard: '391310425148', nextBooking: '5431449' });
         return { expires_in: 2, access_token: '251675', token_type: 'Bearer', scope: 'read_write' };
       },
@@ -334,7 +336,7 @@ export const travel = {
   ],
 };
 
-/** The list begins and ends with those that tasks request as the first, the second and the last one. */
+/** The airports in the order of the data set: tasks request the first, the second and the last one. */
 function airportsBetween() {
   return Object.values(AIRPORTS).filter((code) => !['RMS', 'SBK', 'BOS'].includes(code));
 }

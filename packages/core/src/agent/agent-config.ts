@@ -50,7 +50,7 @@ const dollars = z.number().min(0);
 const PricesSchema = z.strictObject({
   input: dollars,
   output: dollars,
-  /** The price of input that the provider read from its cache or wrote to it. Default: as other input. */
+  /** The price of input that the provider read from its cache or wrote to it. Default: the price of other input. */
   cacheRead: dollars.optional(),
   cacheWrite: dollars.optional(),
 });
@@ -89,7 +89,7 @@ export const AgentConfigSchema = z.strictObject({
   /** The run requests no further answer after it has cost this much, in US dollars. Needs `prices`. */
   costBudget: z.number().gt(0).optional(),
   prices: PricesSchema.optional(),
-  /** The size of the model's context window in tokens. A conversation that comes near it is summarised. */
+  /** The size of the model's context window in tokens. The model summarises a conversation that nears this size. */
   contextWindow: z.number().int().min(1000).optional(),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).optional(),

@@ -79,7 +79,7 @@ interface Done {
 
 export interface RecoveryOptions {
   readonly force: boolean;
-  /** A script without a journal has performed only reads. */
+  /** True: a script without a journal has performed only reads. */
   readonly storeIsWhole: boolean;
 }
 
@@ -119,7 +119,7 @@ export class AgentRun {
     await this.#go({ type: 'asking' });
   }
 
-  /** Resumes a suspended script, then runs what comes after it in its answer. */
+  /** Resumes a suspended script, then runs the rest of its answer. */
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
     await this.#continueWith(async () => {
@@ -131,7 +131,7 @@ export class AgentRun {
     });
   }
 
-  /** Recovers an interrupted script of an earlier run, then runs what comes after it in its answer. */
+  /** Recovers an interrupted script of an earlier run, then runs the rest of its answer. */
   async recoverScript(scriptId: string, force: boolean): Promise<void> {
     await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
   }
@@ -162,8 +162,8 @@ export class AgentRun {
   }
 
   /**
-   * Continues a run whose process ended: closes what was open, recovers the script or call that ran, runs what comes
-   * after it in its answer, and asks the model again.
+   * Continues a run whose process ended: closes the open items, recovers the script or call that ran, runs the rest of
+   * its answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     this.#log.emit({ type: 'response_start' });
@@ -211,7 +211,7 @@ export class AgentRun {
     return refusalOf(outcome) === undefined ? outcome : undefined;
   }
 
-  /** The store has no lines of the script, and no process makes a call with effects for it any more. */
+  /** The store has no lines of the script, and no process can make a call with effects for it. */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
     // defence: scripts-with-effects-do-not-run-again
@@ -230,7 +230,7 @@ export class AgentRun {
     return conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
   }
 
-  /** The structured call that was resumed, if it was one. A later prompt may have closed it. */
+  /** The structured call that this run resumed; undefined if it resumed a script. A later prompt may have closed it. */
   #resumedCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
     return this.#log.items.find(
       (item): item is FunctionCallItem => item.type === 'function_call' && item.call_id === operation?.callId,
@@ -276,7 +276,7 @@ export class AgentRun {
     const { provider, conditions } = this.#settings;
     const { signal, harness } = conditions;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
-    // No harness could run the scripts of the answer. The run stays without an end, so that it can be recovered.
+    // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover it.
     harness.assertOpen();
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
@@ -430,8 +430,8 @@ export class AgentRun {
 }
 
 /**
- * Why the harness has not run the script: it belongs to another principal, is unknown, or is held elsewhere.
- * Undefined: it has run.
+ * Why the harness has not run the script: it belongs to another principal, is unknown, or another process holds it.
+ * Undefined: the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

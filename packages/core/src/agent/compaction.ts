@@ -7,8 +7,8 @@ import type { UsageSum } from './usage-sum.js';
 
 /*
  * The model itself summarises a conversation that nears the model's context window. The summary is an item, and
- * replaces everything before it in later requests. No earlier answer is rewritten: data that is bound to one (the
- * prompt cache, sealed reasoning) is dropped as a whole.
+ * replaces everything before it in later requests. Toolscript never rewrites an earlier answer: it drops data that is
+ * bound to one (the prompt cache, sealed reasoning) as a whole.
  */
 
 /** The share of the window at which the conversation is summarised. The rest is room for the answer and the summary. */

@@ -38,7 +38,7 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
   return { openItems: [...open], itemIds, startedCalls, requestedCalls };
 }
 
-/** Whether a script of the same answer has failed: later ones of the answer are skipped then. */
+/** Whether a script of the same answer has failed: the run then skips the later scripts of the answer. */
 export function hasFailedScript(items: readonly OutputItem[], answerId: unknown): boolean {
   if (answerId === undefined) return false;
   const ofAnswer = new Set(

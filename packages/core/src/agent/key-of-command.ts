@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Time for a program that asks its user, in ms. */
+/** Maximum time in ms: the program may ask its user for a password. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * Reads a key from the output of a program, without a shell, when it is first needed. A failure is not kept: the next
+ * Reads a key from the output of a program, without a shell, when it is first needed. Failures are not cached: the next
  * request starts the program again.
  */
 export function keyOfCommand([program, ...rest]: readonly string[]): () => Promise<string> {

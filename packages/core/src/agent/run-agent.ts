@@ -55,8 +55,8 @@ interface CommonOptions {
   parallelToolCalls?: boolean;
   /**
    * Resolves when the events of the run that its consumer has received so far are stored. A script, and a structured
-   * call, waits for it before its first call with effects. A host that recovers runs from stored events needs it: a
-   * script that no stored event names would be made again.
+   * call, waits for it before its first call with effects. A host that recovers runs from stored events must set it:
+   * the recovery would run a script again that no stored event names.
    */
   flushEvents?: () => Promise<void>;
   /** Called with the outcome of each script; a suspended one has its `suspension`. */

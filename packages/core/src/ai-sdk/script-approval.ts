@@ -25,13 +25,13 @@ async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, c
   const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
   if (asksUser === undefined) return false;
   if (planned.input === undefined) return true;
-  // A predicate that throws counts as yes, as for a call.
+  // A predicate that throws asks the user, as it does for a single call.
   return asksUser(planned.input, call).catch(() => true);
 }
 
 /**
- * Decides about the calls of a script by the answer of the user to the whole script, which the messages contain. It
- * covers the tools that the script names: those are what the user has seen.
+ * Decides about the calls of a script by the answer of the user to the whole script, which the messages contain. The
+ * answer covers only the tools that the script names, because the user has seen only those.
  */
 export function decideByMessages(call: OuterCall): ApprovalCallback {
   return ({ tool, plan }) => {

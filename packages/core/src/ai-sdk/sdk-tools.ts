@@ -11,7 +11,7 @@ export interface OuterCall {
 type SdkTool = ToolSet[string];
 type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
 
-/** Whether a call with this input needs a user, as the tool's `needsApproval` says. */
+/** Whether a call with this input needs a user, as the tool's `needsApproval` decides. */
 type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
 
 export interface ReadTool {

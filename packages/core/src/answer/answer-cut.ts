@@ -4,11 +4,11 @@ import type { EventPayload } from '../protocol/index.js';
 const USAGE_WAIT_MS = 1000;
 
 /**
- * The end of an answer at its script. Most models end there by themselves, and the provider then reports the usage of
- * the answer. So the answer is stopped only when the model writes more, or when no end arrives in time. White space
- * counts as more, because later requests must repeat the answer as the provider stored it:
+ * Ends an answer after its script. Most models stop after a script by themselves, and the provider then reports the
+ * usage of the answer. So Toolscript stops the provider only when the model writes more, or when the answer does not
+ * end in time. White space counts as more, because later requests must repeat the answer as the provider stored it:
  *
- *   open ──the script's end──▶ closing ──more is said | no end in time──▶ stopped
+ *   open ──the script's end──▶ closing ──more output | no end in time──▶ stopped
  */
 export class AnswerCut {
   readonly #stop: () => void;

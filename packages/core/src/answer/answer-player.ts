@@ -151,7 +151,7 @@ export class AnswerPlayer {
     this.#settings.emit(payload);
   }
 
-  /** No message is open any more. A held payload may open one again. */
+  /** No message is open now. A held payload may open one again. */
   async #release(): Promise<void> {
     const held = this.#held;
     this.#held = [];

@@ -59,7 +59,7 @@ export class AnswerWork {
     this.#failed = failed;
   }
 
-  /** The number of scripts and calls that have results, or wait. */
+  /** The number of scripts and calls that have a result, or wait for a decision. */
   get started(): number {
     return this.#started;
   }
@@ -68,7 +68,7 @@ export class AnswerWork {
     return this.#failed;
   }
 
-  /** The script that is suspended, if one is. */
+  /** The suspended script; undefined if there is none. */
   get suspended(): ScriptEnd | undefined {
     return this.#suspended;
   }

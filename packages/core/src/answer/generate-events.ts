@@ -22,7 +22,7 @@ export function generateEvents(
     () => queue.handled(),
   );
   const events = drain(queue, stop, start);
-  // A generator's own `return` waits for a pending `next`; this one first ends what that `next` waits for.
+  // A generator's own `return` waits for a pending `next`. This method first ends the work that `next` waits for.
   const end = events.return.bind(events);
   events.return = (value) => {
     stop.abort();

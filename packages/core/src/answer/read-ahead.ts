@@ -47,7 +47,7 @@ export async function* readAhead<Item>(
     left.abort();
     clearTimeout(grace);
     signal.removeEventListener('abort', giveUp);
-    // In a task of its own, because a source may throw here too.
+    // Runs in a separate task, because a source may throw here too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

@@ -64,7 +64,7 @@ export interface AnswerRest {
   /** Replaces `blocks` in suspensions of an earlier release: text was held back with the scripts. */
   readonly segments?: readonly AnswerSegment[];
   readonly continueOnError: boolean;
-  /** A script of the answer had failed before. */
+  /** True: a script of the answer failed before the suspended one. */
   readonly failed: boolean;
 }
 

@@ -31,7 +31,10 @@ export interface TextRunOptions {
   readonly listeners: readonly (((event: StreamEvent) => void) | undefined)[];
   /** Runs the scripts; their events go to the stream. */
   readonly hostFor: (stream: EventStream, signal: AbortSignal) => ScriptHost;
-  /** Called with the outcome of each script; a suspended one at the end of the answer, when it is sealed with the rest. */
+  /**
+   * Called with the outcome of each script; a suspended script is reported at the end of the answer, after it was
+   * sealed with the rest.
+   */
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
@@ -135,7 +138,7 @@ class TextRun {
     await this.#end({ status: 'completed' });
   }
 
-  /** The process that resumed owns the rest of the run and its event numbers: this is a run of its own. */
+  /** The process that resumed owns the rest of the run and its event numbers: so the refusal is a separate run. */
   #refuse(outcome: Outcome): void {
     emitRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
   }
@@ -201,7 +204,7 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
-    // In a task of its own, because a source may throw here too.
+    // Runs in a separate task, because a source may throw here too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

@@ -70,7 +70,8 @@ function assertRule(rule: unknown, where: string): void {
 }
 
 /**
- * The view of a call that rules match. `permissions`: what the tool reports that it touches; undefined if it cannot.
+ * The view of a call that rules match. `permissions`: those that the tool reports for the call; undefined if it cannot
+ * report any.
  */
 export interface RuledCall {
   readonly tool: Tool;
@@ -87,7 +88,7 @@ export function findApprovalRule(
   return matchRule(rules, { tool, input, permissions: permissionsOf(tool, input) });
 }
 
-/** The permissions that the tool reports for the call; undefined if it cannot. */
+/** The permissions that the tool reports for the call; undefined if it cannot report any. */
 export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
   if (tool.permissions === undefined) return [];
   try {

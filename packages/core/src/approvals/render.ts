@@ -76,7 +76,7 @@ function renderCharacter(character: string): string {
   if (character === '\n') return '⏎\n';
   if (character === '\r\n') return '␍⏎\n';
   if (character === '\t') return '⇥ ';
-  // Text that already looks like an escape must not pass for one of ours.
+  // Escapes the backslash, so that text which looks like an escape is not read as one.
   if (character === '\\u{') return '\\\\u{';
   return showHidden(character);
 }

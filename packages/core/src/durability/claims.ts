@@ -86,7 +86,7 @@ export async function claimSuspended(
 }
 
 /**
- * The same, after a process that holds a suspended script has released it: it stores a decision, or has just suspended
+ * Reads a suspended script after its holder has released it. The holder is storing a decision, or has just suspended
  * the script.
  */
 async function readUnheld(services: DurabilityServices, scriptId: string, force = false): ReturnType<typeof readKept> {

@@ -27,7 +27,7 @@ export type JournalLine =
   | { t: 'resumed'; atMs: number; decisions: StoredDecisions }
   | EndedLine;
 
-/** By approval id. */
+/** The decisions, by approval id. */
 export type StoredDecisions = Readonly<Record<string, Decision>>;
 
 export interface EndedLine {

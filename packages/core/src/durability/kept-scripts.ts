@@ -33,7 +33,7 @@ export interface KeptScriptDetails extends KeptScript {
   principal: string | undefined;
   startedAtMs: number;
   plan: readonly PlannedCall[];
-  /** In call order. */
+  /** The operations in call order. */
   operations: Operation[];
   /** Only for a suspended script. */
   pendingApprovals: readonly ApprovalRequest[];

@@ -58,7 +58,7 @@ export class Leases {
     this.#rest();
   }
 
-  /** If the store does not answer, the claim may still be held; the next append finds out. */
+  /** If the store does not answer, the claim may still be held; the next append fails if another process holds it. */
   async #renew(scriptId: string, epoch: number, onLost: () => void): Promise<void> {
     const isOurs = await this.store.claim.renew(scriptId, epoch).catch(() => true);
     if (isOurs || this.#held.get(scriptId)?.epoch !== epoch) return;

@@ -54,7 +54,7 @@ export class StoreJournal implements ScriptJournal {
   readonly #listedAs: ListedAs;
   #epoch: number;
   #lines: string[] = [];
-  /** The status for the next append: the script has just been opened. */
+  /** The status that the next append stores. Undefined: the stored status stays. */
   #status: ScriptStatus | undefined;
   #isOpen: boolean;
   #opening: Promise<void> | undefined;
@@ -188,7 +188,7 @@ export class StoreJournal implements ScriptJournal {
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** A write failed, or another process has the script. */
+  /** A write failed, or another process has claimed the script. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }
@@ -250,7 +250,7 @@ export class StoreJournal implements ScriptJournal {
     this.#epoch = taken.epoch;
     this.#isOpen = true;
     this.#status = this.#closedAs ?? { state: 'running', ...this.#listedAs };
-    // A detached task started after its script ended: no process needs to resume that.
+    // A detached task started after its script ended: no process needs to resume the script.
     if (this.#closedAs === undefined) this.#hold();
     else await this.#leases.release(this.#scriptId, this.#epoch);
   }

@@ -23,7 +23,7 @@ import type { SuspensionHeader } from './suspension-envelope.js';
 export interface ItemNames {
   id: string;
   callId: string;
-  /** Its output has a report. */
+  /** True: the script's output has a report. */
   reported?: true;
 }
 
@@ -178,7 +178,7 @@ function answerOf(decision: Decision): 'approve' | 'deny' {
   return typeof decision === 'string' ? decision : decision.decision;
 }
 
-/** Stores them so that the script can resume after this version's engine and image are gone. */
+/** Stores the engine and the image, so that the script can resume after this version is gone. */
 async function keepImages(services: DurabilityServices, names: readonly string[]): Promise<void> {
   const { keeping, keepingImages } = services;
   if (keeping === undefined) return;

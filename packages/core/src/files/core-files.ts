@@ -7,7 +7,7 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
  * The files that core loads by path: the modules of its threads, the engine and its images, the type library. All of
  * them are found in one folder, `dist` of the installed package, in this order: the package that `TOOLSCRIPT_CORE`
  * names; the folder of this code; the package as the program's own files would import it, which serves programs whose
- * bundler has copied this code elsewhere. The working folder is never searched, because it may be foreign.
+ * bundler has copied this code elsewhere. The working folder is never searched, because its files may be untrusted.
  *
  * No path is written as `new URL('…', import.meta.url)`: bundlers replace such expressions, each in another way, and
  * none of them copies all that the files need.
@@ -30,7 +30,7 @@ export function packageFile(name: string, via?: string): string {
   return via === undefined ? own.resolve(name) : requireFrom(own.resolve(via)).resolve(name);
 }
 
-/** Not imported, because webpack evaluates calls of an imported `createRequire` while it builds, and replaces them. */
+/** `createRequire` is not imported: webpack evaluates calls of an imported one while it builds, and replaces them. */
 function requireFrom(file: string | URL): NodeJS.Require {
   return process.getBuiltinModule('node:module').createRequire(file);
 }
@@ -62,9 +62,9 @@ export function findFolder(
   throw new ToolscriptUsageError(NOT_FOUND);
 }
 
-/** Undefined in a bundle in a format that has neither name. */
+/** Undefined in a bundle whose format has neither `import.meta.url` nor `__filename`. */
 function ownFile(): string | undefined {
-  // Written like this, because bundlers replace this very expression.
+  // Bundlers replace exactly this expression.
   const url = import.meta.url as string | undefined;
   if (url?.startsWith('file:') === true) return url;
   return typeof __filename === 'string' ? pathToFileURL(__filename).href : undefined;

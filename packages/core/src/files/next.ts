@@ -44,7 +44,7 @@ function tracedFiles(from: string): string[] {
   return patterns.map((pattern) => relative(from, pattern).split(sep).join('/'));
 }
 
-/** The package and all that it needs and has. */
+/** Adds the manifests of the package and of all packages that it depends on. */
 function addPackage(name: string, via: string | undefined, found: Set<string>): void {
   const manifest = manifestOf(name, via);
   if (manifest === undefined || found.has(manifest)) return;
@@ -56,7 +56,7 @@ function addPackage(name: string, via: string | undefined, found: Set<string>): 
   for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) addPackage(next, manifest, found);
 }
 
-/** Undefined if it is not installed: packages with native code exist for one platform only. */
+/** Undefined if the package is not installed: packages with native code exist for one platform only. */
 function manifestOf(name: string, via: string | undefined): string | undefined {
   const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
   for (let folder = dirname(own); ; folder = dirname(folder)) {
@@ -66,7 +66,7 @@ function manifestOf(name: string, via: string | undefined): string | undefined {
   }
 }
 
-/** Only the native compiler of TypeScript is used; its package contains it for one platform. */
+/** Core uses only TypeScript's native compiler; the package of the compiler contains it for one platform. */
 function compilerFiles(): string[] {
   const folder = dirname(compilerExecutable());
   return [packageFile('typescript/package.json'), join(folder, '../package.json'), join(folder, '**/*')];

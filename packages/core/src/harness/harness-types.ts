@@ -113,8 +113,8 @@ export interface ResumeOptions {
    */
   sink?: PayloadSink;
   /**
-   * Claims the script even if its holder may be alive. The call in progress there may take effect, and is `unknown`
-   * here. Default false.
+   * Claims the script even if its holder may be alive. A call that the holder is making may still take effect; here its
+   * outcome is `unknown`. Default false.
    */
   force?: boolean;
   /** For `recover`: the item that the script has already, in the log that `sink` continues. Default: a new item. */
@@ -143,7 +143,7 @@ export interface InstructionsOptions {
 export interface HarnessStats {
   sandbox: SandboxStats;
   compiler: CompilerStats;
-  /** Present once the type checker was used. */
+  /** Present after the first use of the type checker. */
   checker?: CheckPoolStats;
   typecheck: TypecheckStats;
 }
@@ -204,7 +204,7 @@ export interface Harness {
    */
   decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
-   * Ensures that a script without stored lines does nothing any more, even if its process is alive: it can run again
+   * Ensures that a script without stored lines does nothing from now on, even if its process is alive: it can run again
    * under another id. False if the harness has no store, if the script has stored lines, or if another process was
    * faster.
    */
@@ -219,11 +219,12 @@ export interface Harness {
   /** A stored script with all details for a user; undefined if there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
   /**
-   * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects because of the tool.
-   * A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and
-   * recovered as a script that returns the result of this one call. So is every call with effects where the harness has
-   * a store. A call that is cancelled, takes longer than `timeoutMs` or loses its harness is `not_started`, or ends as
-   * its tool does within a short time: `completed`, `aborted` where it throws, otherwise `unknown` (a read: `aborted`).
+   * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects because of the tool. A
+   * call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and
+   * recovered as a script that returns the result of this one call. A harness with a store saves every call with
+   * effects in the same way. A call that is cancelled, takes longer than `timeoutMs` or loses its harness is
+   * `not_started`, or ends as its tool does within a short time: `completed`, `aborted` where it throws, otherwise
+   * `unknown` (a read: `aborted`).
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** Whether scripts are stored beyond the process. */

@@ -19,7 +19,7 @@ export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInt
   };
 }
 
-/** Text of the detail may vary. */
+/** Maximum number of notices: texts with varying details would otherwise be reported without end. */
 const MAX_NOTICES = 10;
 
 /** For scripts that run without a type check because there is no type checker. */

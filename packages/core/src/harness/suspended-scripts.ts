@@ -200,7 +200,7 @@ export class SuspendedScripts {
       const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
       const end = await resumeScript(this.#harness.services(), waiting, decisions, host, onClaimed);
       onOutcome(end.outcome);
-      // A suspended one is reported with its suspension, at the end of the answer.
+      // A suspended script is reported at the end of the answer, with its suspension.
       if (end.pending === undefined) reported(end.outcome, run);
       return end;
     };

@@ -18,8 +18,8 @@ export function textMember(type: OutputItemType): 'content' | 'arguments' | 'sou
 }
 
 /**
- * The placeholder of an item that has only started. Undefined for results and errors, which have nothing to show until
- * they are known.
+ * The placeholder of an item that has only started. Undefined for results and errors, because these have no content
+ * before their `item_done`.
  */
 export function placeholderItem(
   type: OutputItemType,

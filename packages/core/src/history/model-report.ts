@@ -25,7 +25,7 @@ export interface ModelReportOptions {
 
 /** A part of the report. It is rendered in full, and again within its share if the full parts do not fit. */
 interface Section {
-  /** Its share of a budget that is too small, relative to the other sections. */
+  /** The section's share of a budget that is too small, relative to the other sections. */
   readonly weight: number;
   /** The title line; empty for the first line of the report. */
   readonly title: string;
@@ -119,7 +119,10 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
   ];
 }
 
-/** The message of a type checker's failure contains all its errors, and its hint may repeat a warning. */
+/**
+ * Whether the failure already contains the diagnostic. The message of a type checker's failure contains all its errors,
+ * and its hint may repeat a warning.
+ */
 function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic): boolean {
   if (diagnostic.message === message || diagnostic.message === hint) return true;
   return code === 'ScriptTypeError' && diagnostic.severity === 'error';

@@ -83,7 +83,7 @@ function renderEnd({ result, resultOmitted, error }: Operation, width: Width): s
   return result === undefined || width.result === 0 ? '' : ` -> ${shortJson(result, width.result)}`;
 }
 
-/** The shortest rows from both ends, as many as fit, added in turn. */
+/** As many of the shortest rows as fit, taken alternately from both ends. */
 function renderEnds(rows: readonly NumberedOperation[], quarters: number): string {
   const lines = rows.map((row) => renderRow(row, WIDTHS[WIDTHS.length - 1]!));
   let room = quarters - quartersOf(leftOut(rows)) - 1;

@@ -22,7 +22,7 @@ export function threadMarkdown(
   let speaker: string | undefined;
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
-    // The call that contained the script shows the same.
+    // The script that arrived as this call shows the same source.
     const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
     if (block === undefined) continue;
     const said = speakerOf(item);
@@ -84,7 +84,7 @@ function resultBlock(item: Extract<OutputItem, { type: 'script_execution_output'
   return text === '' ? `The script ${item.status}.` : `The script ${item.status}:\n\n${fenced(text)}`;
 }
 
-/** A fence that the text cannot end. */
+/** A code block whose fence the text cannot close. */
 function fenced(text: string, language = ''): string {
   const ticks = Math.max(2, ...(text.match(/`+/gu) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(ticks + 1);

@@ -17,7 +17,7 @@ export interface PromptCatalog {
   readonly text: string;
   /** Number of tools shown with at least name and first sentence. */
   readonly shown: number;
-  /** How many of these show nothing more. */
+  /** The number of these that are shown only with name and first sentence. */
   readonly byName: number;
 }
 
@@ -70,7 +70,7 @@ interface ToolShare {
 }
 
 interface Step {
-  /** Tokens that it adds to the current text. */
+  /** Tokens that the step adds to the current text. */
   readonly tokens: number;
   apply(): void;
 }

@@ -101,7 +101,7 @@ function section(catalog: string, note: string): string {
 
 type ShownTools = Pick<PromptCatalog, 'shown' | 'byName'> & { total: number };
 
-/** Used to reserve room: no note is longer. */
+/** The longest note. It reserves room for the real one. */
 const MAX_NOTE: ShownTools = { shown: 999_998, byName: 999_998, total: 999_999 };
 
 function noteOn({ shown, byName, total }: ShownTools): string {

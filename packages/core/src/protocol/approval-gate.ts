@@ -44,11 +44,11 @@ export interface GateCall {
   readonly line?: number | undefined;
   readonly snippet?: string | undefined;
   readonly plan: readonly PlannedCall[];
-  /** Aborts when nobody needs the decision any more; later answers are ignored. */
+  /** Aborts when the decision is no longer needed; later answers are ignored. */
   readonly signal: AbortSignal;
   /** Called once, immediately before a user is asked. */
   readonly onRequest: (request: ApprovalRequest) => void;
-  /** Called if no user is being asked any more: the decision comes when the script is resumed. */
+  /** Called if no user is asked, or no longer: the decision comes when the script is resumed. */
   readonly onParked: () => void;
 }
 

@@ -157,7 +157,7 @@ export interface ScriptFailure {
   column?: number;
   toolName?: string;
   callId?: string;
-  /** At most 10 frames, all in `script.ts`. */
+  /** The frames, at most 10, all in `script.ts`. */
   stack?: string;
   /** The source lines around the position, with a marker below it. */
   frame?: string;

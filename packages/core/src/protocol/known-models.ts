@@ -6,7 +6,7 @@
  *   https://developers.openai.com/api/docs/deprecations
  * - "adaptive thinking is not supported on this model", efforts and temperatures by model: the reference of `thinking`
  *   at https://platform.claude.com/docs, and refusals that users report.
- * Names that are not known here are sent what the request asks for.
+ * For a model that this file does not list, the request is sent as the caller made it.
  */
 
 /** The models of the built-in agents, by slug. */
@@ -28,7 +28,7 @@ export function neverReasons(model: string): boolean {
 const CLAUDE_WITH_BUDGETS = [/^claude-(?:2|3|instant)/u, /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u];
 const CLAUDE_4_6 = [/^claude-(?:opus|sonnet)-4-6/u];
 
-/** How a model of Anthropic is asked for a reasoning effort. */
+/** The form in which a model of Anthropic accepts a reasoning effort. */
 export function effortShape(model: string): 'adaptive' | 'budget' {
   return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
 }
@@ -51,7 +51,7 @@ function isOneOf(patterns: readonly RegExp[], model: string): boolean {
   return patterns.some((pattern) => pattern.test(nameOf(model)));
 }
 
-/** Without the name of a gateway before it, or of a fine-tuning. */
+/** The name without the prefix of a gateway or of a fine-tuning. */
 function nameOf(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
 }

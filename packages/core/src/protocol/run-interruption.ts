@@ -1,6 +1,6 @@
 /**
- * The reason of a signal that interrupts a run here because it continues elsewhere: its script is left as the end of
- * the process would leave it, and `recover` continues it.
+ * The reason of a signal that interrupts a run because another process continues it. The run leaves its script in the
+ * same state as the end of the process would, and `recover` continues the script.
  */
 export class RunInterruption extends Error {
   override readonly name = 'RunInterruption';

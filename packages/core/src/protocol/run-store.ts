@@ -49,7 +49,7 @@ export const RunSchema = z.strictObject({
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
   updatedAt: TimeSchema,
-  /** Why it failed, if it has. */
+  /** The reason of the failure, if the run has failed. */
   error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
 });
 export type Run = z.infer<typeof RunSchema>;
@@ -81,7 +81,7 @@ export const RunDraftSchema = z.strictObject({
   thread: z.union([z.strictObject({ threadId: StoreIdSchema }), z.strictObject({ create: NewThreadSchema })]),
   input: z.array(OutputItemSchema).min(1),
   options: OptionsSchema.optional(),
-  /** The same key of the same principal always gives the same run. */
+  /** Requests of one principal with the same key return the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
   /** The caller executes the run itself: it is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),
@@ -203,7 +203,7 @@ export interface RunStore {
    * Undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
-  /** Oldest first. A run that is created meanwhile appears on a later page. */
+  /** Lists runs, oldest first. A run that is created meanwhile appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**
    * Yields after a run may have become claimable, or after a cancellation may have been requested, in this process or

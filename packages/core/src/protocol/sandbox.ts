@@ -19,7 +19,7 @@ export interface SandboxRuntime {
   readonly lacks?: readonly RuntimeFeature[];
   /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;
-  /** Never throws. A run that cannot start ends with a segment that says so. */
+  /** Never throws. If a run cannot start, its only segment reports the reason. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
   /**
    * Continues a run that `capture` ended, in this process or another one. The run is paused when `onStart` is called,
@@ -30,7 +30,7 @@ export interface SandboxRuntime {
   /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
-  /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
+  /** Ends every run (with a last segment of the status `cancelled`) and frees threads and memory. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export interface SandboxRun {
    * before the next `settle`. `wallMs` limits this segment's wall time.
    */
   settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
-  /** Ends the run at once, even inside a loop. The final segment says `cancelled` with this reason. */
+  /** Ends the run at once, even inside a loop. The final segment reports `cancelled` with this reason. */
   cancel(reason: 'cancelled' | 'timeout'): void;
   /**
    * Ends the run without a segment and returns its state. Call it only between segments. Undefined if the runtime
@@ -155,7 +155,7 @@ export interface SandboxSegment {
   readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
   /** Lines, texts and progress events above a limit, which the guest dropped. */
   readonly dropped: { readonly logs: number; readonly progress: number };
-  /** Calls whose promise lost every race and that nothing in the script can observe any more. */
+  /** Calls whose promise lost every race and that nothing in the script can still observe. */
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
   readonly end?: SandboxEnd;

@@ -112,9 +112,9 @@ export interface ScriptStatus {
   readonly principal?: string;
   /** The pending approvals of a suspended script. */
   readonly approvals?: readonly WaitingApproval[];
-  /** Images that it needs. */
+  /** The names of the images that the script needs. */
   readonly images?: readonly string[];
-  /** How it ended, if it has. */
+  /** How the script ended; absent if it has not ended. */
   readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
 }
 
@@ -123,7 +123,7 @@ export interface WaitingApproval {
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
-  /** Set if it was decided and the script has not been resumed since. */
+  /** Set if the approval was decided and the script has not been resumed since. */
   readonly decided?: 'approve' | 'deny';
   /** When it expires, in ms since 1970. */
   readonly expiresAtMs?: number;

@@ -10,12 +10,12 @@ import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
   threadId: StoreIdSchema,
-  /** Its owner. */
+  /** The owner of the thread. */
   principal: z.string(),
   title: z.string(),
   /** The folder or the application that it belongs to; empty if there is none. */
   workspace: z.string(),
-  /** The agent of the thread: that of its instructions, once they are saved. */
+  /** The agent of the thread. After the thread's instructions are saved, it is the agent that they name. */
   agentId: z.string().optional(),
   /** The thread whose first turns it began with. That thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
@@ -106,8 +106,8 @@ export interface ThreadStore {
   delete(threadId: string): Promise<readonly string[]>;
   instructions(threadId: string): Promise<ThreadInstructions | undefined>;
   /**
-   * Replaces them. With a fence, rejects with a `StaleEpochError` unless the caller is its holder. Rejects with a
-   * `NotFoundError` if there is no such thread.
+   * Replaces the thread's instructions. With a fence, rejects with a `StaleEpochError` unless the caller is its holder.
+   * Rejects with a `NotFoundError` if there is no such thread.
    */
   saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void>;
   /**
@@ -120,7 +120,7 @@ export interface ThreadStore {
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** In order of `seq`. Empty if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
-  /** At most `limit` turns, in order. */
+  /** At most `limit` turns of the thread, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
   approval(approvalId: string): Promise<Approval | undefined>;
   /** Across threads, oldest first. */

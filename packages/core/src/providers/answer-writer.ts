@@ -15,7 +15,7 @@ export type IncompleteReason =
   | 'paused'
   | 'other';
 
-/** The error of an answer that the provider restarts midway. */
+/** The error of an answer that the provider restarts before its end. */
 const RESTARTED = {
   code: 'AnswerRestarted',
   message:

@@ -36,7 +36,7 @@ type BodyEndCode =
   | 'AnswerTooLarge'
   | 'AnswerAborted';
 
-/** A source throws this to say why the body ends. */
+/** A source throws this to report why the body ends. */
 export class BodyEnd extends Error {
   override readonly name = 'BodyEnd';
   readonly code: BodyEndCode;

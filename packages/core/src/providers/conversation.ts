@@ -47,7 +47,7 @@ export interface Call {
   /** The call id on the wire. */
   readonly id: string;
   readonly name: string;
-  /** The exact text of the model. */
+  /** The arguments exactly as the model wrote them. */
   readonly arguments: string;
   /** The arguments are raw text. */
   readonly custom: boolean;
@@ -124,7 +124,7 @@ class ConversationReader {
       case 'reasoning':
         return this.#answerOf(item).addReasoning(item);
       case 'function_call':
-        // Services refuse a call that names no tool.
+        // Services reject a call that names no tool.
         return item.name === '' ? undefined : this.#answerOf(item).addCall(item);
       case 'script_execution':
         return this.#answerOf(item).addScript(item);
@@ -132,7 +132,7 @@ class ConversationReader {
       case 'script_execution_output':
         return this.#addResult(item);
       case 'error':
-        // Shown to users only. The model reads the failure in a result.
+        // These items are shown to users only. The model reads the failure in a result.
         return;
     }
   }
@@ -180,7 +180,7 @@ class ConversationReader {
 interface OpenText {
   text: string;
   readonly item: OutputItem;
-  /** The text was joined from several pieces. */
+  /** True: the text was joined from several pieces. */
   pieced: boolean;
 }
 
@@ -269,7 +269,7 @@ class OpenAnswer {
     return this.#parts.filter(({ type }) => type === 'call').length;
   }
 
-  /** Rejoins text that was split at its scripts. Texts that arrived as two messages stay two. */
+  /** Rejoins text that was split at its scripts. Texts that arrived as two messages stay separate. */
   #addText(text: string, item: OutputItem, piece: boolean): void {
     const last = this.#parts.at(-1);
     const joins = last?.type === 'text' && (piece || last.pieced) && last.item.native_id === item.native_id;

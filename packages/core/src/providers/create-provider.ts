@@ -38,7 +38,7 @@ export interface ProviderOptions {
   connectTimeoutMs?: number;
   /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
   idleTimeoutMs?: number;
-  /** Maximum time from a request until its answer says something, in ms. Default: no limit of its own. */
+  /** Maximum time from a request until the first item of its answer, in ms. Default: no limit of its own. */
   firstTokenTimeoutMs?: number;
   /** Maximum time for a whole answer, in ms. Default 3 600 000. */
   answerTimeoutMs?: number;
@@ -50,7 +50,7 @@ export interface ProviderOptions {
   allowInsecureHttp?: boolean;
   /**
    * Merged into the request body, for options that only one server has: objects are merged, lists such as `tools` are
-   * appended, and any other value replaces ours.
+   * appended, and any other value replaces the default.
    */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
@@ -118,8 +118,8 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
 /**
  * A model with one of the three wire formats. Failures are emitted in the stream: `response_error` with `code`,
  * `message`, `retryable`, `attempts` and, if there was a response, `status` and `request_id`, then `response_done`. A
- * retryable failure is retried until an item of the answer starts, never after that; `request_retry` says each time
- * how long it waits.
+ * retryable failure is retried until an item of the answer starts, never after that; `request_retry` reports the delay
+ * before each retry.
  *
  * @throws ToolscriptUsageError for an unknown api, a missing model or an invalid URL.
  */
@@ -145,7 +145,7 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
  *     │  ▼                    ▼
  *   waiting ◀── retryable ────┴── not retryable ──▶ done (the failure is emitted)
  *
- * An abort ends each state: `response_done` says `cancelled`.
+ * An abort ends each state: `response_done` has the status `cancelled`.
  */
 class ModelLine {
   readonly #api: ProviderApi;
@@ -154,7 +154,7 @@ class ModelLine {
   readonly #fetch: Fetch;
   readonly #clock: Clock;
   readonly #retries: RetryPolicy;
-  /** Knows the newest key. */
+  /** Redacts the newest key. */
   #redact: Redact;
 
   constructor(api: ProviderApi, options: ProviderOptions) {
@@ -262,7 +262,7 @@ class ModelLine {
     return delayMs === undefined || delayMs >= limits.leftMs ? undefined : { failure, delayMs };
   }
 
-  /** Holds the first events back until an item starts: an answer that fails before that is asked for again. */
+  /** Holds the first events back until an item starts: if the answer fails earlier, the request is sent again. */
   async *#emitAnswer(posted: PostedAnswer, attempt: Attempt): AsyncGenerator<EventPayload, Retry | undefined> {
     let held: EventPayload[] | undefined = [];
     for await (const payloads of decodeAnswer(this.#api, posted.body, attempt.answerId)) {

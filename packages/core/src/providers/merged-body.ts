@@ -1,6 +1,9 @@
 import { isMembers, type Members } from './wire-values.js';
 
-/** The body with the members of `extra`: objects are merged, lists appended, and any other value replaces ours. */
+/**
+ * The body with the members of `extra`: objects are merged, lists appended, and any other value of `extra` replaces the
+ * body's.
+ */
 export function mergedBody(body: object, extra: Members = {}): Members {
   const merged: Record<string, unknown> = { ...body };
   for (const [name, value] of Object.entries(extra)) {

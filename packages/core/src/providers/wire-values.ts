@@ -51,7 +51,8 @@ export function jsonOf(value: unknown): string | undefined {
 
 /**
  * The arguments of a call as the JSON of an object, which servers parse: missing arguments become an empty object, and
- * any others are wrapped in one. Text of an object stays as the model wrote it, except for halves of characters.
+ * all other values are wrapped in an object. Text of an object stays as the model wrote it, except for halves of
+ * characters.
  */
 export function objectJson(text: string): string {
   if (text.trim() === '') return '{}';

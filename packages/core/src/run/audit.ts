@@ -3,7 +3,7 @@ import type { ApprovalDecider, Operation, Remember, RunIdentity, ToolEffect } fr
 import { present } from '../protocol/present.js';
 
 interface AuditCommon {
-  /** When, as ISO 8601 in UTC. */
+  /** The time, as ISO 8601 in UTC. */
   at: string;
   scriptId?: string;
   /** The run, the turn and the thread of the script or call. */
@@ -27,7 +27,7 @@ export type AuditEntry = AuditCommon &
         remember?: Remember;
         /** The script's arguments, if a user replaced them. */
         replacedInputJson?: string;
-        /** The arguments that were decided about, and that run if approved. */
+        /** The arguments of the decision. They run if it approves them. */
         inputJson: string;
       }
     | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }

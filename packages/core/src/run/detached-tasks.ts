@@ -24,9 +24,9 @@ const CLOSED = 'the harness was closed';
  * A task ends when its tool ends; a cancelled task runs until then.
  */
 export class DetachedTasks {
-  /** In start order. */
+  /** The tasks in start order. */
   readonly #tasks = new Map<string, DetachedTask>();
-  /** In end order. */
+  /** The ended tasks in end order. */
   readonly #ended: DetachedTask[] = [];
   #endedLength = 0;
   #closed = false;
@@ -94,7 +94,7 @@ class DetachedTask implements OpenTask {
   #putsOut = false;
   readonly #listeners = new Set<() => void>();
   readonly #onEnded: () => void;
-  /** Keeps the whole session of its script in memory, so it is dropped at the end. */
+  /** The callback refers to the whole session of its script, so it is dropped when the task ends. */
   #abort: TaskStart['abort'] | undefined;
   #status: TaskStatus = 'queued';
   #isCancelling = false;
@@ -179,7 +179,7 @@ class DetachedTask implements OpenTask {
     };
   }
 
-  /** Characters that it stores. */
+  /** The number of characters that the task stores. */
   get length(): number {
     const { tool, inputJson } = this.#start;
     return tool.length + inputJson.length + this.#output.text.length + (this.#resultJson?.length ?? 0);
@@ -206,7 +206,7 @@ class DetachedTask implements OpenTask {
   }
 }
 
-/** A call that was aborted before its start has no error of its own. */
+/** A call without an error that never started was aborted before its start. */
 function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
   if (status === 'completed' || status === 'unknown') return status;
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';

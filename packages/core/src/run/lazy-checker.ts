@@ -9,8 +9,8 @@ type CheckerModule = typeof typeChecking;
 type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
- * The checker processes of one harness, for every set of tools it has. Nothing is loaded before the first check, so a
- * harness without type checks or scripts does not pay for it.
+ * The checker processes of one harness, for every set of tools that it has. The pool loads nothing before the first
+ * check, so it costs nothing without type checks or scripts.
  */
 export class LazyCheckPool {
   #pool: CheckPool | undefined;
@@ -69,7 +69,7 @@ export class LazyChecker implements TypeChecker {
 
   judge: TypeChecker['judge'] = (answer, source, facts) => this.#checker!.judge(answer, source, facts);
 
-  /** Loads it and starts its process. */
+  /** Loads the checker and starts its process. */
   warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
 
   #described(): Omit<TypeCheckerOptions, 'pool'> {

@@ -124,7 +124,7 @@ interface Asked {
   evenEnded?: boolean | undefined;
 }
 
-/** Finds a suspended or interrupted script, or says why it cannot be continued. */
+/** Finds a suspended or interrupted script, or returns why it cannot be continued. */
 export async function findRecoverable(
   services: HarnessServices,
   scriptId: string,
@@ -251,7 +251,7 @@ export async function decideScript(
   return { undecided: requests.map(({ approvalId }) => approvalId).filter((id) => known[id] === undefined) };
 }
 
-/** Replays a stored script along its tape and stops at the end of it. Calls no tool and writes nothing. */
+/** Replays a stored script along its tape and stops at the end of the tape. Calls no tool and writes nothing. */
 export async function replayScript(
   services: HarnessServices,
   scriptId: string,
@@ -347,7 +347,7 @@ function open(services: HarnessServices, text: string): Suspension | string {
   }
 }
 
-/** The recorded ends of tasks that ran when the script was suspended. No process adds to them any more. */
+/** The recorded ends of tasks that ran when the script was suspended. No process can add more of them. */
 function writtenTaskEnds(
   { running }: SuspendedScript,
   recorded: JournalState | undefined,

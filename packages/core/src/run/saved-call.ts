@@ -41,7 +41,7 @@ try {
 }
 })`;
 
-/** It has no mappings, because no position in it refers to the model's source. */
+/** The script has no mappings, because none of its positions refers to the model's source. */
 const CALLING_SCRIPT = restoreScript({
   source: '',
   javascript: JAVASCRIPT,
@@ -53,8 +53,8 @@ const CALLING_SCRIPT = restoreScript({
 });
 
 /**
- * The arguments, as a list, of a call that may wait for a decision, or that has effects which a store records.
- * Undefined: the call is made directly.
+ * The arguments, as a list, of a call that may wait for a decision, or whose effects a store must record. Undefined:
+ * the harness makes the call directly, without a script.
  */
 export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
   const { name, input, approvals, isDryRun } = call;
@@ -75,7 +75,7 @@ type SavedCall = StructuredCall & {
   readonly approvalExpiryMs: number | undefined;
 };
 
-/** Never rejects because of the tool. */
+/** Never rejects because of a failure of the tool. */
 export async function callSaved(services: HarnessServices, call: SavedCall): Promise<Operation & Partial<PendingCall>> {
   const end = isAborted(services, call) ? undefined : await runCallingScript(services, call);
   // A call that was aborted before its script could make it is reported like a refused call, which no script saves.

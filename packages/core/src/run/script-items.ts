@@ -72,7 +72,7 @@ export function cancelStarted(sink: PayloadSink, members: ScriptItemMembers | un
     sink.emit({ type: 'item_cancelled', item_id: members.id, reason });
 }
 
-/** Emits a script's output once. A suspended script has no output yet, and its item says so. */
+/** Emits a script's output once. A suspended script has no output yet; its item gets the status `suspended`. */
 export function announceOutcome(
   sink: PayloadSink,
   { id: itemId, callId, reported }: ItemNames,

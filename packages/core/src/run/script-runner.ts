@@ -54,7 +54,7 @@ export interface RunEnd extends ScriptEnd {
 export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
-  // Both kinds of threads start in parallel; later calls cost nothing.
+  // Starts both kinds of threads in parallel. Later calls cost nothing.
   if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
   const compiled = await compile(services, request);
   const item = request.sink.hasListeners
@@ -210,7 +210,7 @@ async function noteEnd(
     if (isInterrupted(services, outcome, signal)) await journal.interrupt();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
-    // The script has already run. The operator gets a report that its end was not stored.
+    // The script has already run, so only the operator gets the report that its end was not stored.
     reportInternalError(services, scriptId, `the journal could not be closed: ${String(error)}`);
   }
 }
@@ -223,7 +223,7 @@ function isInterrupted(services: HarnessServices, outcome: Outcome, signal: Abor
   return code === 'StoreError' || (services.closed.aborted && code === 'ScriptCancelledError');
 }
 
-/** A block that never becomes a script: emits its item, and an output with the reason. */
+/** Emits the item of a block that cannot run, and an output with the reason. */
 export function reportUnrunnable(
   request: ScriptText & { sink: PayloadSink; limits: Limits },
   failure: ScriptFailure,

@@ -16,7 +16,7 @@ import { emitWorkPlan } from './work-plans.js';
 
 /** One structured call: the same tools, approvals and limits as a script's, with a facade of its own. */
 export interface StructuredCall {
-  /** Its name in events and operations. */
+  /** The call's name in events and operations. */
   callId: string;
   name: string;
   input: unknown;
@@ -26,11 +26,11 @@ export interface StructuredCall {
   principal: string | undefined;
   signal: AbortSignal | undefined;
   sink: PayloadSink;
-  /** The call is only validated. */
+  /** True: the call is only validated. */
   isDryRun: boolean;
 }
 
-/** Never rejects because of the tool. */
+/** Never rejects because of a failure of the tool. */
 export async function callOnce(services: HarnessServices, call: StructuredCall): Promise<Operation> {
   const { callId, name, input, limits, approvals, app, principal } = call;
   const started = performance.now();

@@ -26,7 +26,7 @@ const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
-  // The script's own objects may have methods of these names that wait.
+  // The script's own objects may have methods with these names that wait for the promises.
   const own = ownMembers(index);
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
@@ -58,7 +58,7 @@ function methodOf({ node }: Visit): { method: string; callback: Node } | undefin
   return isKnown && callback !== undefined ? { method, callback } : undefined;
 }
 
-/** Whether the call passes the function to a list method, which waits for nothing. */
+/** Whether the call passes the function to a list method, which does not wait for its promise. */
 export function isListMethod(visit: Visit): boolean {
   return methodOf(visit) !== undefined;
 }
@@ -109,7 +109,7 @@ function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
 }
 
 /**
- * The function returns an item of the list that `Promise.all` receives: `Promise.all(groups.map((ids) =>
+ * Whether the function returns an item of the list that `Promise.all` receives: `Promise.all(groups.map((ids) =>
  * ids.map(…)))`.
  */
 function isGatheredInside(fn: Visit): boolean {

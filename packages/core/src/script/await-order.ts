@@ -126,10 +126,10 @@ export class AwaitOrder {
 interface Later {
   readonly names: Set<string>;
   readonly functions: Set<Node>;
-  /** The script's own functions that it calls, wherever they are defined. */
+  /** The script's own functions that this code calls, wherever they are defined. */
   readonly called: Set<Node>;
   hasLoop: boolean;
-  /** It never ends: `while (true) { … }` without an exit. */
+  /** The code never ends: `while (true) { … }` without an exit. */
   isEndless: boolean;
 }
 
@@ -193,8 +193,8 @@ function isChainedCallback({ key, parent }: Visit): boolean {
 }
 
 /**
- * The name or a member of it is assigned, or a method is called that changes it. The counter of a `for` belongs to
- * its loop.
+ * Whether the use assigns the name or a member of it, or calls a method that changes it. The counter of a `for` belongs
+ * to its loop.
  */
 function changesIt(use: Visit): boolean {
   const { visit } = memberPath(use);

@@ -49,7 +49,7 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   return { method, finding };
 }
 
-/** The value is certainly not a function. */
+/** Whether the value is certainly not a function. */
 function isData(argument: Node): boolean {
   const { type } = unwrapped(argument);
   return ['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression'].includes(type);
@@ -73,7 +73,7 @@ export function findLostValues({ program }: SyntaxIndex): Finding[] {
   return found;
 }
 
-/** Also inside a final block: `{ a, b };` is meant to be an object. */
+/** Also finds it inside a final block: `{ a, b };` is meant to be an object. */
 function lastStatement(body: Node): Node | undefined {
   let last: Node | undefined = body;
   while (last?.type === 'BlockStatement') last = last.body.findLast(({ type }) => type !== 'EmptyStatement');
@@ -91,9 +91,9 @@ const ACTING = new Set<Node['type']>([
   'YieldExpression',
 ]);
 
-/** The expression has a value and no effect. */
+/** Whether the expression has a value and no effect. */
 function isPure(expression: Node): boolean {
-  // A directive, or a note.
+  // The expression is a directive, or a string that serves as a comment.
   if (expression.type === 'Literal') return false;
   let acts = false;
   walk(expression as never, ({ node }) => {
@@ -104,7 +104,7 @@ function isPure(expression: Node): boolean {
   return !acts;
 }
 
-/** False for an async function, and for one that ends with a throw: there it does not matter. */
+/** False for an async function, and for one that ends with a throw: then a missing value does no harm. */
 export function returnsNothing(callback: FunctionNode): boolean {
   return !callback.async && hasNoValue(callback);
 }
@@ -119,7 +119,7 @@ function hasNoValue({ body, ...callback }: FunctionNode): boolean {
   return !hasValue;
 }
 
-/** Whether another function is in between. */
+/** Whether another function is between the visit and the function. */
 function isInside(visit: Visit | undefined, body: Node): boolean {
   for (let at = visit; at !== undefined && at.node !== body; at = at.parent) if (isFunction(at.node)) return true;
   return false;

@@ -3,7 +3,7 @@ import type { Node } from './syntax.js';
 
 /** Members and calls that are chained to each other: `a.b(c).d` is the chain of `a.b(c)` plus one member. */
 export interface Chain {
-  /** The variable at its start; empty if it does not start with one. */
+  /** The variable at the start of the chain; empty if the chain does not start with one. */
   readonly root: string;
   readonly isThis: boolean;
   /** The chain contains no call. */
@@ -36,7 +36,7 @@ export class Chains {
     return chain;
   }
 
-  /** The chains in which one of the names is a member. */
+  /** The chains that contain a member with one of the names. */
   naming(names: ReadonlySet<string>): ReadonlySet<Chain> {
     const found = new Set<Chain>();
     for (const chain of this.#known.values()) {

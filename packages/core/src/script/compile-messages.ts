@@ -21,7 +21,7 @@ export type CompileAnswer =
       readonly diagnostics: readonly Diagnostic[];
       readonly plan: readonly PlannedCall[];
       readonly patterns: CompiledScript['patterns'];
-      /** Present if they were requested. */
+      /** The facts, if the request asked for them. */
       readonly facts: SourceFacts | undefined;
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };

@@ -29,7 +29,10 @@ const MAX_DIAGNOSTICS = 50;
 /** Maximum numbers of findings in a report, because a reader needs only a few. */
 const MAX_REFUSALS = 20;
 
-/** Maximum characters that enums and namespaces may grow to: far more than scripts need, and little for the machine. */
+/**
+ * Maximum characters that enums and namespaces may add. Scripts need far less, and this much does not burden the
+ * machine.
+ */
 const MAX_GROWTH = 4_194_304;
 
 /** Repairs, parses, rejects banned constructs, lints, plans, strips and wraps. Pure; runs in the compiler's thread. */

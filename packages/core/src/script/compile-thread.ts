@@ -221,7 +221,7 @@ type State =
   | { readonly name: 'idle'; readonly worker: Worker }
   | Busy;
 
-/** Resolves when the thread is gone, however long its native code takes. */
+/** Resolves when the thread has ended, however long its native code takes. */
 async function ended(worker: Worker): Promise<void> {
   await worker.terminate();
 }

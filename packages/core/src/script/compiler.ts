@@ -33,7 +33,7 @@ export interface CompilerOptions {
 
 export interface CompileOptions {
   readonly language: ScriptLanguage;
-  /** In UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
+  /** The maximum size of a source in UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
   readonly maxSourceBytes: number;
   /** The existing tools. Omitted: names are not checked. */
   readonly toolNames?: readonly string[];
@@ -160,7 +160,7 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
   const found = findings.map(({ offset, ...finding }): Diagnostic => {
     return { ...finding, ...lines.positionAt(originalOffset(offset, answer.layers)) };
   });
-  // TypeScript has reported it in more detail.
+  // TypeScript has reported the fault in more detail.
   const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
   const diagnostics = [...others, ...found];
   const errors = found.filter(({ severity }) => severity === 'error');
@@ -203,7 +203,9 @@ const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
   'repair-unawaited-call',
 ]);
 
-/** For a script that never ran: nothing was called, awaited or returned. */
+/**
+ * The result for a script that never ran. Its notes must not report effects: nothing was called, awaited or returned.
+ */
 function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = []): CompileResult {
   const reported = diagnostics.filter(({ code }) => !TRUE_OF_RUNS.has(code));
   return { ok: false, failure, diagnostics: reported, cacheHit: false };

@@ -25,7 +25,7 @@ export type BlockProblem =
 
 export interface BlockEnd {
   readonly block: OpenBlock;
-  /** Position where the source ends and the closing tag or line begins. */
+  /** The position at which the source ends and the closing tag or line begins. */
   readonly sourceEnd: number;
   readonly end: number;
   readonly problem: BlockProblem | undefined;
@@ -102,7 +102,7 @@ export class BlockScanner {
     }
   }
 
-  /** Handles a `<`. Leaves the window there if it belongs to the script. */
+  /** Handles a `<`. If it belongs to the script, the window stays before it. */
   private atTag(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const isLineStart = window.isLineStart(window.index);
@@ -115,7 +115,7 @@ export class BlockScanner {
     return undefined;
   }
 
-  /** Handles a backtick. Leaves the window there if it belongs to the script. */
+  /** Handles a backtick. If it belongs to the script, the window stays before it. */
   private atBacktick(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const head = window.headBefore(window.index);
@@ -160,7 +160,7 @@ export class BlockScanner {
     this.lexer.skip();
   }
 
-  /** Handles a closing tag or line, from `index` to `end`: it ends the block, or is remembered. */
+  /** Handles a closing tag or line, from `index` to `end`: it ends the block, or is stored as its possible end. */
   private close(
     block: OpenBlock,
     index: number,

@@ -11,7 +11,7 @@ const SPACE = 0x20;
  * joined, are the block's source.
  */
 export class SourceEmitter {
-  /** A blank rest of a tag's own line is not source; `return`: a CR may be its end. */
+  /** A blank rest of a tag's own line is not source; `return`: a CR may end the line. */
   private openingLine: 'blank' | 'return' | 'passed' = 'passed';
   /**
    * Text that was read and may not be source: white space after the opening tag, or the indentation of a closing

@@ -15,7 +15,7 @@ export interface TagMatch {
 /** `partial`: more text is needed to decide. */
 export type Match<T> = T | 'partial' | undefined;
 
-// Limits how much text an unfinished tag withholds.
+// The maximum of text that an unfinished tag withholds.
 const OPENING_REST =
   /(?:[ \t]{1,16}lang=(?:"(ts|typescript|js|javascript)"|'(ts|typescript|js|javascript)'))?[ \t]{0,16}>/y;
 const OPENING_REST_SO_FAR = /(?:[ \t]{1,16}l[ang]{0,3}=?["']?[a-z]{0,10}["']?)?[ \t]{0,16}$/y;

@@ -27,7 +27,7 @@ export type Opening =
 /** A run of backticks that may open a code span, or a fence until its line ends. */
 interface OpenSpan {
   readonly length: number;
-  /** Position after the run. */
+  /** The position after the run. */
   readonly start: number;
   /** The fence that this run opens if the line ends without another backtick. */
   fence: TextFence | undefined;
@@ -63,7 +63,7 @@ export class TextScanner {
     return this.fence === undefined && this.span === undefined && !this.isInLongRun;
   }
 
-  /** From this position on, text may still become a block. */
+  /** The start of the text that may still become a block. */
   get heldFrom(): number | undefined {
     return this.span?.heldFrom;
   }
@@ -232,7 +232,7 @@ export class TextScanner {
     return 'stopped';
   }
 
-  /** The paragraph ends here and the run opened nothing: the held text is read again as plain text. */
+  /** The paragraph ends, so the run opened no code span. Reads the held text again as plain text. */
   private failSpan(span: OpenSpan): Step {
     this.span = undefined;
     if (span.heldFrom !== undefined) {

@@ -6,7 +6,7 @@ const MAX_HEAD = 64;
 const NEWLINE = 0x0a;
 const BACKSLASH = 0x5c;
 
-/** By character code, below 128. */
+/** Whether a character can be in a line's head, by character code below 128. */
 const IS_HEAD_CHARACTER: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
   ' \t\r0123456789.)-*+'.includes(String.fromCharCode(code)),
 );
@@ -23,7 +23,7 @@ const BYTE_ORDER_MARK = 0xfeff;
 export class AnswerWindow {
   chunk = '';
   index = 0;
-  /** The chunk is the end of the answer. */
+  /** True: the chunk is the end of the answer. */
   isLast = false;
   /** The number of characters that were scanned more than once. */
   rescanned = 0;

@@ -19,7 +19,7 @@ export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined
   return `(${values.join(', ')})`;
 }
 
-/** `undefined` as text: the parameter may be omitted. */
+/** Returns `undefined` as text if the parameter may be omitted. */
 function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   switch (parameter.type) {
     case 'AssignmentPattern':

@@ -46,7 +46,7 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
     to_i: 'Number(value)',
   }),
 );
-/** Objects whose members are unknown here. */
+/** Objects with unknown members. */
 const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
 
 /** Calls of another language's methods: `rows.append(x)`. */
@@ -58,7 +58,7 @@ export function findForeignMethods(index: SyntaxIndex, toolNames: readonly strin
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
 
-/** Only these have a method `append`. */
+/** Whether the script uses URL search parameters: only these have a method `append`. */
 function usesSearchParams({ program }: SyntaxIndex): boolean {
   let found = false;
   walk(program, ({ node }) => {

@@ -28,7 +28,7 @@ function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max:
   return undefined;
 }
 
-/** Every member is folded after those before it: for members with the same name the longest counts. */
+/** The transpiler evaluates every member after those before it: for members with the same name the longest counts. */
 function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   const texts = new Map<string, number>();
   let length = 0;

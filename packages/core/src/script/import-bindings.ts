@@ -14,7 +14,7 @@ const MODULES = new Set(['codemode', 'functions', 'mcp', 'servers', 'tool', 'too
 
 /**
  * The declarations that replace an import whose names are all tools or contain tools. Names that can only mean their
- * tools need none. Undefined for any other import.
+ * tools need no declaration. Undefined for any other import.
  */
 export function toolBindings(
   { source, specifiers }: NodeOf<'ImportDeclaration'>,
@@ -33,7 +33,7 @@ export function toolBindings(
     if (meant === undefined) return undefined;
     const isPlain = local === 'tools' || meant === fit.holder(local) || meant === fit.fitting([local]);
     if (isPlain) continue;
-    // Unlike an import, a declaration in its place does not exist before it.
+    // A declaration in place of an import does not exist before its line, unlike the import.
     const isEarly = (index.references.get(local) ?? []).some(({ node }) => node.start < specifier.start);
     if (isEarly) return undefined;
     bindings.push({ local, path: meant });
@@ -57,7 +57,7 @@ function isOwnFile(module: string): boolean {
 
 interface Origin {
   readonly namespace: string;
-  /** All its names are tools. A package with a namespace's name offers only the tools of that namespace. */
+  /** All names of the module are tools. A package with a namespace's name offers only the tools of that namespace. */
   readonly isOfTools: boolean;
 }
 

@@ -10,8 +10,8 @@ const CHANGING = new Set(['add', 'clear', 'delete', 'forEach', 'pop', 'push', 's
 const OUTPUT = new Set(['text', 'emit', 'sleep']);
 
 /**
- * Whether the value of a last statement is the result, as for `rows` or `await tools.x()`. `total += 1`,
- * `seen.add(x)` and `text(x)` are there for their effect, and JSON cannot represent a function or a Map.
+ * Whether the value of a last statement is the result, as for `rows` or `await tools.x()`. `total += 1`, `seen.add(x)`
+ * and `text(x)` are written for their effect, and JSON cannot represent a function or a Map.
  */
 export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
   const node = unwrapped(expression);

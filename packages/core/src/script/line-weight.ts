@@ -27,7 +27,7 @@ export class LineWeight {
 }
 
 /**
- * An error takes 6 times its line: about 100 MB in all. That is 800 words on one line of 20 KB, or 4000 on one of 4
- * KB.
+ * An error takes 6 times the size of its line: at this maximum about 100 MB in all. Examples of this maximum are 800
+ * words on one line of 20 KB, and 4000 on one of 4 KB.
  */
 const MAX_WEIGHT = 2 ** 24;

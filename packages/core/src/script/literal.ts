@@ -33,7 +33,7 @@ export function knownArguments(expression: Node, constants: Constants): readonly
 }
 
 type Known =
-  /** `isGiven`: its value is certainly not undefined. */
+  /** `isGiven`: the value is certainly not undefined. */
   | { readonly kind: 'unknown'; readonly isGiven?: true }
   | { readonly kind: 'primitive'; readonly value: string | number | boolean | null | undefined }
   | { readonly kind: 'array'; readonly items: readonly Part[] }
@@ -58,7 +58,7 @@ class Evaluation {
   /** Constants that contain the evaluated expression. */
   #constantsOpen = 0;
 
-  /** `chosen`: a variable that counts as this value. */
+  /** `chosen`: a variable, and the value that counts as its value. */
   constructor(constants?: Constants, chosen?: readonly [name: string, value: Node]) {
     this.#constants = constants;
     this.#chosen = chosen;
@@ -112,7 +112,7 @@ class Evaluation {
         if (spread.kind === 'object' && !spread.isOpen) continue;
       } else {
         const key = property.computed ? undefined : keyOf(property.key);
-        // These members decide the rest.
+        // These members decide how the rest is read.
         if (key === '__proto__' || key === 'toJSON') return UNKNOWN;
         if (key !== undefined) {
           const isPlain = !property.method && property.kind === 'init';
@@ -120,7 +120,7 @@ class Evaluation {
           continue;
         }
       }
-      // It may contain any key, including one that precedes it.
+      // The spread value may contain any key, including one that precedes it.
       isOpen = true;
       for (const [before, { offset }] of members) members.set(before, unknownAt(offset));
     }

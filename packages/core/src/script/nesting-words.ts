@@ -1,7 +1,7 @@
-/** Words by their effect on nesting. Each of these before an operand adds one level. */
+/** Each of these words before an operand adds one level of nesting. */
 export const PREFIX_WORDS = new Set(['typeof', 'void', 'delete', 'await', 'new', 'yield']);
 
-/** The same in types, and names elsewhere. */
+/** Words that add one level before an operand in types, and are names elsewhere. */
 export const TYPE_WORDS = new Set(['keyof', 'unique', 'readonly', 'infer', 'asserts', 'extends', 'abstract']);
 
 /** Operators between two operands of one expression or type, and names elsewhere. */

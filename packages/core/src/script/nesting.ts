@@ -40,7 +40,7 @@ const MAX_HOISTED = 262_144;
  * them.
  */
 const MAX_PROPERTY_COST = 2_000;
-/** `\p{RGI_Emoji}` is thousands of texts, a megabyte and 5 ms each time. */
+/** `\p{RGI_Emoji}` expands to thousands of texts, a megabyte and 5 ms for each use. */
 const TEXT_PROPERTY_COST = 100;
 const PROPERTY = /\\p\{([^}]{0,40})/giu;
 const TEXT_PROPERTY = /emoji|rgi/iu;
@@ -57,7 +57,7 @@ export function findExcess(text: string): Excess | undefined {
   return findCostlyProperty(text) ?? new NestingScan(text).run();
 }
 
-/** Counted anywhere, because only the parser knows where a pattern begins and ends. */
+/** Counts properties in the whole text, because only the parser knows where a pattern begins and ends. */
 function findCostlyProperty(text: string): Excess | undefined {
   let cost = 0;
   for (const match of text.matchAll(PROPERTY)) {
@@ -254,7 +254,7 @@ class NestingScan {
     } else this.#regularExpression();
   }
 
-  /** After a block it may be a division after all: then a body full of brackets counts as nesting. */
+  /** After a block, the `/` may be a division after all. Therefore brackets in the body count as nesting. */
   #regularExpression(): void {
     const ambiguous = this.#before === 'block' || this.#word === ')' || this.#word === '>';
     if (this.#fresh) this.#endStatement();
@@ -445,7 +445,7 @@ class NestingScan {
 
   // Counting
 
-  /** A value starts here. After another value, or after a block, it is a new statement. */
+  /** Handles the start of a value. After another value or a block, it starts a new statement. */
   #startOperand(): void {
     if (this.#before === 'operand' || this.#before === 'block') this.#endStatement();
   }

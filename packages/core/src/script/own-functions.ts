@@ -23,7 +23,7 @@ export function functionFor(
   return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
 }
 
-/** Where a function is called: inline, by the name that always denotes it, and as the only method of its name. */
+/** The calls of a function: in place, by the name that always denotes it, and as the only method of its name. */
 export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
   const method = methodName(fn);
   if (method !== undefined) return callsOfMethod(method, index);

@@ -96,7 +96,7 @@ function offsetOf(error: OxcError, text: string): number {
   return Math.max(text.lastIndexOf(`<${closed}`, offset - 2), 0);
 }
 
-/** The parser takes the `/` of `</div>` for the start of a regular expression. */
+/** Whether the parser took the `/` of `</div>` for the start of a regular expression. */
 function isMarkup(error: OxcError, text: string, offset: number): boolean {
   return error.message === 'Unterminated regular expression' && text.charAt(offset - 1) === '<';
 }

@@ -93,8 +93,8 @@ function codeMakerContext(index: SyntaxIndex): CodeMakerContext {
   const context: CodeMakerContext = { isDeclared: (name) => index.declared.has(name), holders, functionNames };
   const valued: [name: string, value: Node][] = [];
   for (const [name, visits] of index.declared) {
-    // A name that is declared twice may have another meaning where it is used: a miss is better than a false
-    // rejection.
+    // A name that is declared twice may have another meaning at its use. The check skips it, because a missed fault is
+    // better than a false rejection.
     if (visits.length !== 1) continue;
     for (const { key, parent } of visits) {
       if (parent?.node.type === 'FunctionDeclaration' && key === 'id') functionNames.add(name);

@@ -22,8 +22,9 @@ export class PositionTable {
   }
 
   /**
-   * Between two pieces with equal distances in source and code, the interpolated place. Otherwise the last piece at
-   * or before it; at a line's start the first one on the line, otherwise the last before it.
+   * The place in the source. Between two pieces with equal distances in source and code, it is interpolated. Otherwise
+   * it is the place of the last piece at or before the position; if there is none, of the first piece on the line, or
+   * else of the last piece before the line.
    */
   original(line: number, column: number): SourcePosition | undefined {
     this.#lines ??= readLines(this.encoded);
@@ -49,7 +50,7 @@ interface Piece {
   readonly sourceColumn: number;
 }
 
-/** In ascending order of their columns. */
+/** The pieces of a line, in ascending order of their columns. */
 type LineOfCode = readonly Piece[];
 
 function readLines(encoded: string): LineOfCode[] {
@@ -66,7 +67,7 @@ function readLines(encoded: string): LineOfCode[] {
   });
 }
 
-/** -1 if every piece begins later. */
+/** The index of the last piece at or before the column; -1 if every piece begins later. */
 function lastAtOrBefore(pieces: LineOfCode, column: number): number {
   let low = -1;
   let high = pieces.length - 1;

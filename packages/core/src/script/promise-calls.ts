@@ -27,7 +27,7 @@ export interface PromiseCall {
  * functions that return such a promise, or are async and make such a call.
  */
 export class PromiseCalls {
-  /** In source order. */
+  /** All such calls in source order. */
   readonly all: readonly PromiseCall[];
   readonly #index: SyntaxIndex;
   /** Functions that make such a call, directly or in nested functions. */

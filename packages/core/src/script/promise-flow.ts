@@ -5,7 +5,10 @@ import type { Visit } from './walk.js';
 
 export const CHAINING: ReadonlySet<string> = new Set(['then', 'catch', 'finally']);
 
-/** Follows a promise outwards through expressions that pass it on unchanged: assertions, `?:`, `&&`, `.then()`. */
+/**
+ * Returns the place that uses the promise: follows it outwards through expressions that pass it on unchanged
+ * (assertions, `?:`, `&&`, `.then()`).
+ */
 export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
   let child = call;
   for (;;) {
@@ -41,7 +44,7 @@ function isChained(holder: Visit, child: Visit): boolean {
   return key === 'callee' && parent?.node.type === 'CallExpression';
 }
 
-/** A variable that is never read: `const done = tools.x()`. */
+/** Whether the variable is never read: `const done = tools.x()`. */
 export function isUnusedVariable({ node }: Visit, { references }: SyntaxIndex): boolean {
   if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier') return false;
   return (references.get(node.id.name) ?? []).length === 0;

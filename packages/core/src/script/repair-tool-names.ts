@@ -20,7 +20,7 @@ export function repairToolNames(
   text: string,
   toolNames: readonly string[] | undefined,
 ): TreeRepair | undefined {
-  // A script with a variable of that name refers to its own tools.
+  // If the script declares `tools`, it refers to its own tools.
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
   if (addsGlobals(index)) return undefined;
   const bare = bareNames(index);
@@ -78,7 +78,7 @@ function bareNames({ references, declared }: SyntaxIndex): BareName[] {
     .toSorted((left, right) => left.start - right.start);
 }
 
-/** A name that is called, passed on to be called, or whose members are read. */
+/** A name that is called, that is passed on to be called, or whose members are read. */
 function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
   const { start } = visit.node;

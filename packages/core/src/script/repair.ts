@@ -94,7 +94,7 @@ function blankOut(text: string, start: number, end: number): string {
   return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
 }
 
-/** The whole text by another of the same length. */
+/** The edits that replace the whole text with another text of the same length. */
 function replacement(source: string, text: string): Edit[] {
   return [{ start: 0, end: source.length, text }];
 }
@@ -123,8 +123,8 @@ const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
 const SCRIPT_FENCE = /^\s*(?:[tj]sx?|typescript|javascript)\b/i;
 
 /**
- * The text between the first and the last line of a fence. It extends to the only such line if the script began with
- * a fence, which is blank by now, and starts at the only one if that line opens a block of code.
+ * The text between the first and the last line of a fence. If there is only one such line, the text ends there if the
+ * script began with a fence (already blanked), and starts there if the line opens a block of code.
  */
 function withoutProse(draft: Draft): Draft | undefined {
   const lines = [...draft.text.matchAll(FENCE_LINE)];
@@ -149,7 +149,7 @@ function withoutProse(draft: Draft): Draft | undefined {
 
 const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]*=|[;{}()]\s*$/mu;
 
-/** A fence inside a string or a comment does not delimit the script: there the text around it is code. */
+/** A fence inside a string or a comment does not delimit the script: the text around such a fence is code. */
 function isProse(text: string): boolean {
   const quotes = text.split('`').length - 1;
   return quotes % 2 === 0 && !CODE.test(text);
@@ -293,7 +293,7 @@ function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly str
   return script;
 }
 
-/** The original script, if the repair does not parse. */
+/** Returns the original script if the repaired one does not parse. */
 function withTreeRepair(
   script: Extract<RepairedScript, { ok: true }>,
   { edits, notes }: TreeRepair,

@@ -63,7 +63,7 @@ function withoutTextMethod(held: Held, method: string): Held {
   return TEXT_METHODS.has(method) ? { at: held.at, path: held.path.slice(0, -1) } : held;
 }
 
-/** The places to which the value flows from there. */
+/** The places to which the value flows from this place. */
 function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
   const holder = at.parent?.node;
   if (holder?.type === 'VariableDeclarator' && at.key === 'init')
@@ -80,7 +80,7 @@ function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
 
 interface Place {
   readonly index: SyntaxIndex;
-  /** The scopes of the variables: outside of them, other variables may have these names. */
+  /** The scopes of the variables. Outside of them, the same names may denote other variables. */
   readonly scope: Node;
 }
 
@@ -94,7 +94,7 @@ function taken(target: Node, path: Held['path'], place: Place): Held[] {
   });
 }
 
-/** None if the variable may hold another value. */
+/** No uses if the variable may hold another value. */
 function usesOf(name: string, { index, scope }: Place): Visit[] {
   const isInside = ({ node }: Visit) => scope.start <= node.start && node.end <= scope.end;
   const uses = (index.references.get(name) ?? []).filter(isInside);

@@ -46,7 +46,7 @@ export interface SourceFacts {
    * names.
    */
   readonly loose: readonly string[];
-  /** Variables whose type the script declares. */
+  /** Variables with a type annotation. */
   readonly annotated: readonly string[];
   /** Members of object literals, from their name to the end of their value. */
   readonly properties: readonly Range[];
@@ -63,7 +63,7 @@ export interface SourceFacts {
   readonly switches: readonly SwitchFact[];
   /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly ownShapes: readonly string[];
-  /** Mentions of variables that are loose, or may turn out to be, each with its chain. */
+  /** Uses of variables that are loose, or that later facts may show to be loose, each with its chain. */
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters that the script declares. */
   readonly ownTypes: readonly string[];
@@ -91,7 +91,7 @@ export interface CallFact {
   readonly collects: string;
   /** `JSON.parse(…)`. */
   readonly isParse: boolean;
-  /** One of its arguments is an object composed of others: `{ ...defaults, id }`. */
+  /** True: one of the call's arguments is an object composed of others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
   /** For a tool call: the known parts of the tool's arguments, in a loop one entry for each value. */
   readonly known?: readonly KnownArgument[];
@@ -363,7 +363,7 @@ class FactCollector {
     if (name === 'reduce' || name === 'reduceRight' || name === 'Proxy') this.#loose.add(id.name);
   }
 
-  /** The value receives members that are never named. */
+  /** Marks the value as open: it receives members that the source never names. */
   #open(object: Node): void {
     const inner = unwrapped(object);
     const { root, isThis } = this.#chains.of(inner);

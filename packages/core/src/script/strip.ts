@@ -34,8 +34,8 @@ export function stripTypes(text: string, index: SyntaxIndex): Stripped {
 }
 
 /**
- * The printer writes `</script` as `<\/script`, which a tagged template can distinguish (`String.raw`). There the
- * slash is temporarily replaced by a character that the script does not use.
+ * The printer writes `</script` as `<\/script`, which a tagged template can distinguish (`String.raw`). So this
+ * function temporarily replaces the slash in tagged templates by a character that the script does not use.
  */
 function guardScriptTags(text: string, index: SyntaxIndex): { text: string; restore(code: string): string } {
   const edits = /<\/script/i.test(text) ? taggedSlashes(text, index) : [];
@@ -66,7 +66,7 @@ function unusedCharacter(text: string): string | undefined {
   return undefined;
 }
 
-/** The transformer counts in UTF-8. */
+/** Converts offsets in UTF-8, in which the transformer counts. */
 function fromBytes(text: string, bytes: number): number {
   return Buffer.from(text, 'utf8').subarray(0, bytes).toString('utf8').length;
 }

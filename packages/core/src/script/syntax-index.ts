@@ -7,7 +7,7 @@ export interface SyntaxIndex {
   readonly program: Program;
   /** Calls, `new` and tagged templates. */
   readonly calls: readonly Visit[];
-  /** Modules, dynamic imports, meta properties, decorators: constructs that are rejected by their mere presence. */
+  /** Modules, dynamic imports, meta properties, decorators: scripts with such constructs are rejected. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
   /** `await`, and `for await`. */

@@ -6,7 +6,7 @@ export type { Program };
 export type NodeOf<Type extends Node['type']> = WithType<Node, Type>;
 export type Identifier = NodeOf<'Identifier'>;
 
-/** Some nodes serve several types, as all functions do. */
+/** Some kinds of nodes serve several values of `type`, as those of functions do. */
 type WithType<Each, Type> = Each extends { type: infer Types } ? (Type extends Types ? Each : never) : never;
 
 const TYPE_WRAPPERS = [
@@ -40,7 +40,7 @@ export function memberName(node: NodeOf<'MemberExpression'>): string | undefined
   return undefined;
 }
 
-/** The expression of an object or a list. */
+/** An object or a list literal. */
 export type Compound = NodeOf<'ObjectExpression'> | NodeOf<'ArrayExpression'>;
 
 export function isCompound(node: Node): node is Compound {

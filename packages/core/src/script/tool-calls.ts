@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly tool: string;
   /** The place of the tool's name, for reports about the name. */
   readonly nameOffset: number;
-  /** The call handles a missing tool itself: `tools.x?.()`. */
+  /** True: the call handles a missing tool itself (`tools.x?.()`). */
   readonly optional: boolean;
 }
 
@@ -51,7 +51,9 @@ export function calledTool({ node, tool }: ToolCall): { readonly tool: string; r
   return typeof spawned === 'string' ? { tool: spawned, argument: second } : { tool, argument: first };
 }
 
-/** A script with a variable named `tools` refers to its own; a parameter of that name is treated as the global. */
+/**
+ * A script with a variable named `tools` refers to its own tools; a parameter of that name is treated as the global.
+ */
 function isShadowed(index: SyntaxIndex): boolean {
   const declarations = index.declared.get('tools') ?? [];
   return declarations.some((visit) => {
@@ -86,7 +88,7 @@ function aliasesMadeOf(start: Visit, holding: string): [local: string, path: str
   return namesIn(declarator.id, path.reduce(joined, holding));
 }
 
-/** The members that are named in turn after an expression, and the last of these expressions. */
+/** The members that are named in turn after an expression, and the last of these member expressions. */
 export function memberPath(start: Visit): { readonly visit: Visit; readonly path: readonly string[] } {
   const path: string[] = [];
   let visit = outermost(start);

@@ -71,8 +71,8 @@ export class ToolFit {
   }
 
   /**
-   * The object that contains tools under that name, as scripts write it: `tools` for `codemode`, `tools.github` for
-   * `github`.
+   * The object in the script that contains the tools under that name, as scripts write it: `tools` for `codemode`,
+   * `tools.github` for `github`.
    */
   holder(name: string): string | undefined {
     const [only, ...others] = this.#namespaces.get(name) ?? [];

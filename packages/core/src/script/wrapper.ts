@@ -51,7 +51,7 @@ export function encodePositions(input: MappingInput): string {
 }
 
 interface Piece {
-  /** In the code inside the wrapper, as the engine counts lines. */
+  /** The position in the code inside the wrapper, with lines as the engine counts them. */
   readonly generated: SourcePosition;
   readonly original: SourcePosition;
 }

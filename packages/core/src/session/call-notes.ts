@@ -4,7 +4,8 @@ import type { Diagnostic } from '../protocol/index.js';
 const MAX_NOTES = 20;
 
 /**
- * The host's notes about a script's calls while they are made: each note once, and none that the check has reported.
+ * The host's notes about a script's calls at the time of the call. Contains each note once, and no note that the check
+ * has reported.
  */
 export class CallNotes {
   readonly #known: Set<string>;

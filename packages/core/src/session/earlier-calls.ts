@@ -45,7 +45,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return this.#calls.get(callIndex)?.operation;
   }
 
-  /** Where the script ended before the calls that waited were resumed, they have not started. */
+  /** If the script ended before the waiting calls were resumed, these calls have not started. */
   withWaiting(operations: readonly Operation[]): Operation[] {
     const known = new Set(operations.map(({ callId }) => callId));
     const waiting = this.#waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));

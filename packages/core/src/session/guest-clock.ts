@@ -23,12 +23,12 @@ export class GuestClock {
     return this.#shownMs;
   }
 
-  /** A replay shows the times of the tape. */
+  /** Sets the clock to a time of the tape during a replay. */
   replay(shownMs: number): void {
     this.#shownMs = shownMs;
   }
 
-  /** The script is resumed here. Another machine's clock may have been ahead of this one's. */
+  /** Sets the clock of a script that is resumed. The clock of an earlier machine may have been ahead of this one's. */
   resume(systemMs: number): void {
     this.#shownMs = Math.max(this.#shownMs, systemMs);
     this.#offsetMs = this.#shownMs - performance.now();

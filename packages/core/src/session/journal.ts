@@ -18,7 +18,7 @@ export interface ScriptJournal {
   decided(approvalId: string, decision: Decision): void | Promise<void>;
   /** Called before a call is executed. If it throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
-  /** A call with effects has ended at a time when nothing can be delivered to the guest. */
+  /** A call with effects has ended while nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
   /** The script is suspended: stores the calls that it made since the last delivery. */
   made(calls: readonly TapeCall[]): void;

@@ -92,7 +92,10 @@ function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts'
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
-/** A timer over its limit rejects where no script can catch it: the script then waits for nothing. */
+/**
+ * The rejection of a timer over its limit cannot be caught by the script, which then waits for a promise that never
+ * settles.
+ */
 function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
   if (refused !== undefined) return thrownFailure(refused, sources);
@@ -186,7 +189,7 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
 /** Errors that the guest's bridge creates itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
-/** The guest only reports which call it was; the host knows how that call ended. */
+/** The guest only reports which call rejected; the host knows how that call ended. */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)

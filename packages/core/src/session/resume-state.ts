@@ -30,7 +30,7 @@ export interface ResumeState {
   readonly waiting: readonly WaitingCall[];
   /** Calls that had started and whose outcome is unknown. */
   readonly unknown: ReadonlySet<number>;
-  /** The subset of them whose tools allow a repetition. */
+  /** The calls of `unknown` whose tools allow a repetition. */
   readonly repeatable: ReadonlySet<number>;
   /** Indexes of the calls of detached tasks that had not ended. */
   readonly running: readonly number[];
@@ -42,11 +42,11 @@ export interface ResumeState {
   /** Undefined: the script emits its output again while it is replayed. */
   readonly output: OutputState | undefined;
   readonly notes?: readonly Diagnostic[] | undefined;
-  /** Undefined: its clocks restart. */
+  /** Undefined: the script's clocks restart. */
   readonly spent: SpentSoFar | undefined;
-  /** Calls without an answer in the tape are made again. */
+  /** True: calls without an answer in the tape are made again. */
   readonly makesOpenCalls: boolean;
-  /** The script ends where its tape does: nothing runs again. */
+  /** True: the script ends at the end of its tape, and nothing runs again. */
   readonly endsWithTape?: boolean;
 }
 

@@ -17,8 +17,8 @@ interface CallsOfTape {
 }
 
 /**
- * For a script that is resumed with limits that may be lower than at its start. The replay may repeat the recorded
- * calls; the host refuses calls over the limits, and larger arguments.
+ * The limits of a script that is resumed with limits that may be lower than at its start. The replay may repeat the
+ * recorded calls; the host refuses calls over the limits, and larger arguments.
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
@@ -29,12 +29,13 @@ export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): Sa
     maxCalls: Math.max(maxCalls, toolCalls + CALL_FLOOD_MARGIN),
     maxBuiltinCalls: Math.max(maxBuiltinCalls, builtinCalls),
     maxToolInputBytes: earlier.limits.maxToolInputBytes,
-    // A new script can be sent again later; a suspended one was claimed by this process.
+    // A new script can be submitted again later; a resumed script must not fail in the queue, because this process has
+    // already claimed it.
     queueWaitMs: MAX_TIMER_MS,
   };
 }
 
-/** Whether a guest that was started with one set of limits enforces the other. */
+/** Whether a guest that was started with the limits `left` also enforces the limits `right`. */
 export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
   const other = sandboxLimits(right);

@@ -37,7 +37,7 @@ interface CallsOptions {
   facade: Facade;
   /** The start of the ids of the script's calls. */
   callPrefix: string;
-  /** Called once for every call, in a separate tick or at once. */
+  /** Called once for every call, synchronously or in a later tick. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
 }
 
@@ -84,7 +84,7 @@ export class ScriptCalls {
       this.#taskCalls = new TaskCalls(tasks, this.#taskIdStart, (call, make) => this.#builtins.add(call, make));
   }
 
-  /** `isRepeated`: it had started in an earlier process. */
+  /** `isRepeated`: the call had started in an earlier process. */
   start(call: OpenCall, isRepeated = false): void {
     const how = isRepeated ? { isRepeated } : {};
     if (!call.name.startsWith('$')) return this.#callTool(call, { tool: call.name, argsJson: call.argsJson, ...how });
@@ -95,7 +95,7 @@ export class ScriptCalls {
     }
   }
 
-  /** These settlements were sent to the guest. */
+  /** Called after these settlements were sent to the guest. */
   delivered(settlements: readonly Settlement[]): void {
     if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
@@ -105,7 +105,7 @@ export class ScriptCalls {
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
-    // The script was suspended by a process that allows detached tasks, and is resumed by one that does not.
+    // A process that allows detached tasks suspended the script; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(call, 'ToolNotFoundError', 'tools.spawn is not available here any more.');
     switch (call.name) {
@@ -124,7 +124,7 @@ export class ScriptCalls {
     }
   }
 
-  /** A call that waited for a decision when its script was suspended. */
+  /** Resumes a call that waited for a decision when its script was suspended. */
   resumeCall(call: WaitingCall): void {
     const { callId, callIndex, tool, inputJson } = call;
     const task = call.detached === true ? this.#openTask(callIndex, tool, inputJson) : undefined;
@@ -133,7 +133,7 @@ export class ScriptCalls {
     this.#follow(this.#options.facade.resumeCall(call), { callIndex }, { toolName: tool, callId, position }, task);
   }
 
-  /** A call that had started when its process ended. */
+  /** Rejects a call that had started when its process ended. */
   rejectUnknown(call: { callIndex: number }): void {
     const { earlier, settle } = this.#options;
     const known = earlier?.operation(call.callIndex);
@@ -147,10 +147,7 @@ export class ScriptCalls {
     settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
-  /**
-   * Aborts a call that lost its race and that nothing in the script can observe any more. Detached tasks keep
-   * running.
-   */
+  /** Aborts a call that lost its race and that nothing in the script can still observe. Detached tasks keep running. */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
     if (this.detached.has(callId)) return;

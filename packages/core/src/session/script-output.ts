@@ -64,7 +64,7 @@ export class ScriptOutput {
     this.text += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
-  /** The entry; undefined if it exceeds a limit. `isPaced` false: a replay repeats it. */
+  /** Adds a line and returns its entry; undefined if it exceeds a limit. `isPaced` false: a replay repeats the line. */
   log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);

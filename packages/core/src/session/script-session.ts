@@ -50,7 +50,7 @@ export class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;
-  /** Why the journal could not be written, if it could not. */
+  /** Why a write to the journal failed; undefined if none did. */
   #unwritten: 'failed' | 'taken' | undefined;
   readonly #facade: Facade;
   readonly #output: ScriptOutput;
@@ -70,7 +70,7 @@ export class ScriptSession {
   #delivering = false;
   #isTimed = false;
   #valueWarning: Diagnostic | undefined;
-  /** At the script's end. */
+  /** The places of the timers that were pending at the script's end. */
   #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #resolve: (end: SessionEnd) => void = () => {};
   readonly #onAbort = () => {
@@ -133,7 +133,10 @@ export class ScriptSession {
     });
   }
 
-  /** Limits that the guest itself enforces are in its memory: if they have changed, it is replayed along its tape. */
+  /**
+   * Whether the guest has the current limits. It keeps the limits that it enforces in its memory, so if they have
+   * changed, the script is replayed along its tape.
+   */
   #isGuestOfItsLimits({ limits }: ResumeState): boolean {
     return isSameForTheGuest(limits, this.#options.limits);
   }
@@ -161,7 +164,7 @@ export class ScriptSession {
     this.#run = runtime.run(this.#job, this.#observer);
   }
 
-  /** The clock starts with the first segment's report: until then the worker may be busy with others. */
+  /** Starts the clock at the first segment's report: until then the worker may execute other scripts. */
   #onStart(): void {
     if (this.#replay !== undefined) this.#take('start_replay');
     else if (this.#options.earlier === undefined) this.#take('start');
@@ -306,7 +309,7 @@ export class ScriptSession {
     if (event.type === 'tool_call_done') this.#journal.ended(callIndexOf(event.operation.callId), event.operation);
   }
 
-  /** A task that the script had started before it was suspended. */
+  /** Handles the end of a task that the script had started before it was suspended. */
   #taskEnded(callIndex: number, operation: Operation, result: CallResult | undefined): void {
     this.#journal.awaitEnd(callIndex);
     this.#journal.ended(callIndex, operation);
@@ -323,8 +326,7 @@ export class ScriptSession {
   #settle(call: { callIndex: number }, result: CallResult): void {
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
     const isOver = this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending';
-    // The guest may compute for long, or receives no more results: the effects so far are stored even if the process
-    // ends.
+    // The guest may compute for long, or receives no more results. Stores the effects so far, in case the process ends.
     if (isOver || this.#state === 'running') this.#journal.answered(settlement);
     if (isOver) return;
     this.#ready.add(settlement);
@@ -369,7 +371,8 @@ export class ScriptSession {
     const detail = `the journal could not be written: ${String(error)}`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
-      // A task that ended after its script. If another process has resumed the script, the outcome is unknown there.
+      // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that
+      // process.
       if (!(error instanceof StaleEpochError)) this.#options.onEvent({ type: 'internal', detail });
       return;
     }
@@ -400,7 +403,7 @@ export class ScriptSession {
     const calls = this.#facade.suspend();
     this.#journal.suspended();
     const capture = await this.#run?.capture?.().catch(() => undefined);
-    // It may have been cancelled meanwhile.
+    // The script may have been cancelled during the capture.
     if (!this.#take('captured')) return;
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     if (capture === undefined) this.#run?.cancel('cancelled');

@@ -7,7 +7,7 @@ import type { GuestError, Operation } from '../protocol/index.js';
 export interface ScriptTasks {
   /** Called before the call is made, so that no report is missed. A task with the same id is cancelled. */
   open(start: TaskStart): OpenTask;
-  /** In order of start. */
+  /** The tasks in start order. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
   /** False if the task had ended. It ends only after its tool. */
@@ -31,17 +31,17 @@ export interface TaskStart {
 export interface RestoredTask {
   id: string;
   scriptId: string;
-  /** In ms since 1970. */
+  /** The start of the task, in ms since 1970. */
   startedAtMs: number;
 }
 
 /** The session's reports about a task that it started. */
 export interface OpenTask {
-  /** Its status; at first it is queued. */
+  /** Reports the task's status; at first it is queued. */
   setStatus(status: OpenTaskStatus): void;
-  /** Its progress, shown if it has no output. */
+  /** Reports progress, which is shown if the task has no output. */
   addProgress(message: string): void;
-  /** Its output. */
+  /** Appends to the task's output. */
   addOutput(text: string): void;
   ended(operation: Operation): void;
   /** The call was answered with an error. If it was never admitted, nothing else is reported. */
@@ -62,9 +62,9 @@ export interface TaskSummary {
   id: string;
   tool: string;
   status: TaskStatus;
-  /** In ms since 1970. */
+  /** The start of the task, in ms since 1970. */
   startedAtMs: number;
-  /** Until now, if it has not ended. */
+  /** The duration; until now if the task has not ended. */
   durationMs: number;
 }
 
@@ -74,7 +74,7 @@ export interface TaskReport extends TaskSummary {
   /** The tail of the tool's output, or of its progress if it has no output, one line each. */
   output: string;
   outputTruncated: boolean;
-  /** Present if it completed. */
+  /** The value; present if the task completed. */
   result?: unknown;
   error?: { code: string; message: string };
 }

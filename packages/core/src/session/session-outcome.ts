@@ -20,7 +20,7 @@ export interface OutcomeParts {
   script: CompiledScript;
   limits: Limits;
   end: SandboxEnd;
-  /** In call order. */
+  /** The operations in call order. */
   operations: readonly Operation[];
   /** Calls that did not stop after the script's end. */
   stillRunning: readonly Operation[];

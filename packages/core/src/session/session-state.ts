@@ -25,7 +25,7 @@ export type StateEvent =
   | 'start'
   | 'start_replay'
   | 'restore'
-  /** The memory cannot be restored: the script starts over, along its tape. */
+  /** The memory cannot be restored: the script starts again, along its tape. */
   | 'restart'
   /** The tape is at its end, and the guest has the recorded state. */
   | 'replayed'

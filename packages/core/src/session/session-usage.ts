@@ -69,7 +69,7 @@ export class SessionUsage {
   }
 }
 
-/** The rest of the wall clock, if the limit may be lower than before. */
+/** The rest of the wall clock. The limit may be lower than before the suspension. */
 function remainingWallMs({ limits: { timeoutMs }, earlier }: UsageOptions): number {
   if (earlier?.spent === undefined) return timeoutMs;
   return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);

@@ -3,7 +3,7 @@ import type { ScriptStart } from './script-start.js';
 import { resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
 import type { SessionOptions } from './session-options.js';
 
-/** The stored part of a session's options. `attempt`: the session's. */
+/** The stored part of a session's options. `attempt`: the number of the session. */
 export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
   const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
   const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;

@@ -26,7 +26,7 @@ export interface SuspendedScript {
   readonly spent: SpentSoFar;
 }
 
-/** A call without an answer when its script was suspended. `remainingMs`: of a timer. */
+/** A call without an answer when its script was suspended. `remainingMs`: the remaining time of a timer. */
 export type OpenCall = SandboxCall & { readonly remainingMs?: number };
 
 export interface SpentSoFar {

@@ -1,6 +1,6 @@
 /**
  * Decides when a script that waits for decisions is suspended: at once if no user is asked, otherwise after
- * `suspendAfterMs`. A timer of the script that fires meanwhile does not postpone that.
+ * `suspendAfterMs`. A timer that fires meanwhile does not postpone the suspension.
  */
 export class SuspensionPlan {
   readonly #suspendAfterMs: number | undefined;

@@ -12,7 +12,7 @@ export type TapeCall = readonly [name: string, argsSha256: string];
 
 /** A tape in its stored form. Plain data. */
 export interface StoredTape {
-  /** In call order, from the first. */
+  /** The calls in call order, from the first. */
   readonly calls: readonly TapeCall[];
   readonly batches: readonly TapeBatch[];
 }

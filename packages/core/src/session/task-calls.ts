@@ -48,7 +48,7 @@ export class TaskCalls {
     }
   }
 
-  /** The script waits for a task of another script. */
+  /** Whether the script waits for a task of another script. */
   get waitsForOthers(): boolean {
     if (this.#waits.size === 0) return false;
     return [...this.#waits.values()].some(({ own }) => !own);

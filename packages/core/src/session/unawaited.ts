@@ -42,7 +42,7 @@ export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): D
   });
 }
 
-/** A callback that never ran is an effect that silently did not happen. */
+/** Warnings about callbacks of timers that never ran, because their effects are missing without any other sign. */
 export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
   if (pending.length === 0 || end.type !== 'returned') return [];
   const [what, whose] =

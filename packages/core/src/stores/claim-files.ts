@@ -156,7 +156,7 @@ export class ClaimFiles {
     if ((await this.newestEpoch(scriptId)) !== epoch) throw stale(scriptId, epoch);
   }
 
-  /** By epoch, for the epochs that have counts. */
+  /** The counts by epoch, for the epochs that have counts. */
   async counts(scriptId: string): Promise<ReadonlyMap<number, EpochCounts>> {
     const found = new Map<number, EpochCounts>();
     for (const epoch of await this.#epochs(scriptId)) {

@@ -18,8 +18,8 @@ const IS_TAKEN = process.platform === 'win32' ? ['EPERM', 'EEXIST', 'EACCES'] : 
  *
  * The lock is the folder `<path>.lock` with one file in it, which names its holder. A holder makes both under another
  * name and moves them there in one step, which succeeds only where there is no such folder or an empty one. A lock is
- * released, and one of a dead holder is broken, by deleting that file by its name, which no other lock has; so nobody
- * takes away a lock that was taken meanwhile.
+ * released, and one of a dead holder is broken, by deleting that file by its name, which no other lock has; so no
+ * process deletes a lock that another process has acquired meanwhile.
  */
 export async function withFileLock<Result>(path: string, act: () => Promise<Result>): Promise<Result> {
   const folder = `${path}.lock`;
@@ -76,7 +76,7 @@ async function isDead(file: string): Promise<boolean> {
   }
 }
 
-/** The folder may stay, or be another holder's by now: then it is not empty. */
+/** The folder stays if it is not empty: then it belongs to another holder. */
 async function release(folder: string, name: string): Promise<void> {
   await unlink(join(folder, name)).catch(() => {});
   await rmdir(folder).catch(() => {});

@@ -64,7 +64,7 @@ export class JournalFiles {
 
   async putSlot(scriptId: string, name: string, bytes: Uint8Array, flush: boolean): Promise<SlotReference> {
     const path = this.#slotPath(scriptId, name);
-    // A batch is being retried.
+    // The file exists if a batch is being retried.
     await removeFile(path);
     const file = await createFile(path);
     try {

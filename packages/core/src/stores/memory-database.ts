@@ -58,7 +58,7 @@ export class MemoryDatabase {
   readonly threads = new Map<string, ThreadRecord>();
   readonly runs = new Map<string, RunRecord>();
   readonly approvals = new Map<string, ApprovalRecord>();
-  /** By principal and key. */
+  /** The idempotency records, by principal and key. */
   readonly requests = new Map<string, IdempotentRequest>();
   readonly board = new ChangeBoard();
   readonly now: () => number;

@@ -55,7 +55,7 @@ export function memoryEventLog(options: MemoryStoresOptions = {}): EventLog {
 
 class MemoryEventLog implements EventLog {
   readonly #runs = new Map<string, LoggedRun>();
-  /** By group, then by run. */
+  /** The positions of groups, by group and then by run. */
   readonly #groups = new Map<string, Map<string, GroupPosition>>();
   readonly #board = new ChangeBoard();
   readonly #now: () => number;

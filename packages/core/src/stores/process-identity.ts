@@ -32,8 +32,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Undefined if this process cannot know: the other process ran on another machine, boot or PID namespace, or the
- * system reports too little.
+ * Whether the process is alive. Undefined if this process cannot know: the other process ran on another machine, boot
+ * or PID namespace, or the system reports too little.
  */
 export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
   if (identity.instance !== undefined && identity.instance === own.instance) return true;
@@ -42,7 +42,7 @@ export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolea
   return found !== undefined && found.startTime === identity.startTime && !found.isZombie;
 }
 
-/** The machine has rebooted since that process ran, or the process ran on another machine. */
+/** Whether the machine has rebooted since that process ran, or the process ran on another machine. */
 export function isOfAnotherBoot(identity: ProcessIdentity, own: ProcessIdentity): boolean {
   return identity.bootId === undefined || identity.bootId !== own.bootId;
 }

@@ -123,7 +123,7 @@ export class ScriptLister {
     }
     const updatedAtMs = changedAtMs ?? (await this.#claims.changedAtMs(scriptId, epoch)) ?? 0;
     const content = await this.#contentOf(scriptId).catch(() => undefined);
-    // The journal is a link or a folder, or the disk fails. The other scripts must still be listed.
+    // The journal is a link or a folder, or the disk fails. The list must still contain the other scripts.
     if (content === undefined) return { scriptId, state: 'damaged', updatedAtMs, bytes: 0 };
     const { text, damage, bytes } = content;
     const { state: said, ...status } = text.status ?? statusOfVersion1(text.lines);

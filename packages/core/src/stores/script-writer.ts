@@ -30,7 +30,7 @@ export interface WriterStart {
 interface Attempt {
   /** The batch, if it may have been written. */
   written: Buffer | undefined;
-  /** The batch counts. */
+  /** True: the batch counts. */
   stands: boolean;
 }
 
@@ -193,8 +193,9 @@ export class ScriptWriter {
   }
 
   /**
-   * Other writers have appended too: a process of an older epoch that does not know it lost its claim, or another
-   * writer of this epoch. Returns whether this batch counts; otherwise it must be written again with a free number.
+   * Returns whether this batch counts after other writers have appended too: a process of an older epoch that does not
+   * know that it lost its claim, or another writer of this epoch. If the batch does not count, it must be written again
+   * with a free number.
    */
   async #stands(text: Buffer): Promise<boolean> {
     // A process that claims the script from here on reads the batches already written.

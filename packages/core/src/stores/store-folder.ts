@@ -163,7 +163,7 @@ export async function createFile(path: string): Promise<number> {
   return file;
 }
 
-/** The umask may remove permissions that the owner needs. */
+/** Whether the umask removes permissions that the owner needs. */
 function takesFromOwner(): boolean {
   return process.platform !== 'win32' && (process.umask() & 0o700) !== 0;
 }

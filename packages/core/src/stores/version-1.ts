@@ -8,7 +8,7 @@ interface LastLine {
   message?: string;
 }
 
-/** Journals of version 1 have no status. Their last line implies it. */
+/** The status that the last line of a journal of version 1 implies: such journals store no status. */
 export function statusOfVersion1(lines: readonly string[]): ScriptStatus {
   const { t, approvals = [], status = 'failed', code, message } = parsed(lines.at(-1));
   if (t === 'suspended') return { state: 'suspended', approvals };

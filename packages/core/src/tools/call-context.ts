@@ -12,7 +12,9 @@ const READ_SIGNAL = Symbol('readSignal');
 
 type LazyContext = Omit<ToolCallContext, 'signal'> & { readonly [READ_SIGNAL]: () => AbortSignal };
 
-/** One descriptor for all contexts: a getter in each object would cost three times as much as the rest of it. */
+/**
+ * All contexts share one descriptor: a getter in each object would cost three times as much as the rest of the object.
+ */
 const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
   get() {
     return this[READ_SIGNAL]();

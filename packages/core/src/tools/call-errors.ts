@@ -24,7 +24,7 @@ export function endOfAborted(status: Operation['status'], message: string): NonN
   return { code: 'ToolExecutionError', message: end };
 }
 
-/** Says of a call that it had started when its process ended. */
+/** The message about a call that had started when its process ended. */
 export function unknownEndOf(tool: string): string {
   return `The call to ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
 }

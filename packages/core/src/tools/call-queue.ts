@@ -1,4 +1,4 @@
-/** Has `size` places; further callers wait in order of arrival. */
+/** A queue with `size` places; further callers wait in order of arrival. */
 export class CallQueue {
   readonly #size: number;
   readonly #waiting = new Set<() => void>();

@@ -45,7 +45,7 @@ export class CallRecord {
   #executionStartMs: number | undefined;
   #durationMs = 0;
 
-  // Positional: an object for each call is measurable.
+  // Positional parameters: an options object for each call costs measurable time.
   // oxlint-disable-next-line max-params
   constructor(
     call: FacadeCall,
@@ -97,7 +97,7 @@ export class CallRecord {
     this.abortSignal('the script is suspended');
   }
 
-  /** The end is final: later events do not change the report. */
+  /** The end is final: later events do not change the reported operation. */
   settle(end: CallEnd, nowMs: number): void {
     this.state = 'settled';
     this.end = end;
@@ -141,7 +141,10 @@ export class CallRecord {
     return this.statusOfUnfinished();
   }
 
-  /** It has started and its outcome is unknown: a read changed nothing, every other call may have. */
+  /**
+   * The status of a started call whose outcome is unknown. A read changed nothing; every other call may have had an
+   * effect.
+   */
   statusOfUnfinished(): OperationStatus {
     return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
   }

@@ -16,7 +16,7 @@ export function notFound(name: string, names: readonly string[]): GuestError {
   return guestError('ToolNotFoundError', `There is no tool "${shown}".${didYouMean(name, names)}`);
 }
 
-/** `operations`: of the calls that the script made, and of those that were refused for the same reason. */
+/** `operations`: the calls that the script made, including those that were refused for the same reason. */
 export function overBudget(maxToolCalls: number, operations: readonly Operation[]): GuestError {
   const counts = new Map<OperationStatus, number>();
   for (const { status } of operations) if (status !== 'not_started') counts.set(status, (counts.get(status) ?? 0) + 1);

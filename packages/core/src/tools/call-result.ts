@@ -57,7 +57,7 @@ function serialise(
   if (bytes > maxBytes)
     return refused(tool, `its result is ${bytes} bytes of JSON, and at most ${maxBytes} are allowed; request less`);
   if (json === undefined) return { ok: true, json: '', value: undefined };
-  // Validation usually changes nothing, and then the value is not read twice.
+  // Validation usually changes nothing. In that case the value is not read twice.
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
@@ -124,7 +124,7 @@ function isBareIterator(value: object): boolean {
 
 /** A script sees only the name and the message of an error; its other members belong to the host. */
 function errorsAsData(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  // Its `toJSON` is not called, because it may expose the request with its keys.
+  // The `toJSON` of an error is not called, because it may expose the request with its keys.
   const error = this[key];
   return error instanceof Error ? { name: error.name, message: error.message } : value;
 }

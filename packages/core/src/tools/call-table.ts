@@ -51,7 +51,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** The call was aborted while its tool runs: nothing waits for it any more. */
+  /** Stops waiting for a call that was aborted while its tool runs. */
   giveUp(record: CallRecord): void {
     this.#count(record, -1);
   }
@@ -64,7 +64,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** No user is asked about the call. */
+  /** Marks the call as waiting for a decision about which no user is asked. */
   park(record: CallRecord): void {
     record.isParked = true;
     this.#parked += 1;
@@ -110,7 +110,7 @@ export class CallTable {
     return record.operation(this.#nowMs());
   }
 
-  /** In call order. */
+  /** The operations in call order. */
   operations(): Operation[] {
     const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
     if (this.#earlier === undefined) return now.map((record) => this.operation(record));
@@ -136,7 +136,7 @@ export class CallTable {
     return { ended, waiting };
   }
 
-  /** Excludes calls that were made again since. */
+  /** Excludes calls that the resumed script has made again. */
   #earlierEnds(): EndedCall[] {
     if (this.#earlier === undefined) return [];
     const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));

@@ -24,7 +24,10 @@ export interface ToolCatalog {
    * no such tool.
    */
   describe(name: string): string | undefined;
-  /** The message for a name that `describe` does not know. `search`: what finds tools; default `catalog.search(query)`. */
+  /**
+   * The message for a name that `describe` does not know. `search`: the expression that finds tools; default
+   * `catalog.search(query)`.
+   */
   explainMissing(name: string, search?: string): string;
   /** The same tools, with the shapes of results that this principal's calls returned. */
   forPrincipal(principal: string | undefined): ToolCatalog;
@@ -49,7 +52,7 @@ const MAX_PREFIX_TOKENS = 64;
 /** `observed`: the shapes of results that `describe` shows for tools without an output schema. */
 export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
   let made: TokenCatalog | undefined;
-  // Created on demand: most scripts never search, and an index of many tools takes time.
+  // Created on demand: most scripts never search, and indexing many tools takes time.
   const catalog = () => (made ??= new TokenCatalog(tools, observed));
   const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),

@@ -116,7 +116,7 @@ const STYLES = {
 const MAX_TOOL_DOC = 1_000;
 
 interface Namespace {
-  /** In identifier form, with dots. */
+  /** The path of the namespace in identifier form, with dots. */
   readonly path: string;
   readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;

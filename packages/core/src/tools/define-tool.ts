@@ -70,7 +70,7 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** The text that a deciding user reads instead of the arguments. */
   preview?: (input: ToolInput<Input>) => string | Promise<string>;
-  /** The result is the plan of the work, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
+  /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
   /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;

@@ -73,7 +73,7 @@ export interface FacadeCall {
 
 interface Retried {
   readonly callId: string;
-  /** The call uses this key instead of its own. */
+  /** The idempotency key of the first call, which the repetition uses too. */
   readonly idempotencyKey: string;
   /** The arguments of the first call; the call is refused if its current tool reads them differently. */
   readonly inputJson: string;
@@ -93,7 +93,7 @@ export interface PendingCalls {
   readonly awaitingApproval: number;
   /** The calls that wait for a decision about which no user is asked. */
   readonly parked: number;
-  /** Calls over the budget: refused when all others except detached ones have ended. */
+  /** The number of calls over the budget. They are refused after all others except detached ones have ended. */
   readonly overBudget: number;
 }
 
@@ -108,7 +108,7 @@ export interface SuspendedCalls {
 
 /** A call that is about to execute. */
 export interface CallIntent extends EndedCall {
-  /** Its tool is idempotent: the call may be repeated if the process ends now. */
+  /** True: the call's tool is idempotent, so the call may be repeated if the process ends now. */
   readonly isRepeatable: boolean;
 }
 
@@ -135,7 +135,7 @@ export interface WaitingCall {
 
 export type FacadeEvent =
   | { type: 'tool_call_start'; callId: string; tool: string; input: unknown; effect: ToolEffect; line?: number }
-  /** Once for every operation, also for calls that never started. */
+  /** Emitted once for every operation, also for calls that never started. */
   | { type: 'tool_call_done'; operation: Operation }
   /** A user is asked. */
   | { type: 'approval_requested'; request: ApprovalRequest }

@@ -45,7 +45,7 @@ class CallFacade implements Facade, CallReporter {
   /** Detached tasks have separate places, so the script's calls do not wait for them. */
   readonly #taskQueue: CallQueue;
   readonly #overBudget = new Set<CallRecord>();
-  /** The listeners' last known state of the wait. */
+  /** The state of the wait that the listeners know. */
   #reported = { onlyApprovals: false, parked: 0 };
   #closed = false;
 
@@ -85,7 +85,7 @@ class CallFacade implements Facade, CallReporter {
   async abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }> {
     this.#closed = true;
     const open = this.#table.open();
-    // No later decision can resume these.
+    // No later decision can resume these calls.
     for (const record of open) if (record.call.detached === true && record.isParked) this.#abort(record, reason);
     const attached = open.filter((record) => record.call.detached !== true);
     for (const record of attached) this.#abort(record, reason);
@@ -195,7 +195,7 @@ class CallFacade implements Facade, CallReporter {
     return overBudget(this.#options.limits.maxToolCalls, this.operations());
   }
 
-  /** The tool may have changed meanwhile: the current tool, arguments and rules apply. */
+  /** The tool may have changed during the suspension: the current tool, arguments and rules apply. */
   #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
     const { inputJson, request, startedAtMs } = waiting;
     const call = resumedCall(waiting);

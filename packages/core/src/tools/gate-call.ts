@@ -9,7 +9,7 @@ import type { FacadeOptions } from './facade-types.js';
 export interface ApprovalListener {
   /** The user is asked. */
   requested(record: CallRecord, request: ApprovalRequest): void;
-  /** No user is asked, or no longer. */
+  /** No user is asked about the call, or no longer. */
   parked(record: CallRecord): void;
 }
 
@@ -43,7 +43,7 @@ export class CallForGate implements GateCall {
     this.#listener = listener;
   }
 
-  /** Created on demand. */
+  /** The signal is created on demand. */
   get signal(): AbortSignal {
     return this.#record.signal;
   }

@@ -104,7 +104,7 @@ class Explanation {
     ];
   }
 
-  /** The number of inner errors that were handled. */
+  /** Returns the number of inner errors that it handled. */
   #explainUnknownKey(unit: OutputUnit, inner: readonly OutputUnit[], issues: LocatedIssue[]): number {
     const first = inner[0];
     if (first === undefined || first.keyword !== 'false') return 0;
@@ -112,7 +112,7 @@ class Explanation {
     const key = String(this.#path(first).at(-1));
     const properties = this.#siblings(unit, 'properties');
     const known = isRecord(properties) ? Object.keys(properties) : [];
-    // The validator reports a failed declared member a second time here.
+    // The validator repeats the failure of a declared member here.
     if (!known.includes(key)) issues.push(other([...path, key], unknownKey(path, key, known, issues.length)));
     return 1;
   }

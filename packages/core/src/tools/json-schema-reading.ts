@@ -35,10 +35,10 @@ const MAX_SCHEMAS = 20_000;
 /** Longer lists are not searched for duplicates. */
 const MAX_UNIQUE_ITEMS = 500;
 const FEW_UNIQUE_ITEMS = 20;
-/** Each item is compared with every other. */
+/** The cost of `uniqueItems` for a short list, because each item is compared with every other. */
 const COST_OF_FEW_UNIQUE_ITEMS = 20;
 const COST_OF_UNIQUE_ITEMS = 12_000;
-/** Number of `enum` values, or names in `required`, whose search takes as long as one schema. */
+/** Number of `enum` values, or of names in `required`, that take as long to search as one schema. */
 const CHOICES_AT_ONCE = 20;
 const MAX_PATTERN_KEY_LENGTH = 300;
 const COST_OF_PATTERN = 20;

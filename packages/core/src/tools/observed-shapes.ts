@@ -62,7 +62,7 @@ type Members =
 
 interface Member {
   readonly shape: Shape;
-  /** True if every object at this place had it. */
+  /** True if every object at this place had the member. */
   readonly always: boolean;
 }
 

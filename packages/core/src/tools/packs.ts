@@ -33,7 +33,7 @@ const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
   research: ['webSearch', 'fetchUrl'],
 };
 
-/** The pack of every given tool. */
+/** The name of the pack that contains all tools of the harness. */
 const ALL = 'all';
 
 const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];

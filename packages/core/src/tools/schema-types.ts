@@ -226,7 +226,7 @@ export class SchemaTypeWriter {
     return `{\n${members.map((member) => `${inner}${withDoc(member)}`).join('\n')}\n${indent}}`;
   }
 
-  /** A model sees every required argument. */
+  /** Whether a member is omitted. A required argument is always shown. */
   #isLeftOut(schema: unknown, required: boolean, { unknownType }: SchemaContext): boolean {
     if (this.#style.deprecated || !isRecord(schema) || schema['deprecated'] !== true) return false;
     return !required || unknownType === 'any';
@@ -261,7 +261,7 @@ interface Member {
   readonly doc: string;
 }
 
-/** The comment goes to the end of the first line. */
+/** The comment is placed at the end of the first line. */
 function withDoc({ type, doc }: Member): string {
   if (doc === '') return type;
   const end = type.indexOf('\n');
@@ -328,7 +328,7 @@ export function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
 }
 
-/** Joins them to one object if no two of them describe the same key; otherwise returns them unchanged. */
+/** Joins the types into one object if no two of them describe the same key. Otherwise returns them unchanged. */
 function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
   const keys = objects.flatMap((object) => Object.keys(object['properties'] as object));
   if (objects.length < 2 || new Set(keys).size < keys.length) return objects;

@@ -89,10 +89,10 @@ function judge(schema: StandardSchema, sent: Extract<Validated, { ok: true }>): 
 }
 
 function validate(schema: StandardSchema, value: unknown): Validated {
-  // The library gets a copy, because it may change what it is given.
+  // The library gets a copy of the value, because it may change its argument.
   const result = schema['~standard'].validate(structuredClone(value));
   if (result instanceof Promise) {
-    // Its rejection is nobody's.
+    // Ignores the rejection: nothing else awaits this promise.
     result.catch(() => {});
     return refused(
       'the schema of this tool is asynchronous, which tools do not support; move its asynchronous checks into execute',

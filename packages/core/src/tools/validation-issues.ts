@@ -3,7 +3,7 @@ import { nearestNames } from '../text/nearest-names.js';
 import { UNKNOWN_KEY } from '../text/unknown-key.js';
 import { formatPath, type ValuePath } from '../text/value-path.js';
 
-/** Maximum reported issues of one call; a model repairs from a few as well as from all. */
+/** Maximum reported issues of one call; a model needs only a few to repair the call. */
 const MAX_ISSUES = 5;
 
 const MAX_KEY_LENGTH = 60;
@@ -21,7 +21,10 @@ export function plainIssue(path: ValuePath, message: string): ValidationIssue {
 /** Maximum known keys that are searched for the hints of one call, counted for each unknown key. */
 const MAX_COMPARED = 4_000;
 
-/** `index`: of the issue in its list. Only the issues that are shown have a hint, because finding it takes time. */
+/**
+ * `index`: the index of the issue in its list. Only issues that are shown get a hint, because searching for one takes
+ * time.
+ */
 export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[], index: number): ValidationIssue {
   // defence: advice-for-shown-issues
   if (index >= MAX_ISSUES || index * knownKeys.length >= MAX_COMPARED) return plainIssue([...path, key], UNKNOWN_KEY);

@@ -9,7 +9,7 @@ export interface DescribedObject {
   readonly path: ValuePath;
   /** The schemas that refer to this place. */
   readonly starts: readonly SchemaNode[];
-  /** These schemas with their references and branches. */
+  /** The schemas of `starts`, with their references and branches. */
   readonly parts: readonly JsonObject[];
 }
 
@@ -95,7 +95,7 @@ export class ValueSchemas {
   }
 }
 
-/** Whether the schema allows keys that `properties` does not name. */
+/** Whether the schema allows keys that its `properties` do not name. */
 function saysMore(part: JsonObject): boolean {
   const { additionalProperties, unevaluatedProperties, patternProperties } = part;
   if (isRecord(patternProperties) && Object.keys(patternProperties).length > 0) return true;

@@ -21,7 +21,7 @@ const MAX_ISSUES = 50;
 
 /** Kinds of schemas that validate one value several times. If they are recursive, the work doubles at each level. */
 const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
-/** Kinds that collect the issues of many values. */
+/** Kinds of schemas that collect the issues of many values. */
 const HOLDING: readonly string[] = ['array', 'tuple', 'record'];
 
 /** The reason to end a validation, or a part of it that has found enough issues. */
@@ -164,7 +164,7 @@ export class ZodBounds {
     if (this.#steps > this.#maxSteps) this.#allowMore();
   }
 
-  /** Counted only for data that needs it. */
+  /** Counts the values of the data only if the validation exceeds the minimum. */
   #allowMore(): void {
     this.#maxSteps = Math.max(MIN_STEPS, STEPS_PER_VALUE * countValues(this.#data));
     if (this.#steps > this.#maxSteps)

@@ -24,7 +24,7 @@ interface Explaining {
 /** Maximum number of explained issues of one place and its parts. */
 const MAX_ISSUES = 50;
 
-/** Converts zod's issues to our messages. `knownKeys` returns the keys of a place. */
+/** Converts zod's issues to Toolscript's messages. `knownKeys` returns the keys of a place. */
 export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }

@@ -26,7 +26,7 @@ export interface CompiledSchema {
   readonly jsonSchema: JsonObject;
   /** Never throws. */
   readonly validate: (value: unknown) => Validated;
-  /** Notes for a reader of the schema, one sentence each: rules that cannot be checked. */
+  /** Notes for a reader of the schema, one sentence each, about rules that Toolscript cannot check. */
   readonly notes: readonly string[];
 }
 

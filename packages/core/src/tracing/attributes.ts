@@ -28,7 +28,7 @@ export function modelAttributes({ api, model }: ModelDescription): Attributes {
   return { 'gen_ai.provider.name': PROVIDERS[api] ?? api, 'gen_ai.request.model': model };
 }
 
-/** The provider's name by wire format; the actual server may be another's. */
+/** The provider's name by wire format; the actual server may belong to another provider. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   'openai-responses': 'openai',
   'openai-chat': 'openai',
@@ -70,7 +70,7 @@ export function usageAttributes(usage: Usage): Attributes {
   );
 }
 
-/** `code`: of the error table, or the provider's. Its message may quote a user, so it is omitted. */
+/** `code`: from the error table, or from the provider. The error's message is omitted, because it may quote a user. */
 export function markFailed(span: Span, code: string): void {
   span.setAttribute('error.type', code);
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 import type { TraceContext } from '../protocol/index.js';
 
-/* Parsed and formatted here, not by the host's propagator: the headers follow W3C whatever the host has configured. */
+/* Converts without the host's propagator, because the headers must follow W3C whatever the host has configured. */
 
 export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
   const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string];
@@ -22,7 +22,10 @@ export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanCo
   };
 }
 
-/** Undefined if nothing is traced: the host has no SDK, and the request had no trace context. */
+/**
+ * The trace context of the span. Undefined if nothing is traced: the host has no SDK, and the request had no trace
+ * context.
+ */
 export function traceContextOf(span: Span): TraceContext | undefined {
   const context = span.spanContext();
   if (!isSpanContextValid(context)) return undefined;

@@ -7,7 +7,7 @@ type ScriptOutput = Extract<OutputItem, { type: 'script_execution_output' }>;
 
 interface OpenSpan {
   readonly span: Span;
-  /** The context in which its children start. */
+  /** The context in which the children of the span start. */
   readonly context: Context;
 }
 
@@ -18,15 +18,15 @@ interface OpenSpan {
 export class WorkSpans {
   readonly #tracer: Tracer;
   readonly #run: Context;
-  /** By `answer_id`. */
+  /** The contexts of answers, by `answer_id`. */
   readonly #answers = new Map<string, Context>();
   /** The `answer_id` of each `call_id`. */
   readonly #answerOf = new Map<string, string>();
-  /** By item id. */
+  /** The spans of scripts, by item id. */
   readonly #scripts = new Map<string, ScriptExecutionItem>();
   /** The `call_id` of each script id. */
   readonly #callOf = new Map<string, string>();
-  /** By `call_id`. */
+  /** The spans of scripts that have not ended, by `call_id`. */
   readonly #openScripts = new Map<string, OpenSpan>();
   readonly #openCalls = new Map<string, Span>();
 
@@ -40,7 +40,7 @@ export class WorkSpans {
     this.#answers.set(answerId, trace.setSpan(this.#run, span));
   }
 
-  /** An event of an earlier part: its items are recorded, and get no spans. */
+  /** Records the items of an event from an earlier part, which get no spans. */
   recall({ payload }: StreamEvent): void {
     if (payload.type === 'item_done') this.#note(payload.final_item);
   }

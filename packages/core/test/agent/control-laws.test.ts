@@ -22,7 +22,7 @@ import {
 const ADD = 'return (await tools.add({ a: 2, b: 3 })).sum;';
 const GUARDED =
   "await tools.note({ text: 'before' });\nconst { done } = await tools.guarded({ text: 'x' });\nreturn done;";
-/** The custom tool is an additional tool; only its wire differs. */
+/** The custom tool is an additional tool; only its wire format differs. */
 const WAYS = SCRIPT_WAYS.filter(({ agent }) => agent.carrier !== 'custom');
 const KEY = 'a secret of more than thirty-two bytes';
 const WARNING = 'assistant: [Scripts are disabled, so the script at this place did not run.]';
@@ -388,7 +388,7 @@ describe('options of a run take precedence over the agent’s, and those over th
   });
 });
 
-/** The existing members. */
+/** The members that are present. */
 function given<Members extends Partial<HarnessOptions & RunAgentOptions>>(members: Members): Members {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members;
 }

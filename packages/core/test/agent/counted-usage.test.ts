@@ -8,7 +8,7 @@ import { APIS, collectRun, openScene, openWorld, play, type Played } from './run
 const SCRIPT = { type: 'script' as const, code: "return await tools.note({ text: 'a' });" };
 const USED = { input_tokens: 1000, output_tokens: 50 };
 const TEXT: Partial<AgentInput> = { carrier: 'text', afterScript: 'stop' };
-/** It continues after its script, and does not end when it is aborted. */
+/** An answer that continues after its script, and does not end when it is aborted. */
 const CUT = [SCRIPT, { type: 'text' as const, text: '\nAnd now I guess.' }, { type: 'wait' as const, ms: 60_000 }];
 const PRICES = { input: 1000, output: 1000 };
 
@@ -69,7 +69,7 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
-/** A custom provider of the host that returns this text and these figures for each answer. */
+/** A provider that returns this text and these figures for each answer. */
 function saying(text: string, usages: readonly Usage[]): ModelProvider {
   return {
     api: 'mine',

@@ -313,7 +313,7 @@ function base(world: World, provider: ModelProvider, agent: object) {
   return { provider, harness: world.harness, agent: { slug: 'tester', ...agent } };
 }
 
-/** The resumed run: its events follow those of the last one. `asked`: the suspended run. */
+/** Resumes the run: its events follow those of the last one. `asked`: the suspended run. */
 function resume(
   world: World,
   provider: ModelProvider,

@@ -336,7 +336,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
     const whole = response.output_items.map(({ id }) => id);
     for (const ids of shown) expect(whole.filter((id) => ids.includes(id))).toEqual(ids);
     expect(history.slice(1)).toEqual(reducer.response().output_items);
-    // The stored items make the same conversation.
+    // The stored items fold into the same conversation.
     expect(extendHistory([], JSON.parse(JSON.stringify(events)) as typeof events)).toEqual(history);
   });
 });
@@ -344,7 +344,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
 describe('a script starts while the model is still writing', () => {
   const cases = APIS.flatMap((api) => [
     { api, way: 'in the text', agent: { carrier: 'text' as const, afterScript: 'continue' as const } },
-    // In Chat, no call is complete before its answer is.
+    // In Chat, calls are complete only at the end of their answer.
     ...(api === 'openai-chat' ? [] : [{ api, way: 'by tool', agent: { carrier: 'tool' as const } }]),
   ]);
 
@@ -375,10 +375,10 @@ describe('a script starts while the model is still writing', () => {
   });
 });
 
-/** The time in ms that a gate stays closed if the product never opens it. The test then fails by its events. */
+/** The time in ms that a gate stays closed if the product never opens it. The test then fails because of its events. */
 const PATIENCE_MS = 20_000;
 
-/** The wire. Nothing arrives after the event that contains `words` until the gate is opened. */
+/** A gate in the wire: no event after the one that contains `words` arrives until the gate is opened. */
 function gateBefore(words: string, happened: string[]) {
   let open: () => void = () => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

@@ -57,8 +57,8 @@ test.each(APIS)(
     await fc.assert(
       fc.asyncProperty(turns, agents, fc.integer({ min: 1, max: 40 }), async (scenes, agent, delta_length) => {
         const last = { parts: [{ type: 'text' as const, text: 'The end.' }] };
-        // Chat marks reasoning as complete only at the end of the answer: reasoning of a stopped answer cannot be
-        // sent back.
+        // Chat marks reasoning as complete only at the end of the answer: clients cannot send back reasoning of a
+        // stopped answer.
         const isSaid = ({ type }: Part) => !(api === 'openai-chat' && stops(agent) && type === 'reasoning');
         const said = scenes.map((parts) => parts.filter(isSaid)).filter((parts) => parts.length > 0);
         const scenario = { turns: [...said.map((parts) => ({ parts })), last, last, last, last], delta_length };

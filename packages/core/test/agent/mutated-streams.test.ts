@@ -12,8 +12,8 @@ import { bodyOf, messagesOf, type WireMessage } from '../providers/wire-text.js'
 import { openWorld } from './running.js';
 
 /*
- * An agent with a write tool reads answers that were damaged on the way. It may do less than the model asked for; it
- * never does anything else, and nothing twice.
+ * An agent with a write tool reads damaged answers. It may make fewer calls than the model requested, but never other
+ * calls, and no call twice.
  */
 
 type Json = Record<string, unknown>;
@@ -39,7 +39,7 @@ interface Sample {
 const APIS = Object.keys(OWN_STREAMS) as ProviderApi[];
 const TOOL_NAME = /^[A-Za-z_$][\w$]*$/u;
 
-/** A recording is mutated at fewer places: recordings are many. */
+/** A recording is mutated at fewer positions, because there are many recordings. */
 const PLACES = { own: 40, recorded: 6 };
 
 async function sampleOf(api: ProviderApi, name: string, body: string, places: number): Promise<Sample | undefined> {
@@ -171,7 +171,7 @@ function mutationsOf({ api, messages, places: most }: Sample): Mutation[] {
   const isPiece = messages.map(isArgumentPiece);
   const pieces = [...messages.keys()].filter((place) => isPiece[place]);
   const without = (dropped: readonly number[]) => messages.filter((_, place) => !dropped.includes(place));
-  // Two equal chunks of text in a row are two chunks if the format does not number or repeat its events.
+  // Two equal consecutive chunks of text are two chunks, unless the format numbers or repeats its events.
   const canDouble = (place: number) => api === 'openai-responses' || !isPiece[place];
   const announcements = [...messages.keys()].filter((place) => announces(messages[place]!));
   return [

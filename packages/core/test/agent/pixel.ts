@@ -6,7 +6,7 @@ export const PIXEL_BYTES = Buffer.from(
   'base64',
 );
 
-/** In the form of a tool: by its name. */
+/** The image as a tool returns it: by its name. */
 export const PIXEL_PART = {
   type: 'image',
   mediaType: 'image/png',

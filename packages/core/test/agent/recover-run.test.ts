@@ -6,7 +6,7 @@ import { RunInterruption } from '#core/protocol/index.js';
 import type { EventPayload, HarnessStore, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
 
-/** Answers first with the parts, and with `Done.` after there are results. */
+/** A provider that answers first with the parts, and then, when there are results, with `Done.`. */
 function provider(parts: readonly EventPayload[][], asked: OutputItem[][] = []): ModelProvider {
   return {
     api: 'mine',

@@ -29,7 +29,7 @@ export interface World {
 }
 
 export interface WorldOptions extends Partial<HarnessOptions> {
-  /** With threads of its own, so its counts cover only this world. */
+  /** True: the world has separate threads, so that its counts cover only this world. */
   alone?: boolean;
 }
 
@@ -85,7 +85,7 @@ export function openWorld({ alone = false, ...options }: WorldOptions = {}): Wor
         throw new Error('it broke');
       }),
     ] as never,
-    // Its process costs more than these laws; tests about types enable it.
+    // The process of the checker costs more than these laws; tests about types enable it.
     typecheck: 'off',
     ...(alone ? {} : sharedThreads()),
     ...options,
@@ -99,7 +99,7 @@ export interface Scene {
   readonly provider: ModelProvider;
 }
 
-/** A scenario over real HTTP. */
+/** A scenario over HTTP. */
 export async function openScene(api: ProviderApi, turns: Scenario['turns']): Promise<Scene> {
   const server = await startScriptedServer({ turns });
   onTestFinished(() => server.close());
@@ -118,7 +118,7 @@ export interface Played {
   readonly history: readonly OutputItem[];
 }
 
-/** Compares a run's events with the guarantees for every run. */
+/** Collects a run's events, and compares them with the guarantees for every run. */
 export async function collectRun(
   stream: AsyncIterable<StreamEvent>,
   history: readonly OutputItem[] = [],
@@ -186,8 +186,8 @@ function essence(item: OutputItem): string {
 export const essences = (items: readonly OutputItem[]): string[] => items.map(essence);
 
 /**
- * The same, except for the effects of a wire format: when a call counts as complete, and therefore whether results
- * precede or follow the later calls. For each answer: its text, its scripts and calls, and their results.
+ * The content of the items, without the effects of a wire format: when a call counts as complete, and therefore whether
+ * results precede or follow the later calls. For each answer: its text, its scripts and calls, and their results.
  */
 export function normalForm(items: readonly OutputItem[]): string[] {
   const parts: OutputItem[][] = [];
@@ -201,7 +201,7 @@ export function normalForm(items: readonly OutputItem[]): string[] {
   return parts.flatMap((answer) => essences(answer.toSorted((left, right) => rank(left) - rank(right))));
 }
 
-/** Every request's messages begin with those of the one before it. */
+/** Every request's messages begin with the messages of the previous request. */
 export function expectStablePrefixes({ server }: { server: { readonly requests: readonly unknown[] } }): void {
   const lists = server.requests.map((body) => {
     const { messages, input } = body as { messages?: unknown[]; input?: unknown[] };
@@ -214,7 +214,7 @@ export function expectStablePrefixes({ server }: { server: { readonly requests: 
     if (index > 0) expect(list.slice(0, lists[index - 1]!.length)).toEqual(lists[index - 1]);
 }
 
-/** All turns were used, and no rule was broken. */
+/** The run consumed all turns, and broke no rule. */
 export function expectClean(scene: Scene): void {
   expect(scene.server.violations).toEqual([]);
   expect(scene.server.turnsLeft).toBe(0);

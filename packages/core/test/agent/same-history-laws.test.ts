@@ -140,7 +140,7 @@ await tools.readFile({ path: 'missing.txt' }).catch(() => {});`;
   });
 });
 
-/** Answers that every format can carry: in Chat an answer is reasoning, a text, and calls. */
+/** Answers that every format can carry. In Chat, an answer is reasoning, a text, and calls. */
 const said = fc
   .constantFrom(
     'Well. ',
@@ -175,8 +175,8 @@ function answersOf({ carrier }: Partial<AgentInput>): fc.Arbitrary<Part[]> {
   const thoughts = fc.constantFrom([], [reasoning('because')]);
   const texts = carrier === 'text' ? fc.oneof(said, scripts) : said;
   const asked = carrier === 'text' ? calls : fc.oneof(calls, scripts);
-  // If the answer is stopped, the text after a script is missing, and Chat does not send back the reasoning before
-  // it.
+  // If the answer is stopped, the text after a script is missing, and in Chat clients do not send back the reasoning
+  // before it.
   return fc
     .tuple(thoughts, many(texts), many(asked))
     .map(([first, second, third]) => [...(carrier === 'text' && third.length > 0 ? [] : first), ...second, ...third])

@@ -35,7 +35,7 @@ export const script = (code: string): Part => ({ type: 'script', code });
 export const call = (name: string, input: Record<string, unknown>): Part => ({ type: 'call', name, arguments: input });
 export const says = (said: string, expected: string[] = []): Turn => ({ parts: [text(said)], expect: expected });
 
-/** A scenario over real HTTP, with more options than `openScene`. */
+/** A scenario over HTTP, with more options than `openScene`. */
 export async function openScenario(
   api: ProviderApi,
   scenario: Scenario,
@@ -69,8 +69,8 @@ export interface Direction {
 }
 
 /**
- * The same scenario through each of the three wire formats, over one harness. No rule is broken, every turn is used,
- * and the histories are the same.
+ * The same scenario through each of the three wire formats, over one harness. The runs break no rule, consume every
+ * turn, and leave equal histories.
  */
 export async function playOnEach({ agent, turns, world: options, more, leaves = 0 }: Direction): Promise<Take[]> {
   const { harness, calls } = openWorld(options);
@@ -102,7 +102,7 @@ export function expectSame(takes: readonly Pick<Take, 'api' | 'played' | 'calls'
 
 /** Names and blobs of one wire format. */
 const NATIVE = ['api', 'native_id', 'native_type', 'encrypted_content', 'signature', 'reasoning_content'];
-/** Members that only some formats add to the model's output. */
+/** Members of the model's output that only some formats add. */
 const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
   message: ['status'],
   reasoning: ['summary'],
@@ -144,7 +144,7 @@ export function comparable(history: readonly OutputItem[]): unknown[] {
 
 /**
  * In Chat no call of an answer is complete before the answer, so the first result follows the last call. In other
- * formats it is between them; here it is moved after them. Results of scripts in the text stay.
+ * formats the result is between the calls; this function moves it after them. Results of scripts in the text stay.
  */
 function withResultsBehindCalls(history: readonly OutputItem[]): OutputItem[] {
   const calls = new Set(history.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : [])));

@@ -7,7 +7,7 @@ import { APIS, expectClean, openScene, openWorld, play } from './running.js';
 
 const agent = { slug: 'tester' };
 
-/** A model that counts how often it is asked. */
+/** A model that counts its requests. */
 function countingModel() {
   const model = scriptedModel({ turns: [{ parts: [{ type: 'text', text: 'Hi.' }] }] });
   const asked = { times: 0 };

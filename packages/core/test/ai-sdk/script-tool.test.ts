@@ -69,7 +69,7 @@ async function converse(tools: ToolSet, code: string, options?: ScriptToolOption
   };
 }
 
-/** The text that the model reads about its script. */
+/** The report that the model reads about its script. */
 const reportOf = (model: MockLanguageModelV3) => JSON.stringify(model.doGenerateCalls.at(-1)?.prompt.at(-1));
 
 describe('the tools of an AI SDK program, as one that takes scripts', () => {

@@ -10,7 +10,7 @@ const { tools } = sampleTools();
 const harness: Harness = createHarness({ tools });
 afterAll(() => harness.close());
 
-/** A provider whose only answer is the text; with `breaks`, its connection is lost after it. */
+/** A provider whose only answer is the text; with `breaks`, the connection is lost after the text. */
 function speaking(text: string, breaks: boolean): ModelProvider {
   return {
     api: 'mine',

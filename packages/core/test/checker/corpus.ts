@@ -12,9 +12,9 @@ export interface BadScript {
   readonly source: string;
   /** The lines of the source, counted from 1, where the mistake may be reported. */
   readonly lines: readonly number[];
-  /** The text that a message about it must contain. */
+  /** The text that a message about the mistake must contain. */
   readonly about: string;
-  /** The mistake is hard to detect, so a warning is enough. */
+  /** True: the mistake is hard to detect, so a warning is enough. */
   readonly mayWarn: boolean;
 }
 

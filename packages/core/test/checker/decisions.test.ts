@@ -4,7 +4,7 @@ import { createHarness, defineTool } from '#core/index.js';
 
 /**
  * Decisions by the cost of an error: a wrong rejection costs a turn, a missed mistake costs an effect. The table of
- * docs/reference/diagnostics.md has a row for each of these.
+ * docs/reference/diagnostics.md has a row for each decision.
  */
 const state = z.enum(['open', 'closed', 'merged']);
 const tools = [
@@ -54,7 +54,7 @@ afterAll(async () => {
   await unchecked.close();
 });
 
-/** `refused CODE`, `told CODE` (a warning), or `runs`. */
+/** The decision as text: `refused CODE`, `told CODE` (a warning), or `runs`. */
 async function decisionOn(source: string, under = harness): Promise<string> {
   const outcome = await under.runScript(source, { mode: 'dry-run' });
   const [first] = outcome.diagnostics.filter(({ code }) => !code.startsWith('repair-'));

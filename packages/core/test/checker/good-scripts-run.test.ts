@@ -37,7 +37,7 @@ it('all of at least 130 good scripts ran', () => {
 });
 
 it('every good script names the author whose style it has', () => {
-  for (const { name, source } of good) expect(source, name).toMatch(/^\/\/ manner: .+\n/u);
+  for (const { name, source } of good) expect(source, name).toMatch(/^\/\/ style: .+\n/u);
 });
 
 it('each of at least 90 bad scripts names existing lines', () => {

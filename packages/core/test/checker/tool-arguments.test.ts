@@ -88,7 +88,7 @@ async function refused(source: string, under = harness): Promise<string[]> {
     .map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
-/** Without the diagnostics of repairs. */
+/** The diagnostics without those of repairs. */
 function toldOf({ diagnostics }: Outcome) {
   return diagnostics.filter(({ severity }) => severity !== 'info');
 }

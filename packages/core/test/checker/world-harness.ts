@@ -8,7 +8,7 @@ export interface WorldHarness {
   run(source: string): Promise<Outcome>;
 }
 
-/** `parts`: each makes tools that share no state with the others. Default: those of the checker. */
+/** `parts`: functions that each create tools without shared state. Default: those of the checker. */
 export function worldHarness(options: Partial<HarnessOptions>, parts: readonly (() => Tool[])[] = WORLD): WorldHarness {
   const partOf = new Map<string, () => Tool[]>();
   const tools = parts.flatMap((part) => part().map((tool) => (partOf.set(tool.name, part), tool)));

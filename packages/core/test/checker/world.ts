@@ -6,7 +6,7 @@ import { foreignTools } from './world/foreign.js';
 import { githubTools } from './world/github.js';
 import { serviceTools } from './world/services.js';
 
-/** The parts of the world, which are independent. */
+/** The independent parts of the world. */
 export const WORLD: readonly (() => Tool[])[] = [
   fileTools,
   githubTools,
@@ -17,8 +17,8 @@ export const WORLD: readonly (() => Tool[])[] = [
 ];
 
 /**
- * The tools that the checker's scripts use. They answer from memory, always the same way. Worlds share no data, and
- * have no clock. Some tools have no output schema, so their results are `any`.
+ * The tools that the checker's scripts use. They answer from memory, and give equal answers to equal calls. Worlds
+ * share no data, and have no clock. Some tools have no output schema, so their results are `any`.
  */
 export function makeWorld(): Tool[] {
   return WORLD.flatMap((makeTools) => makeTools());

@@ -11,7 +11,7 @@ import { goodScripts } from '../checker/corpus.js';
 import { worldHarness } from '../checker/world-harness.js';
 import { cases, someOf } from '../support/some-cases.js';
 
-/** A form of the script in the manner of another system; undefined if the script does not allow it. */
+/** A form of the script in the style of another system; undefined if the script does not allow it. */
 interface Habit {
   readonly name: string;
   readonly write: (source: string, index: SyntaxIndex) => string | undefined;
@@ -54,7 +54,7 @@ const HABITS: readonly Habit[] = [
 ];
 
 function around(before: string, after: string) {
-  // TypeScript has namespaces at the top level only.
+  // TypeScript allows namespaces only at the top level.
   return (source: string, { namespaces }: SyntaxIndex) =>
     namespaces.length > 0 ? undefined : `${before}\n${source}\n${after}`;
 }
@@ -95,7 +95,7 @@ function withoutAwaits(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(findToolCalls(index), source);
 }
 
-/** Also calls of `Promise.all(…)` and of the script's own functions. */
+/** Also removes `await` before `Promise.all(…)` and before calls of the script's own functions. */
 function withoutAnyAwait(source: string, index: SyntaxIndex): string | undefined {
   return withoutAwaitBefore(new PromiseCalls(index, findToolCalls(index)).all, source);
 }

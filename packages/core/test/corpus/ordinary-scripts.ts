@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface OrdinaryScript {
-  /** The subject; unique. */
+  /** The subject of the script; unique. */
   readonly name: string;
   readonly language: 'ts' | 'js';
-  /** In the form that a model writes: top-level await and return. */
+  /** The source as a model writes it, with await and return at the top level. */
   readonly source: string;
 }
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * A script with the same construct as one of another author, in our own words, and with that author's expectations,
- * which may differ from the behavior of Toolscript.
+ * A script with the same construct as a script of another author, but rewritten. It has that author's expectations,
+ * which may differ from the behaviour of Toolscript.
  */
 export interface PeerScript {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Expected {
   readonly gives?: string;
   /** The code of the failure, and words of its message. */
   readonly fails?: { readonly code: string; readonly words: string };
-  /** No tool was called. Set for failures. */
+  /** True: no tool was called. Present for failures. */
   readonly isRefused: boolean;
   /** Names of the tools in the order of the calls. */
   readonly calls?: readonly string[];

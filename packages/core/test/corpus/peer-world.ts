@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /**
  * Tools with the shapes of the sources of the peers' scripts: results that are plain numbers, texts and lists, MCP
- * results, unions, results without a schema. They answer from memory, always the same way.
+ * results, unions, results without a schema. They answer from memory, and give equal answers to equal calls.
  */
 export const PEER_WORLD: readonly (() => Tool[])[] = [
   arithmeticTools,

@@ -12,7 +12,7 @@ const NOWHERE = pathToFileURL(join(folder, 'bundles/program.js')).href;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A package @toolscript/core with one file in place of all of them. */
+/** A package @toolscript/core with one file that stands for all its files. */
 function install(at: string, version = CORE_VERSION): string {
   const path = join(folder, at);
   mkdirSync(join(path, 'dist/sandbox/artefacts'), { recursive: true });

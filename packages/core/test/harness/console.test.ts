@@ -158,7 +158,7 @@ describe('the console', () => {
     ['console.log(new Array(4e9))', /… 3999999900 more\]$/u],
     ['console.log(new Map(Array.from({ length: 200_000 }, (_, n) => [n, { n }])))', /… 199900 more\}$/u],
     ['console.log(new Set(Array.from({ length: 200_000 }, (_, n) => n)))', /… 199900 more\}$/u],
-    // Each level contains the next a hundred times.
+    // Each level contains the next level a hundred times.
     ['let wide: unknown = 1; for (let n = 0; n < 7; n++) wide = new Array(100).fill(wide); console.log(wide)', /more/u],
     [
       'let wide: unknown = {}; for (let n = 0; n < 7; n++) wide = Object.fromEntries(new Array(100).fill(wide).map((held, at) => [at, held])); console.log(wide)',

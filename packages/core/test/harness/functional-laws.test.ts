@@ -11,7 +11,7 @@ import { codingTools } from '@toolscript/tools';
 import { collect, failureOf, openHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
 
-/** A harness over the real coding tools, on a folder of its own. */
+/** A harness over the real coding tools, on a new folder. */
 async function openFolder(files: Record<string, string>) {
   const root = await mkdtemp(join(tmpdir(), 'toolscript-laws-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

@@ -4,14 +4,14 @@ import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.j
 import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
-/** A harness that is closed when the test has ended. With `workers` or a runtime of its own it has its own threads. */
+/** A harness that is closed when the test has ended. If `workers` or `runtime` is set, it has separate threads. */
 export function openHarness(options: HarnessOptions): Harness {
   const harness = createHarness(hasOwnThreads(options) ? options : { ...sharedThreads(), ...options });
   onTestFinished(() => harness.close());
   return harness;
 }
 
-/** The sample tools and a warm harness over them, for all tests of a file; closed after the last. */
+/** The sample tools and a warm harness over them, for all tests of a file; closed after the last test. */
 export function sharedHarness(): { sample: SampleTools; harness: Harness } {
   const sample = sampleTools();
   const harness = createHarness({ tools: sample.tools, approvals: 'deny' });

@@ -332,7 +332,7 @@ describe('a source of text', () => {
     const events: StreamEvent[] = [];
     for await (const event of own.processText(answer())) {
       events.push(event);
-      // The answer continues only after the script's output: nothing may wait for its end.
+      // The answer continues only after the script's output: the output must not wait for the end of the answer.
       if (event.payload.type === 'item_done' && event.payload.final_item.type === 'script_execution_output') goOn();
     }
     await started('echo');

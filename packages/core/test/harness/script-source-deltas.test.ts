@@ -226,7 +226,7 @@ describe('any answer', () => {
     continueOnError: fc.boolean(),
   });
 
-  /** In chunks; the source ends after this much of it. */
+  /** The answer in chunks. The source ends after `length` characters. */
   async function* broken(answer: string, size: number, length: number): AsyncGenerator<string> {
     yield* pieces(answer.slice(0, length), size);
     if (length < answer.length) throw new Error('connection lost');
@@ -248,7 +248,7 @@ describe('any answer', () => {
           expect(comparable(foldResponse(told).output_items)).toEqual(comparable(foldResponse(plain).output_items));
           for (const { id, source_code: source } of scriptsOf(told)) {
             const was = typed(told).get(id);
-            // Text that follows neither a script nor a waiting one was emitted at once.
+            // Text that follows neither a script nor a pending script was emitted at once.
             expect([source, '']).toContain(was);
             if (was !== '') scripts += 1;
           }

@@ -5,10 +5,10 @@ const { harness } = sharedHarness();
 
 const value = async (source: string) => valueOf(await harness.runScript(source));
 
-/** Lines and columns that a text names. */
+/** The lines and columns in a text. */
 const placesIn = (text: string) => [...text.matchAll(/script\.ts:(\d+:\d+)/gu)].map(([, place]) => place);
 
-/** Types, an enum and a repaired line move the compiled code away from the source. */
+/** Types, an enum and a repaired line, which shift the positions of the compiled code. */
 const HEAD = `interface Row {
   id: number;
 }

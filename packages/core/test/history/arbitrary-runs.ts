@@ -40,7 +40,7 @@ export const protocolRun: fc.Arbitrary<Run> = fc
     };
   });
 
-/** Every event once in some order, and some of them again. */
+/** Every event once, in some order, and some events several times. */
 export function shuffledWithDuplicates(events: readonly StreamEvent[]): fc.Arbitrary<StreamEvent[]> {
   const all = fc.shuffledSubarray([...events], { minLength: events.length, maxLength: events.length });
   return fc.tuple(all, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 8 })).map(([order, copies]) => {

@@ -191,7 +191,7 @@ describe('bounded JSON', () => {
         const { text, complete } = boundedJson(value, maxLength);
         expect(complete).toBe(json.length <= maxLength);
         expect(text.length).toBeLessThanOrEqual(maxLength);
-        // For a string longer than the limit, the end may be unescaped differently, but never the beginning.
+        // If a string exceeds the limit, the reader may unescape its end differently, but never its beginning.
         expect(json.startsWith(complete ? text : text.slice(0, -1))).toBe(true);
       }),
       { numRuns: tries(1000) },

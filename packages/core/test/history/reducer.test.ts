@@ -172,7 +172,7 @@ describe('a hostile stream', () => {
         const reducer = new ResponseReducer();
         for (const [index, event] of stream.entries()) {
           reducer.apply(event);
-          // A read must not change later reads.
+          // Reading a response must not change later responses.
           if (looks[index]) reducer.response({ includePending: index % 2 === 0 });
         }
         expect(reducer.response({ includePending: true })).toEqual(foldResponse(kept));

@@ -14,7 +14,7 @@ export function typed(events: readonly StreamEvent[]): Map<string, string> {
   return sources;
 }
 
-/** Every item starts once, then has its deltas, then ends once; nothing is open at the end. */
+/** Every item starts once, then has its deltas, then ends once. No item is open at the end. */
 export function expectWholeItems(events: readonly StreamEvent[]): void {
   const states = new Map<string, 'open' | 'ended'>();
   for (const { payload } of events) {
@@ -31,10 +31,10 @@ export function expectWholeItems(events: readonly StreamEvent[]): void {
   for (const event of events) expect(StreamEventSchema.safeParse(event).error).toBeUndefined();
 }
 
-/** Parts that differ in every run: times, sizes of texts with ids in them, sealed data. */
+/** Members with different values in every run: times, sizes of texts with ids in them, sealed data. */
 const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'created_at', 'duration_ms', 'suspension', 'usage']);
 
-/** Names in order of their appearance, without times. */
+/** Replaces names by numbers in the order of their appearance, and removes times. */
 export function comparable(values: readonly unknown[]): unknown[] {
   const names = new Map<string, string>();
   const text = JSON.stringify(values, (key, value: unknown) => (MEASURED.has(key) ? undefined : value));
@@ -46,7 +46,7 @@ export function comparable(values: readonly unknown[]): unknown[] {
   return JSON.parse(named) as unknown[];
 }
 
-/** Without the starts of scripts, and of blocks that never became a script. */
+/** The events without the starts of scripts, and of blocks that never became a script. */
 export function withoutTyping(events: readonly StreamEvent[]): Payload[] {
   const scripts = typed(events);
   const typing = ['item_start', 'item_delta', 'item_cancelled'];

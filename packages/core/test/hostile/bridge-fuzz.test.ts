@@ -17,7 +17,7 @@ const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
 const isCampaign = FUZZ_CASES !== undefined;
 const isReplay = FUZZ_REPLAY !== undefined;
-/** Much longer than a case on a busy machine. */
+/** Maximum time of the test, much longer than the cases take on a busy machine. */
 const TIMEOUT_MS = 120_000 + CASES * 200;
 
 /** The data to reproduce the fault. */
@@ -56,7 +56,7 @@ describe('the bridge between guest and host', () => {
       if (isCampaign)
         console.log(`${report.cases} cases, ${report.features} things reached, room ran out in ${report.ranOut}`);
       expect(describeAll(report.findings)).toBe('');
-      // A generator without working scripts or faults would find nothing.
+      // A generator without working scripts or faults would find no violation.
       expect(report.features).toBeGreaterThan(300);
       expect(report.ranOut).toBeGreaterThan(CASES / 20);
     },
@@ -92,7 +92,7 @@ const replacing = (module: string, from: string | RegExp, to: string): PlantedFa
 });
 
 describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
-  // The seeds that find it fastest.
+  // The seeds that find the fault in the fewest cases.
   it.each([
     [3, 'a budget that nested calls exceed', without('bridge/calls.ts', /\/\/ defence: budget-after-arguments\n.*\n/u)],
     [

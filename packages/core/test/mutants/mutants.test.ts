@@ -31,7 +31,7 @@ function baseScripts(): { name: string; source: string }[] {
     .filter((script) => script !== undefined);
 }
 
-/** Runs without the checker; each run has its own world. */
+/** Runs scripts without the checker. Each run has its own world. */
 let running: WorldHarness;
 let checking: Record<keyof typeof MIN_REFUSED, Harness>;
 const base = baseScripts();

@@ -3,7 +3,7 @@ import { applyEdits } from '#core/script/edits.js';
 import { OPERATORS } from './operators.js';
 import { parseScript } from './parsed-script.js';
 
-/** A good script with one mistake, made by a program. */
+/** A good script with one mistake, which a program has inserted. */
 export interface Mutant {
   readonly operator: string;
   /** The name of the good script. */

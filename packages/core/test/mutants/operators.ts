@@ -28,7 +28,7 @@ const textOf = ({ source }: ParsedScript, { start, end }: Pick<Node, 'start' | '
 
 // Names
 
-/** Without a letter in its middle, or with one more. */
+/** The name without a letter in its middle, or with an additional one. */
 function misspelled(name: string): string {
   const middle = Math.floor(name.length / 2);
   return name.length > 3 ? name.slice(0, middle) + name.slice(middle + 1) : name + name.at(-1);

@@ -15,13 +15,13 @@ const RECORDED: Readonly<Record<ProviderApi, readonly [streams: number, errors: 
 };
 
 interface Tolerance {
-  /** The part of the recording that the SDK cannot read, and our reading of it. */
+  /** The part of the recording that the SDK cannot read, and how Toolscript reads it. */
   readonly why: string;
-  /** The SDK's error; omitted if it only misses a part. */
+  /** The SDK's error; omitted if the SDK only misses a part. */
   readonly throws?: RegExp;
-  /** Changes a message so that the SDK reads it as we do; undefined drops it. */
+  /** Changes a message so that the SDK reads it as Toolscript does; undefined drops the message. */
   readonly mend: (message: Json) => Json | undefined;
-  /** The repaired stream has a stop reason that the recording does not have. */
+  /** True: the repaired stream has a stop reason that the recording does not have. */
   readonly mendsStop?: boolean;
 }
 

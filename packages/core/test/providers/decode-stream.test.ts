@@ -55,7 +55,7 @@ describe('decodeStream', () => {
     for await (const event of decodeStream(api, slow())) {
       seen.push(event);
       if (event.payload.type !== 'item_delta' || !event.payload.delta.startsWith('Grüße')) continue;
-      // The rest of the body is not requested before this event was consumed.
+      // Toolscript does not request the rest of the body before the test has consumed this event.
       expect(release).toBeUndefined();
       setTimeout(() => release?.(), 5);
     }
@@ -193,7 +193,7 @@ describe('decodeStream', () => {
   });
 });
 
-/** The text up to the end of the event that holds this, and the rest. */
+/** The text up to the end of the event that contains `part`, and the rest. */
 function splitAfter(body: string, part: string): [string, string] {
   const end = body.indexOf('\n\n', body.indexOf(part)) + 2;
   expect(body).toContain(part);

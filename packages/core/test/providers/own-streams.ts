@@ -1,7 +1,7 @@
 import type { ProviderApi } from '#core/providers/index.js';
 import { streamOf } from './wire-text.js';
 
-/** Small synthetic answers, which test the laws without recordings too. */
+/** Small synthetic answers, with which the laws are tested even without recordings. */
 
 const chunk = (delta: object, more: object = {}) => ({
   id: 'chatcmpl-1',

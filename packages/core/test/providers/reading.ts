@@ -4,7 +4,7 @@ import type { ProviderApi } from '#core/providers/index.js';
 import { doneOf, itemsOf, reasoningOf, textOf } from './decoded.js';
 import { withoutEmptyLists, type Reading } from './sdk-oracle.js';
 
-/** Our events in the form of the comparison. */
+/** Toolscript's events in the form of the comparison. */
 export function readingOf(api: ProviderApi, events: readonly StreamEvent[]): Reading {
   const response = foldResponse(events);
   return {

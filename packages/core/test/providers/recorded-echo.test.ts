@@ -12,7 +12,7 @@ import { haveRecordings, recordings, type Recording } from './recordings.js';
 import { wholeWithSdk } from './sdk-oracle.js';
 import { messagesOf } from './wire-text.js';
 
-/** Answers of real providers, read, sent back, and compared with the originals. */
+/** Tests that read answers of real providers, send them back, and compare them with the originals. */
 
 type Json = Record<string, unknown>;
 
@@ -26,7 +26,7 @@ async function promptAfter({ api, body }: Recording): Promise<Prompt | undefined
   return promptOf(api, 'any', { conversation, promptCache: { marks: false } });
 }
 
-/** Without members that have no content: null members, empty lists of annotations. */
+/** The value without members that have no content: null members, empty lists of annotations. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, member: unknown) => {
@@ -39,7 +39,7 @@ function plain(value: unknown): unknown {
   );
 }
 
-/** An item as it goes back to a service that has not stored it: without the ids that name what is stored. */
+/** An item as Toolscript sends it back to a service that has not stored it: without the ids of stored items. */
 function unstored({ status, ...item }: Json): Json[] {
   const { id: _id, ...others } = item;
   switch (item.type) {
@@ -101,7 +101,7 @@ const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording
 /** Recordings that the SDK reads without an error, but incompletely; see against-sdks.test.ts. */
 const MISREAD = ['8aa14a899f0a9de2', 'b157c9e1aa76045a'];
 
-/** Some are not read at all. */
+/** False for recordings that the SDK cannot read at all. */
 async function isReadable(recording: Recording): Promise<boolean> {
   return wholeWithSdk(recording).then(
     () => true,

@@ -32,7 +32,7 @@ if (!haveRecordings) {
 export interface Recording {
   readonly api: ProviderApi;
   readonly kind: 'stream' | 'error';
-  /** Short and unique: the file's name without its ending. */
+  /** The name of the recording, short and unique: the file's name without its ending. */
   readonly name: string;
   readonly status: number;
   readonly body: Buffer;

@@ -112,7 +112,7 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
-/** Answers that were not streamed. */
+/** Answers in the form without streaming. */
 function wholeAnswer(api: ProviderApi): string[] {
   const bodies: Record<ProviderApi, object> = {
     'openai-responses': { object: 'response', id: 'resp_1', status: 'completed', output: [] },

@@ -83,7 +83,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
       ['getWeather', { city: 'Oslo' }],
       ['getWeather', { city: 'Rome' }],
     ]);
-    // Results in another order are sent in the order of the calls.
+    // Toolscript sends results that arrive in another order in the order of the calls.
     await talk.say(output(calls[1]!, '21'), output(calls[0]!, '-4', { success: false }));
     const last = await talk.say(user('Thanks'));
     expect(server.violations).toEqual([]);
@@ -164,7 +164,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
       ...(native_id === undefined ? {} : { native_id }),
       answer_id,
     };
-    // The form of a history: the result follows its call.
+    // The order of items in a history: the result follows its call.
     talk.conversation.splice(
       1,
       1,

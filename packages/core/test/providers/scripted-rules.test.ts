@@ -5,7 +5,7 @@ import { scriptedModel, type Scenario } from '#core/providers/index.js';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
 import { APIS, callsOf, RUN_SCRIPT, scriptOutput, Talk, user } from './asking.js';
 
-/** Each rule of the scripted provider, broken on purpose. */
+/** Requests that break each rule of the scripted provider on purpose. */
 
 type Body = Record<string, unknown>;
 
@@ -350,7 +350,7 @@ describe('the scripted provider', () => {
     expect(reply(chat([go], { nonsense: true }))).toMatchObject({ type: 'json', status: 400 });
     expect(endpoint.turnsLeft).toBe(2);
     expect(reply(chat([go])).type).toBe('stream');
-    // The end of the first answer was lost: the caller asks again.
+    // The end of the first answer was lost, so the caller repeats the request.
     expect(reply(chat([go])).type).toBe('stream');
     expect(endpoint.turnsLeft).toBe(0);
     expect(reply(chat([go]))).toMatchObject({ status: 400 });

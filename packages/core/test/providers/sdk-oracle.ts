@@ -7,9 +7,9 @@ import type { Recording } from './recordings.js';
 export interface Reading {
   text: string;
   reasoning: string;
-  /** Arguments as text if the wire has text, and as an object if it has an object. */
+  /** The arguments of a call: text if the wire has text, and an object if it has an object. */
   calls: { callId: string; name: string; arguments: unknown }[];
-  /** The wire's own object. */
+  /** The usage object of the wire. */
   usage: unknown;
   stopReason: string | undefined;
   /** The data that must be sent back unchanged, in order. */
@@ -18,7 +18,7 @@ export interface Reading {
 
 interface SdkReading {
   readonly reading: Reading;
-  /** The whole answer, as the SDK put it together. */
+  /** The whole answer, as the SDK composed it. */
   readonly whole: unknown;
 }
 
@@ -33,7 +33,7 @@ export async function readWithSdk(recording: Recording): Promise<Reading> {
   return (await READERS[recording.api](recording)).reading;
 }
 
-/** The answer as it would have come without streaming. */
+/** The SDK's reading of the answer in the form without streaming. */
 export async function wholeWithSdk(recording: Recording): Promise<unknown> {
   return (await READERS[recording.api](recording)).whole;
 }

@@ -6,8 +6,8 @@ import type { ChatBody } from '#core/providers/openai-chat/encode.js';
 import type { ResponsesBody, ResponsesInput } from '#core/providers/openai-responses/encode.js';
 
 /**
- * Our bodies, compared with the types of the official SDKs by the compiler (`npm run check`). Data that is sent back as
- * the wire sent it has no type of Toolscript and is excluded.
+ * The compiler (`npm run check`) compares the bodies of requests with the types of the official SDKs. Data that is sent
+ * back unchanged has no type in Toolscript, and is excluded.
  */
 
 /** The types demand an id of reasoning, but the service reads sealed reasoning without one (decision 038). */

@@ -9,11 +9,11 @@ import { haveRecordings, recordings } from './recordings.js';
 import { bodyOf, messagesOf, type WireMessage } from './wire-text.js';
 
 /*
- * Two answers spliced together, parts of one answer lost or repeated, bodies cut anywhere, between events and inside
- * them. A call may be lost; no call may appear that neither answer asked for, and none twice.
+ * These tests read two answers spliced together, answers with lost or repeated parts, and bodies truncated between and
+ * inside events. A call may be lost; a call that neither answer contains must not appear, and no call may appear twice.
  *
  * Pieces of a call's arguments have no number in Chat and Messages, so a reader cannot see that one is missing between
- * two others. The law of these formats therefore leaves out damage inside a call, unless the id of the answer changes,
+ * two others. The law of these formats therefore excludes damage inside a call, unless the id of the answer changes,
  * and halves of two events that are one event together.
  */
 

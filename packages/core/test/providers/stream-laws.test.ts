@@ -20,7 +20,7 @@ const own = (api: ProviderApi): Sample[] =>
 
 const recorded = (api: ProviderApi): Sample[] => recordings(api, 'stream').map(({ name, body }) => [name, body]);
 
-/** Events that no version of the formats has, fields without meaning here, and comments. */
+/** Data that readers must ignore: events that no version of the formats has, fields without meaning, and comments. */
 const NOISE: readonly string[] = [
   ': a comment\n\n',
   ':\n\n',
@@ -32,7 +32,7 @@ const NOISE: readonly string[] = [
   'data:\n\n',
 ];
 
-/** Without the member that differs between two readings of the same stream: the time of the reading. */
+/** The events without the member that differs between two readings of the same stream: the time of the reading. */
 function said(events: readonly StreamEvent[]): unknown[] {
   return events.map(({ timestamp: _now, ...event }) => event);
 }
@@ -41,7 +41,7 @@ async function saidBy(api: ProviderApi, pieces: Iterable<string | Uint8Array>): 
   return said(await eventsOf(api, piecesOf(pieces)));
 }
 
-/** The number of tries of a law for one sample: there are many recordings. */
+/** The number of tries of a law for one sample, which is small if there are many samples. */
 const runs = (samples: readonly Sample[]) => ({ numRuns: samples.length > 10 ? 1 : 100 });
 
 /** Longer recordings are not read byte by byte: that takes most of the time, and finds no other faults. */
@@ -119,7 +119,10 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
   });
 }
 
-/** Every event of a short answer; the first, the last and some other events of a longer one: the cost is quadratic. */
+/**
+ * Every event of a short answer; the first, the last and some other events of a longer one, because the cost is
+ * quadratic.
+ */
 function placesOf(events: number): number[] {
   const ends = tries(200);
   const step = Math.max(16, Math.ceil(events / tries(200)));
@@ -152,10 +155,10 @@ function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
   return { api, status, reading: readingOf(api, events), finished: new Set(finishedItems(events)) };
 }
 
-/** A part of a line is not a stream yet. */
+/** The errors of a truncated body: a part of a line is not a stream yet. */
 const CUT = ['AnswerTruncated', 'AnswerMalformed'];
 
-/** Recordings that continue after a `finish_reason`: an interruption there cannot be detected. */
+/** Recordings that continue after a `finish_reason`. A reader cannot detect an interruption after it. */
 const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
   '63a3f09bc0218a96': 'Together: each of several calls comes with a finish_reason',
   baafd4cb5cec28b1: 'OpenRouter: every chunk says "length", and then comes an error',
@@ -163,7 +166,7 @@ const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
 
 /** 1 if the reading reports an interruption, 0 if only figures of usage were lost. */
 function checkCut(whole: Whole, part: readonly StreamEvent[], name: string): number {
-  // The part before the last events is checked with the whole.
+  // The whole body checks the part before the last events.
   expect(brokenLaws(part, part.length - 20)).toEqual([]);
   const { status, error } = foldResponse(part);
   const { usage: _lost, ...kept } = readingOf(whole.api, part);

@@ -212,7 +212,7 @@ describe('a whole answer', () => {
   const piece = (content: string): string =>
     streamOf({ id: 'chatcmpl-1', choices: [{ index: 0, delta: { content } }] });
 
-  /** Sends a size far beyond every limit of these tests. */
+  /** Sends much more data than any limit of these tests allows. */
   const endless = (onPiece: () => void = () => {}): Response => {
     let pieces = 0;
     return ok(

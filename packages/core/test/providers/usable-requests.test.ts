@@ -7,7 +7,7 @@ import { createProvider, type ProviderApi, type ProviderOptions } from '#core/pr
 import type { ModelRequest, OutputItem } from '#core/protocol/index.js';
 import { APIS, ask, GET_WEATHER, output, user } from './asking.js';
 
-/* Members that a service refuses with status 400: none of them may leave, whatever the conversation holds. */
+/* Members that a service rejects with status 400. No request may contain them, whatever the conversation contains. */
 
 type Wire = Record<string, unknown>;
 

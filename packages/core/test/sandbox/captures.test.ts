@@ -75,10 +75,10 @@ class Stepper {
     );
   }
 
-  /** Acts, and waits for this number of signs of life. */
-  #until(act: () => void, signs: number): Promise<void> {
+  /** Acts, and resolves after this number of observer callbacks, or at the end of the run. */
+  #until(act: () => void, callbacks: number): Promise<void> {
     return new Promise((resolve) => {
-      let left = signs;
+      let left = callbacks;
       this.#wake = () => {
         if (--left === 0 || this.end !== undefined) resolve();
       };

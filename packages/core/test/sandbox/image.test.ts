@@ -77,7 +77,7 @@ describe('the image', () => {
     expect(slot.recycle()).toBe(true);
     const after = slotMemory(slot);
     expect(after.includes('SECRET')).toBe(false);
-    // The stack lies below the image; nothing there is read before it is written.
+    // The stack is below the image. No code reads it before writing it.
     const base = artefacts.execute.header.runs[0]![0];
     expect(after.compare(pristine, base, pristine.length, base, after.length)).toBe(0);
   });
@@ -239,7 +239,7 @@ const REVIEWED_GLOBALS = [
   'unescape',
 ];
 
-/** Gives a member of the provenance another value. */
+/** Changes the value of a member of the provenance. */
 async function change(folder: URL, member: string): Promise<void> {
   const file = new URL('engine.json', folder);
   const provenance = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;

@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
 });
 
-/** A script that is inside its one call until `release`. */
+/** Starts a script whose only call does not end before `release`. */
 async function holdSlot(pool: QuickJsPool) {
   let release: (value: unknown) => void = () => {};
   const opened = new Promise((resolve) => (release = resolve));

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { WakefulLoop } from '#core/sandbox/worker/short-waits.js';
 
 const MODULE = new URL('../../dist/sandbox/worker/short-waits.js', import.meta.url);
-/** Answers every message with itself and its own count. */
+/** A thread that answers every message with the message and its own count. */
 const ECHO = `
   const { parentPort, workerData } = require('node:worker_threads');
   let count = 0;

@@ -137,7 +137,7 @@ describe('a memory image to restore', () => {
   const PAGE = 4096;
   const ROOM = 16 * 1_048_576;
 
-  /** In the form of a capture, with the page numbers and the heap's end that a test chooses. */
+  /** Bytes in the form of a capture, with the page numbers and the heap's end that a test chooses. */
   function memoryOf(pages: readonly number[], heapPages: number): Uint8Array {
     const words = [pages.length, heapPages, ...pages];
     const head = Buffer.alloc(words.length * 4);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 
-/** Computes for a long time, then returns the number. */
+/** A script that computes for a long time and returns the number. */
 const hog = (value: number, turns = 1_500_000) =>
   `let sum = 0; for (let i = 0; i < ${turns}; i++) sum += i % 7; return sum >= 0 ? ${value} : -1`;
 const LIMITS = { computeMs: 60_000, queueWaitMs: 60_000 };
@@ -22,7 +22,7 @@ describe('scripts that compute for long', () => {
     await pool.warm();
     const finished: string[] = [];
     const many = Array.from({ length: 12 }, (_, index) => run(hog(index), 'ann').then(() => finished.push('ann')));
-    // All of them wait in the slow lane, or compute there.
+    // All scripts wait in the slow lane, or compute in it.
     while (pool.stats().moved < 10) await delay(10);
     expect(returned(await run(hog(99), 'bob'))).toBe(99);
     finished.push('bob');
@@ -82,7 +82,7 @@ describe('workers that are ended from outside', () => {
     };
     const made: string[] = [];
     const host = async (_name: string, args: unknown) => {
-      // Limited by work and not by time: on a slow machine the same script would be killed repeatedly.
+      // The test limits work and not time: on a slow machine the same script would be killed repeatedly.
       if (made.push(JSON.stringify(args)) % 16 === 0) killOne();
       await delay(10);
       return args;

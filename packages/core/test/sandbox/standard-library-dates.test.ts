@@ -10,7 +10,7 @@ afterAll(() => realm.close());
 
 type Options = Intl.DateTimeFormatOptions;
 
-// Node runs in UTC here; the guest always does.
+// Node uses UTC in this test; the guest always does.
 const format = ({ time, options }: { time: number; options: Options }) => {
   const formatter = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options });
   return [

@@ -14,7 +14,7 @@ interface Case {
   options: Options;
 }
 
-// Numbers cross as text, so that -0, NaN and infinities arrive.
+// Numbers are passed as text, because JSON would lose -0, NaN and infinities.
 const format = ({ value, options }: Case) => {
   const formatter = new Intl.NumberFormat('en-US', options);
   return [
@@ -150,7 +150,8 @@ const rest: fc.Arbitrary<Options> = fc.record(
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<Options>;
-// Node's releases disagree about the number of digits of money in other notations; few dinars have a name here.
+// Node's releases disagree about the number of digits of money in other notations; the guest has names for only a few
+// kinds of dinars.
 const anyOptions = fc
   .tuple(style, fc.oneof(fc.constant({}), digits), fc.oneof(fc.constant({}), rest))
   .map(([kind, how, more]): Options => ({ ...kind, ...how, ...more }))

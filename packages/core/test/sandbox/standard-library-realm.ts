@@ -1,5 +1,5 @@
-// A realm of the guest's engine with the standard library in it, every intrinsic frozen, and a way to do the same
-// work there and in Node.
+// A realm of the guest's engine with the standard library in it, every intrinsic frozen, and a function that does the
+// same work in the realm and in Node.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { QuickJS } from 'quickjs-wasi';
@@ -41,8 +41,8 @@ export function expectNodesAnswer<Input>(realm: Realm, work: (input: Input) => u
 }
 
 /**
- * Settings for a property that compares with Node. The seed is fixed because Node's own releases differ from each
- * other and from the standards in rare corners: an unlucky draw there must not fail a build.
+ * Settings for a property that compares with Node. The seed is fixed because Node's own releases differ from each other
+ * and from the standards in rare corners: a random choice of such a case must not fail a build.
  */
 export function comparing(numRuns: number): { numRuns: number; seed: number } {
   return { numRuns, seed: 1 };
@@ -53,7 +53,7 @@ export async function standardLibrary(): Promise<string> {
   return `(${await bundleGuest({ entry: 'standard-library/install.ts' })})()`;
 }
 
-// Runs in both: may use nothing from outside.
+// The guest and Node both run this function, so it must use nothing from outside.
 function attempt<Input>(work: (input: Input) => unknown, input: Input): string {
   try {
     return JSON.stringify({ value: work(input) });

@@ -398,7 +398,7 @@ describe('URLSearchParams', () => {
 
   it('reads and writes any text like Node', () => {
     fc.assert(
-      // Node reads bytes that are not UTF-8 differently if text that is not ASCII precedes or follows them.
+      // Node reads bytes that are not UTF-8 differently if other text that is not ASCII is next to them.
       fc.property(
         fc
           .array(fc.oneof(word, fc.constantFrom('&', '=')), { maxLength: 8 })

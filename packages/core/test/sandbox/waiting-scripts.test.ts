@@ -15,7 +15,7 @@ function makePool(options: QuickJsOptions, entry?: string): QuickJsPool {
   return pool;
 }
 
-/** No wait of a test ends by itself. */
+/** Limits that no wait of a test reaches. */
 const PATIENT = { queueWaitMs: 600_000, computeMs: 60_000 };
 const ALONE = 'return await tools.echo({})';
 
@@ -39,7 +39,7 @@ class Waiting {
     return driveRun(this.#pool, body, { host, job, limits: PATIENT, wallMs: 600_000 }).then(returned);
   }
 
-  /** Resolves when this number of scripts has called. */
+  /** Resolves when this number of scripts has called the tool. */
   async called(count: number): Promise<void> {
     while (this.#made < count) await new Promise<void>((resolve) => (this.#onCall = resolve));
   }

@@ -6,7 +6,7 @@ import { createCompiler } from '#core/script/compiler.js';
 const compiler = createCompiler({ deadlineMs: 20_000 });
 const compile = (source) => compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
 
-/** In MB. On Linux the count can restart; elsewhere it is the maximum of the whole process. */
+/** The peak memory in MB. Linux can reset it; on other systems it is the maximum of the whole process. */
 function peakMemory() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS / 1024;
   const peak = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024;

@@ -14,7 +14,7 @@ interface Told {
   restarts: number;
 }
 
-/** In a process of its own: a bomb that is not rejected ends the process that compiles it. */
+/** Compiles in a separate process, because a bomb that is not rejected ends the process that compiles it. */
 let host: ChildProcess;
 
 beforeAll(() => {
@@ -36,7 +36,7 @@ async function compileIn(source: string): Promise<Told> {
 
 /** A thread's heap may grow to its limit before a collection; native memory must be bounded. */
 const MAX_GROWN_MB = 350;
-/** The host only waits; the machine's memory causes its stalls. The value is generous, for a busy machine. */
+/** The host only waits, but memory pressure may stall it. The value is generous, for a busy machine. */
 const MAX_STALL_MS = 1_000;
 
 describe('a small source', () => {
@@ -57,7 +57,8 @@ describe('a small source', () => {
     const whole = await compileIn(source);
     expect(whole).toMatchObject({ code: 'compiled', next: true, restarts: 0 });
     expect(whole.grown).toBeLessThan(MAX_GROWN_MB);
-    // Four times the text; sixteen times the time would be quadratic. The rest is for a busy machine.
+    // The text is four times as long: quadratic work would take sixteen times as long. The rest is a margin for a busy
+    // machine.
     expect(whole.took).toBeLessThan(12 * Math.max(quarter.took, 50));
   });
 });

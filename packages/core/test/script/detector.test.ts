@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnswerSegment } from '#core/protocol/index.js';
 import { createDetector, detectScripts, type DetectorOptions } from '#core/script/detector.js';
 
-/** The segments in short: `text`, `reasoning`, `script`, `malformed`, with their contents. */
+/** The segments as pairs of their type and content. */
 function brief(answer: string, options?: DetectorOptions): [string, string][] {
   const segments = detectScripts(answer, options);
   expect(segments.map((segment) => segment.raw).join('')).toBe(answer);

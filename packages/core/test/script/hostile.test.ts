@@ -54,7 +54,7 @@ describe('the thread’s stack', () => {
   });
 });
 
-/** In a process of its own: too small a stack would end the process. */
+/** Parses in a separate process, because a stack that is too small ends the process. */
 async function parseRaw(stackMb: number): Promise<string> {
   const parser = pathToFileURL(createRequire(import.meta.url).resolve('oxc-parser')).href;
   const inside = `

@@ -1,6 +1,6 @@
 /**
- * Scripts of the kinds models write, each with its expected answer. A script without one is plain JavaScript, and Node
- * computes the answer.
+ * Scripts of the kinds models write, each with its expected answer. A script without an expected answer is plain
+ * JavaScript, and Node computes the answer.
  */
 export const ORDINARY: readonly { name: string; source: string; answer?: unknown }[] = [
   { name: 'an expression', source: 'return 1 + 1' },

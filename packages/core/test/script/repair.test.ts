@@ -301,7 +301,7 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
   },
 ];
 
-/** With the names of the tools. */
+/** Scripts that are repaired with the names of the tools. */
 const NAMED: readonly { name: string; source: string; answer: unknown; codes: string[] }[] = [
   {
     name: 'a tool without tools before it',

@@ -33,7 +33,7 @@ export async function refused(
   return result.failure;
 }
 
-/** Runs compiled code in a realm of its own, with tools that answer from a small table. */
+/** Runs compiled code in a new realm, with tools that answer from a small table. */
 export async function run(script: CompiledScript): Promise<unknown> {
   const value: unknown = await start(script);
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);

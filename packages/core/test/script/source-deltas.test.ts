@@ -8,7 +8,7 @@ import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
 
-/** Answers in which the source of a block is easily misjudged. */
+/** Answers in which the beginning or end of a block's source is hard to detect. */
 const HARD: [string, string[]][] = [
   ['a\n<tool-calls>\nreturn 1\n</tool-calls>\nb', ['return 1\n']],
   ['<tool-calls>return 1</tool-calls><tool-calls>\nreturn 2</tool-calls>', ['return 1', 'return 2']],

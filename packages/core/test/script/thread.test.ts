@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CompileThread, STACK_MB } from '#core/script/compile-thread.js';
 
-/** A thread that answers with its number, and does the action that the source names. */
+/** A thread that answers with its number, and acts as the source requests. */
 const ENTRY = `
 import { spawnSync } from 'node:child_process';
 import { parentPort, resourceLimits, threadId } from 'node:worker_threads';

@@ -5,7 +5,7 @@ import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#c
 import { keepCopy } from '../suspension/world.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** Long enough for any machine. */
+/** The timeout is long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
@@ -19,7 +19,7 @@ interface Report {
   error?: { code: string; message: string };
 }
 
-/** `hold` writes, and ends when it is released; `note` needs an approval; `read` only reads. */
+/** `hold` writes, and ends when the test releases it; `note` needs an approval; `read` only reads. */
 function world() {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -84,7 +84,7 @@ const statusesOf = ({ operations }: { operations: readonly Operation[] }) => ope
 const tasksOf = async (harness: Harness) =>
   valueOf(await harness.runScript('return await tools.spawn.list()')) as Report[];
 
-/** The content of a store whose processes have all died. */
+/** The content of a store after all its processes have died. */
 async function afterTheDeathOfAll(store: HarnessStore): Promise<HarnessStore> {
   const copy = memoryStore();
   for (const { scriptId } of (await store.journal.list()).scripts) {
@@ -215,7 +215,7 @@ describe('the end of a detached task', () => {
     const second = suspended(await other.resume(first.suspension, { [two!.approvalId]: 'approve' }));
     expect(statusesOf(second)).toEqual(['awaiting_approval', 'unknown', 'completed']);
     expect(await tasksOf(other)).toMatchObject([{ tool: 'hold', status: 'unknown' }]);
-    // The process that had started the task is alive after all, and gets no other message about the script.
+    // The process that had started the task is alive after all. It gets no other message about the script.
     release();
     const third = open({ store: await afterTheDeathOfAll(copy) });
     const done = await third.resume(second.suspension, { [one!.approvalId]: 'approve' });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { createHarness, defineTool, memoryStore, type HarnessOptions } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
 
-/** Long enough for any machine. */
+/** The timeout is long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** `jump` changes the system's clock, `note` needs an approval, `hold` ends when it is released. */
+/** `jump` changes the system's clock, `note` needs an approval, `hold` ends when the test releases it. */
 function open(jumpMs: number, options: Partial<HarnessOptions> = {}) {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -63,7 +63,7 @@ describe('a guest that has taken over its sandbox', () => {
 
   it('adds lines no faster than the host’s rate limit', async () => {
     const logs = Array.from({ length: 150 }, () => ({ level: 'info' as const, text: 'x' }));
-    // With one line a second the bucket contains one; each further line needs another second.
+    // At one line a second, the bucket holds one line, and each further line needs another second.
     const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits: { logRatePerSec: 1 } }).run();
     expect(kept.filter(({ level }) => level === 'info').length).toBeLessThan(100);
   });

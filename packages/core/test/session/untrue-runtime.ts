@@ -6,7 +6,7 @@ import type {
   Settlement,
 } from '../../src/protocol/index.js';
 
-/** One segment as a guest could send it after it took over its sandbox; omitted members are empty. */
+/** One segment as a guest could send it if it controlled its sandbox; omitted members are empty. */
 export type Told = Partial<SandboxSegment>;
 
 export interface UntrueRuntime extends SandboxRuntime {

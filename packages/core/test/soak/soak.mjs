@@ -6,8 +6,8 @@ import { z } from 'zod';
 const count = Number(process.argv[2] ?? 20_000);
 const CALLERS = 20;
 /**
- * Growth over the second half that counts as a leak: of the host's heap, and of the whole process. A short run
- * is still warming up in its second half.
+ * The growth during the second half that counts as a leak: of the host's heap, and of the whole process. A short run is
+ * still warming up in its second half.
  */
 const isLong = count >= 20_000;
 const MAX_HEAP_GROWTH = isLong ? 0.05 : 0.1;
@@ -63,7 +63,7 @@ const KINDS = [
   [() => 'const a = []; for (let i = 0; i < 3000; i++) a.push({ i }); return a.length', 'completed'],
   [() => 'for (let i = 0; i < 30; i++) console.log(i); text("x"); return new Map([[1, 2]]).size', 'completed'],
 ];
-/** Expensive ones, from time to time: a limit, a growth, a cancellation. */
+/** Expensive scripts, which run from time to time: a limit, a growth, a cancellation. */
 const RARE = [
   [() => 'while (true) {}', 'failed', { computeMs: 50 }],
   [() => 'return new Array(1e6).fill(1.5).length', 'completed'],
@@ -111,7 +111,7 @@ console.log(JSON.stringify({ scripts: count, unheard, halfway, end, growth, stat
 strictEqual(unheard, 0, 'promises were rejected unheard');
 if (growth.heap > MAX_HEAP_GROWTH || growth.rss > MAX_RSS_GROWTH) throw new Error('memory grew');
 
-// Nothing may keep the process open now. The timer is the alarm, and does not keep it open either.
+// No handle may keep the process open now. The timer reports a failure, and does not keep it open either.
 setTimeout(() => {
   console.error('still open:', process.getActiveResourcesInfo());
   process.exit(1);

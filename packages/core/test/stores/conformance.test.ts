@@ -13,7 +13,7 @@ let made = 0;
 
 const laws = storeConformance().map((law) => [law.name, law] as const);
 
-/** Another handle to the data of a store in memory is the store itself. */
+/** Opening the data of a store in memory again returns the store itself. */
 const makeMemoryStore: MakeStore = ({ beside, ...options } = {}) => beside ?? memoryStore(options);
 
 const folders = new WeakMap<HarnessStore, string>();
@@ -46,7 +46,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   [
     'exactly one of many claims wins, across two handles',
-    // Checks, and then writes.
+    // Checks, and writes afterwards.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
         const epoch = (await store.claim.current(scriptId))?.epoch ?? 0;
@@ -60,7 +60,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   [
     'a claim returns every earlier append, and later appends of the old epoch do not count',
-    // Reads the journal, and then claims.
+    // Reads the journal, and claims afterwards.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
         const before = await store.journal.read(scriptId);

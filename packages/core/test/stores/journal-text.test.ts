@@ -57,7 +57,7 @@ describe('the text of a journal', () => {
         const { lines: found, gap, counts } = readJournalText(bytes.toString('utf8'));
         const missing = all.length - (counts.get(3) ?? 0);
         const isWhole = found.join('\n') === all.flat().join('\n');
-        // The line feed before the first batch means nothing.
+        // The line feed before the first batch has no meaning.
         if (isWhole) return;
         const isEnd = missing > 0;
         expect(gap !== undefined || isEnd, `byte ${place}`).toBe(true);

@@ -21,7 +21,7 @@ function startProcess(...parameters: string[]): ChildProcess {
   return child;
 }
 
-/** Kills it `afterMs` after its first output; returns all of its output. */
+/** Kills the process `afterMs` after its first output; returns all of its output. */
 async function killAfter(child: ChildProcess, afterMs: number): Promise<string[]> {
   let said = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -113,7 +113,7 @@ describe('claims between processes', () => {
         { startTime: undefined },
       ];
       for (const change of strange) {
-        // Another process here may or may not have its number: neither matters.
+        // Another process on this machine may have the number; neither case matters.
         for (const pid of [process.pid, 2 ** 22 + 1]) {
           const holder = { ...own, instance: 'another', pid, ...change };
           expect(await isHeldBy(holder), JSON.stringify(change)).toBe(true);
@@ -170,7 +170,7 @@ describe('processes that are killed', () => {
       const acknowledged = Number(said.at(-1));
       const lines = (await journal.read('scr_a'))?.lines ?? [];
       expect(acknowledged).toBeGreaterThan(before);
-      // One append may have been completed without an acknowledgement, but never a part of it.
+      // The last append may have been completed without an acknowledgement, but never in part.
       expect([acknowledged, acknowledged + 1 + (acknowledged % 4)]).toContain(lines.length);
       const isWhole = lines.every(
         (line, index) => line === `${index} ${'é'.repeat(index % 101 === 0 ? 150_000 : index % 50)}`,

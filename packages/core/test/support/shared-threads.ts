@@ -11,7 +11,7 @@ let compiler: Compiler | undefined;
 
 /**
  * A sandbox and a compiler for one harness, in threads that all harnesses of a test process share: starting threads
- * takes thirty times as long as a script. Counts are of all of them.
+ * takes thirty times as long as a script. Counts cover all of these harnesses.
  */
 export function sharedThreads(): Threads {
   pool ??= new QuickJsPool({ size: 2 });

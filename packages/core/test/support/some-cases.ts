@@ -1,4 +1,4 @@
-/** Laws that take long are tried on all of their cases. */
+/** Laws that take long are tested on all of their cases. */
 export const ALL_CASES = process.env['TOOLSCRIPT_ALL_CASES'] !== undefined;
 
 /** Every n-th case, from a start index; all of them if `TOOLSCRIPT_ALL_CASES` is set. */
@@ -6,7 +6,7 @@ export function someOf<Case>(cases: readonly Case[], step: number, from = 0): re
   return ALL_CASES ? cases : cases.filter((_, index) => (index + from) % step === 0);
 }
 
-/** For the title of a test. */
+/** The number of cases, for the title of a test. */
 export function cases(step: number, name: string): string {
   return ALL_CASES ? `every ${name}` : `one ${name} in ${step}`;
 }

@@ -2,19 +2,19 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
- * How long work holds the event loop, as a multiple of fixed reference work that is measured beside it: a processor
- * that is slower, or that shares its caches, slows both. Counted in processor time of this thread if the system
- * reports it; otherwise in elapsed time.
+ * Measures how long work blocks the event loop, as a multiple of fixed reference work that runs next to it: a processor
+ * that is slower, or that shares its caches, slows both. The measurements use the processor time of this thread if the
+ * system reports it, and otherwise elapsed time.
  */
 
 /** The time of the reference work on a quiet machine: the unit of the measurements. */
 const REFERENCE_MS = 10;
 /** The goal is 50 ms on a quiet machine. The rest covers stalls that the reference does not measure. */
 const MAX_CPU_STALL_MS = 100;
-/** For machines on which other programs count too. */
+/** The maximum on systems that report only elapsed time, where other programs count too. */
 const MAX_WALL_STALL_MS = 500;
 const ATTEMPTS = 5;
-/** The reference is measured as compiled code. */
+/** Runs the reference work first, so that it is measured as compiled code. */
 let warmups = 5;
 
 interface ThreadCpu {
@@ -41,7 +41,7 @@ export function shortestRun(work: () => unknown): Promise<number> {
   });
 }
 
-/** If the machine disturbs the first attempt, there are more attempts. */
+/** Measures again if the machine disturbs the first attempt. */
 async function best(measure: () => number | Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;
   for (let attempt = 1; attempt <= ATTEMPTS && shortest > MAX_STALL_MS; attempt += 1) {
@@ -75,7 +75,7 @@ function referenceWork(): number {
   return [...byName.keys()].toSorted().length;
 }
 
-/** Between two turns of a timer that is due every few milliseconds. */
+/** The longest interval between two turns of a timer that is due every few milliseconds. */
 async function longestStall(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = busyMs();

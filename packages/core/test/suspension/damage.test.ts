@@ -71,11 +71,11 @@ async function finish(folder: string, keys: Keys): Promise<Outcome | undefined> 
 
 interface Kept {
   readonly folder: string;
-  /** The effects before. */
+  /** The effects before the damage. */
   readonly keys: Keys;
 }
 
-/** One script that waits, and one that was interrupted inside an effect. */
+/** One script that waits, and one that was interrupted during a call with an effect. */
 const kept: Record<string, Kept> = {};
 
 beforeAll(async () => {

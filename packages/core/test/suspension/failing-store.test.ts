@@ -43,7 +43,7 @@ describe('a store that fails', () => {
       'return await Promise.all([tools.mark({ text: "a" }), tools.mark({ text: "b" })])',
     );
     expect(seen[0]).toEqual([]);
-    // The second run of the script has a journal of its own.
+    // The second run of the script has a separate journal.
     expect(effects).toEqual(['mark: a', 'mark: b']);
   });
 

@@ -4,7 +4,7 @@ import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type Harnes
 import type { JournalContent, SandboxRuntime, Tool } from '#core/protocol/index.js';
 import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 
-/** Long enough for any machine. */
+/** The timeout is long enough for any machine. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
   vi.waitFor(look, { timeout: 60_000, interval: 10 });
 
@@ -222,7 +222,7 @@ describe('a script whose call has an unknown outcome', () => {
   });
 });
 
-/** A runtime whose guest asks for a retry of these calls, in turn, wherever it calls `read`. */
+/** A runtime whose guest requests a retry of these calls, in turn, at each call of `read`. */
 function saying(calls: readonly unknown[]): SandboxRuntime {
   const pool = new QuickJsPool({ size: 1 });
   const left = [...calls];

@@ -10,11 +10,11 @@ import type { Operation, ScriptFailure } from '#core/protocol/index.js';
 
 const LIFE = fileURLToPath(new URL('life.mjs', import.meta.url));
 
-/** Every script of a process is at a different point when the process is killed. */
+/** The number of processes. Every script of a process is at a different point when the process is killed. */
 const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 25));
 const SCRIPTS = 8;
 
-/** sfc32 would be as good; this generator is short. */
+/** A short random generator; sfc32 would do as well. */
 function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {

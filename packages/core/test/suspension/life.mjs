@@ -77,7 +77,7 @@ async function watch() {
   }
 }
 
-/** A store whose operations each take this time. */
+/** A store whose operations each take `ms`. */
 function slow(store, ms) {
   if (ms === 0) return store;
   const late = (port) =>
@@ -95,7 +95,7 @@ function slow(store, ms) {
   return { claim: late(store.claim), journal: late(store.journal), images: late(store.images) };
 }
 
-/** To the script's end, without a time limit. */
+/** Waits for the script's end, without a time limit. */
 async function finish(id) {
   let outcome = await harness.recover(id);
   while (outcome.status === 'suspended') {

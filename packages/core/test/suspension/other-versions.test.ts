@@ -40,7 +40,7 @@ describe('a script that an earlier release suspended', () => {
     const tools = [toolOfNow('ask', 'always'), toolOfNow('mark', 'never'), toolOfNow('newSince', 'never')];
     const harness = open({ tools, store });
     const suspension = readRelease('suspension.json').toString();
-    // Nobody has decided; both calls are pending still, but one has no tool any more.
+    // Nobody has decided. Both calls are still pending, but the tool of one call no longer exists.
     const looked = suspended(await harness.resume(suspension));
     expect(looked.pendingApprovals).toMatchObject([{ tool: 'ask', input: { n: 2 } }]);
     const done = await harness.resume(looked.suspension, decideAll(looked, 'approve'));
@@ -128,7 +128,7 @@ describe('a worker that is ended under five scripts with effects', () => {
       for (let i = 0; i < 8; i++) { out.push(await tools.mark({ text: '${name}.' + i })); if (i === 3) await sleep(400); }
       return out.length`;
     const five = [1, 2, 3, 4, 5].map((name) => harness.runScript(body(name)));
-    // In the pause between their effects: the planted fault detects no messages in quick succession.
+    // Waits for the pause between their effects, because the planted fault detects no messages in quick succession.
     await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000, interval: 5 });
     await delay(50);
     const hung = harness.runScript('console.log("FAULT_HANG"); return await tools.read({})', {

@@ -3,7 +3,7 @@ import { memoryStore } from '#core/index.js';
 import type { HarnessStore } from '#core/protocol/index.js';
 import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 
-/** Changes a result, then waits for a decision, then changes it and a new one. */
+/** A script that changes a result, waits for a decision, and then changes the result and a new one. */
 const SOURCE = `
   const notes = await Promise.all([tools.note({ text: 'b' }), tools.note({ text: 'a' })]);
   notes[0].seen = 1;
@@ -41,7 +41,7 @@ describe('the results of a script that was suspended', () => {
   });
 });
 
-/** The store with only the journal: nothing is restored from memory there. */
+/** The store with only the journal, so that the harness cannot restore memory from it. */
 async function withoutImages(store: HarnessStore, scriptId: string): Promise<HarnessStore> {
   const content = (await store.journal.read(scriptId))!;
   return keepCopy(memoryStore(), scriptId, content, (await store.claim.current(scriptId))?.epoch ?? 1);

@@ -248,7 +248,10 @@ describe('the time limit of a decision', () => {
   });
 });
 
-/** A runtime whose captures name an image of another version of the bridge; `speaks`: the version that it reports. */
+/**
+ * A runtime whose captures name an image of another version of the bridge; `speaks`: the version that the runtime
+ * reports.
+ */
 function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
   const pool = new QuickJsPool({ size: 1 });
   const changed = async () => {

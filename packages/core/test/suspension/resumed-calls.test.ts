@@ -5,7 +5,7 @@ import { QuickJsPool } from '#core/sandbox/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
 
-/** Takes the time that its call names. */
+/** A tool that takes the time that its call names. */
 const slow = defineTool({
   name: 'slow',
   description: 'Waits',

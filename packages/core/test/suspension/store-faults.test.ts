@@ -8,7 +8,7 @@ import type { Outcome } from '#core/protocol/index.js';
 import { files } from '#core/stores/store-folder.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** One file operation in this number fails. 1: each of them. */
+/** One file operation in this number fails. 1: each operation fails once. */
 const STRIDE = Number(process.env['TOOLSCRIPT_FAULT_STRIDE'] ?? (process.env['CI'] === undefined ? 25 : 8));
 
 const SOURCE = `

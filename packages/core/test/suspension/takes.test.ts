@@ -12,7 +12,7 @@ const TWO = `
   const [a, b] = await Promise.all([tools.note({ text: 'a' }), tools.note({ text: 'b' }).catch((error) => error.name)]);
   return [a.noted, b.noted ?? b];`;
 
-/** A tool that reports its call, and ends on request. */
+/** A tool that reports its call, and ends when the test requests it. */
 function gated(effects: Effects) {
   let called: () => void = () => {};
   let end: () => void = () => {};

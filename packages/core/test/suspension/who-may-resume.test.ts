@@ -20,7 +20,7 @@ describe('a harness in a mode without execution', () => {
       expect(failureOf(outcome)).toMatchObject({ code: 'ScriptDisabledError', message: expect.stringContaining(mode) });
     for await (const _event of still.resumeText(waiting.suspension, decisions));
     expect(effects).toEqual([]);
-    // Nothing was consumed.
+    // The refused attempt consumed nothing.
     expect(valueOf(await open({ effects, store }).resume(waiting.suspension, decisions))).toBe('a');
     expect(effects).toEqual(['script: a']);
   });

@@ -7,7 +7,7 @@ import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 /** The process that claims a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
 
-/** Into another store: the data of a script, or a part of it, as after the death of its process. */
+/** Copies the data of a script, or a part of it, into another store, as after the death of its process. */
 export async function keepCopy(
   store: HarnessStore,
   scriptId: string,
@@ -61,7 +61,7 @@ export function tools(effects: Effects = []) {
   ];
 }
 
-/** With `workers` or a runtime of its own, a harness has its own threads. */
+/** If `workers` or `runtime` is set, the harness has separate threads. */
 export function open(options: Partial<HarnessOptions> & { effects?: Effects } = {}): Harness {
   const { effects, ...rest } = options;
   const threads = hasOwnThreads(rest) ? {} : sharedThreads();
@@ -87,7 +87,7 @@ export function failureOf(outcome: Outcome) {
   return outcome.error;
 }
 
-/** The same decision about everything that is pending. */
+/** The same decision about all pending approvals. */
 export function decideAll(outcome: Outcome, decision: Decision): Record<string, Decision> {
   return Object.fromEntries(suspended(outcome).pendingApprovals.map(({ approvalId }) => [approvalId, decision]));
 }

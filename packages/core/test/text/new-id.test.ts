@@ -5,7 +5,7 @@ const MODULE = new URL('../../dist/text/new-id.js', import.meta.url).href;
 describe('an id', () => {
   it('is one word of letters, digits and "_", in whichever process it is made', async () => {
     for (let process = 0; process < 50; process++) {
-      // A module under another address is loaded again, as by another process.
+      // A module under another URL is loaded again, as another process would load it.
       const { newId } = (await import(
         /* @vite-ignore */ `${MODULE}?process=${process}`
       )) as typeof import('#core/text/new-id.js');

@@ -9,7 +9,9 @@ function parse(pieces: readonly string[], parser = new SseParser()): SseEvent[] 
 
 const dataOf = (events: readonly SseEvent[]) => events.map(({ data }) => data);
 
-/** The standard's own steps on the whole text, in their slow form. An event without its blank line is kept. */
+/**
+ * The steps of the standard, applied to the whole text at once, which is slow. Keeps an event without its blank line.
+ */
 function parseSlowly(text: string): SseEvent[] {
   const events: SseEvent[] = [];
   let [name, data] = ['', [] as string[]];

@@ -16,7 +16,7 @@ import { openHarness, valueOf } from '../harness/open-harness.js';
 import { ALL_CASES, tries } from '../support/some-cases.js';
 import { mcpTools } from './mcp-tools.js';
 
-/** Random tools that the compiler reads. */
+/** The number of random tools that the compiler reads. */
 const SAMPLES = ALL_CASES ? 150 : tries(50, 15);
 const DETAILS = ['full', 'types', 'signatures', 'names'] as const;
 
@@ -34,7 +34,7 @@ const tool = (name: string, inputSchema: object = {}, outputSchema?: object, des
     name.startsWith('mcp.') ? { namespace: 'mcp' } : {},
   );
 
-/** In a form that no validator has checked. */
+/** A tool with schemas that no validator has checked. */
 const unchecked = (name: string, inputSchema: object, outputSchema?: object): Tool =>
   ({ ...tool(name), inputSchema, outputSchema }) as Tool;
 
@@ -407,7 +407,7 @@ describe('a catalog of 1000 tools', () => {
   });
 });
 
-/** Each part of the name as it is, and as an identifier. */
+/** Each part of the name unchanged, and as an identifier. */
 function writtenForms(name: string): string[] {
   const parts = name.split('.').map((part) => {
     const identifier = part.replaceAll('-', '_').replace(/^(?=\d)/u, '_');

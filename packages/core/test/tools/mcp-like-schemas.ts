@@ -4,7 +4,7 @@ const STATES = { enum: ['open', 'closed', 'all'] };
 
 /** Schemas like those of MCP servers and function catalogs, with their peculiarities. */
 export const MCP_LIKE: readonly Schema[] = [
-  // No arguments, in three spellings.
+  // Three spellings of a schema without arguments.
   { type: 'object', properties: {} },
   { type: 'object', properties: {}, additionalProperties: false },
   { type: 'object' },
@@ -96,7 +96,7 @@ export const MCP_LIKE: readonly Schema[] = [
     },
     required: ['path', 'edits'],
   },
-  // One of several kinds.
+  // A union of several kinds.
   {
     type: 'object',
     properties: {
@@ -165,6 +165,6 @@ export const MCP_LIKE: readonly Schema[] = [
     },
     required: ['date', 'with-dash'],
   },
-  // As a library writes an optional number.
+  // An optional number, as a library writes it.
   { type: 'object', properties: { bins: { anyOf: [{ anyOf: [{ not: {} }, { type: 'number' }] }, { type: 'null' }] } } },
 ];

@@ -4,11 +4,11 @@ import type { Tool } from '../../src/protocol/tools.js';
 /** An MCP-like server that a test defines. */
 export interface Server {
   readonly name: string;
-  /** The number of its tools. */
+  /** The number of the server's tools. */
   readonly tools: number;
-  /** The number for each tool and its first parameter. */
+  /** The description for each tool and its first parameter. */
   readonly description?: string;
-  /** The prefix of its tools' names. */
+  /** The prefix of the names of the server's tools. */
   readonly words?: readonly string[];
 }
 

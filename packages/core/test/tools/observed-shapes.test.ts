@@ -45,7 +45,7 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
     leaf,
     fc.array(tie('json'), { maxLength: 4 }),
     fc.dictionary(key, tie('json'), { maxKeys: 5 }),
-    // Enough names to be a record, or too many for a deeply nested place.
+    // The number of names: enough to be a record, or too many for a deeply nested place.
     fc
       .tuple(tie('json'), fc.integer({ min: 20, max: 90 }), fc.nat(100))
       .map(([value, count, from]) =>
@@ -54,7 +54,7 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   ),
 }));
 
-/** Only letters, because it must be valid as a member's name. */
+/** A name of letters only, because it must be valid as a member's name. */
 function word(index: number): string {
   return [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
 }

@@ -19,7 +19,7 @@ function catalogIn(text: string): string {
   return catalog;
 }
 
-/** `[shown, total]` as the prompt reports it. */
+/** The pair `[shown, total]` that the prompt reports. */
 function saidIn(text: string): number[] {
   return (/(\d+) of (\d+) tools shown/u.exec(text) ?? []).slice(1).map(Number);
 }
@@ -180,7 +180,7 @@ describe('the tools in the instructions', () => {
   });
 });
 
-/** This number of servers with this number of tools, the first with 300 of them, the second with 3. */
+/** This number of servers with this number of tools in total. The first has 300 tools, the second 3. */
 function servers(count: number, total: number): Server[] {
   const first = Math.min(300, Math.floor(total / 3));
   const sizes = Array.from({ length: count }, (_, index) => (index === 0 ? first : index === 1 ? 3 : 0));

@@ -10,13 +10,13 @@ import { cases, someOf, tries } from '../support/some-cases.js';
 import { MCP_LIKE } from './mcp-like-schemas.js';
 import { Instances, oracle, randomOf, spoiled, type Random, type Schema } from './schema-instances.js';
 
-/** Tools of one harness: as many as an agent has. */
+/** The number of tools of one harness: as many as an agent has. */
 const TOGETHER = 40;
-/** One public tool in this number is used. */
+/** One public tool in this number is tested. */
 const STEP = 12;
-/** Arguments of each public tool. */
+/** The number of arguments for each public tool. */
 const ROUNDS = Number(process.env['TOOLSCRIPT_SCHEMA_ROUNDS'] ?? 1);
-/** Arguments of each of the tools of Toolscript. */
+/** The number of arguments for each tool of Toolscript. */
 const LIKE_ROUNDS = tries(20, 4);
 
 interface Case {
@@ -110,7 +110,7 @@ class Agreement {
     const value = validInstance(one, this.#random);
     if (value === undefined) return;
     await this.#holdValid(group, one, value);
-    // A pattern that could take too long is not run, and the tool reports that.
+    // The validator does not run a pattern that could take too long, and the tool reports that.
     if (one.tool.notes.some((note) => note.includes('is not checked'))) return;
     const broken = spoiled(value, this.#random);
     if (broken === undefined || one.accepts(broken.value)) return;
@@ -142,7 +142,7 @@ class Agreement {
       const { status } = await group.harness.runScript(FORMS[form]!(name, value));
       if (status !== 'failed') differs(`the checker, ${form},`);
     }
-    // Ranges, lengths and patterns are in no type.
+    // Types cannot express ranges, lengths and patterns.
     if (IN_TYPES.has(kind) && (await this.#declared(group, FORMS['written out']!(name, value))).length === 0)
       differs('the declaration');
   }

@@ -18,7 +18,7 @@ const isRecord = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const pick = <T>(list: readonly T[], random: Random): T => list[Math.floor(random() * list.length)] as T;
 
-/** Values, most of which fit; a caller that needs a fitting one calls `fits`. */
+/** Values, most of which fit; a caller that needs a valid one calls `fits`. */
 export class Instances {
   readonly #root: Schema;
   readonly #random: Random;
@@ -157,7 +157,7 @@ export function spoiled(
   return { value: copy, kind };
 }
 
-/** Ajv's verdict on arguments, for a schema with the reading of tools: closed if it names properties. */
+/** Ajv's verdict on arguments, for a schema as tools read it: closed if it names properties. */
 export function oracle(schema: Schema): (value: unknown) => boolean {
   const ajv = new Ajv2020({ strict: false, useDefaults: true, validateFormats: false, logger: false });
   const { $schema: _dialect, ...root } = schema;
@@ -166,7 +166,7 @@ export function oracle(schema: Schema): (value: unknown) => boolean {
   return (value) => validate(structuredClone(value));
 }
 
-/** Without defaults that their own schemas reject. */
+/** The schema without defaults that their own schemas reject. */
 function withoutUnfit(node: unknown, root: Schema): unknown {
   if (Array.isArray(node)) return node.map((part) => withoutUnfit(part, root));
   if (!isRecord(node)) return node;

@@ -7,7 +7,7 @@ import { createHarness, defineTool } from '@toolscript/core';
 
 const base = { name: 'book', description: 'Books a room', approval: 'never', effect: 'read' } as const;
 
-/** One tool, written with each library: `seats` has a default, and `seats` of 13 is refused by a rule in code. */
+/** One tool, written with each library: `seats` has a default, and a rule in code rejects 13 for `seats`. */
 const TOOLS = {
   'zod 4.0.0': defineTool({
     ...base,

@@ -60,7 +60,7 @@ const jsonRow = {
   additionalProperties: false,
 };
 
-/** As many values and names as arguments may hold, or nested as deep as data may be. */
+/** Arguments with the maximum number of values and names, or with the maximum depth. */
 const STALLS: readonly (readonly [string, DefinedTool, unknown])[] = [
   ['zod: a recursive union', zodTool(zodNode), nested(10, {})],
   ['zod: a deep recursive union', zodTool(zodNode), nested(90, {})],
@@ -262,7 +262,7 @@ describe('a bounded validation', () => {
   });
 });
 
-/** Two results of that size would take longer. */
+/** Maximum for one large result, because two of them would take longer. */
 const MAX_LARGE_RESULT_MS = 2 * MAX_STALL_MS;
 
 describe('a script’s calls', () => {

@@ -19,7 +19,7 @@ const HOSTILE = ['a', 'a.', 'a@', '1', '1.', '-', ':', ' ', '+', 'a-', 'P1', '0:
   piece.repeat(Math.ceil(MEGABYTE / piece.length)),
 );
 
-/** zod's own formats with a text that fits. */
+/** zod's own formats, each with a valid text. */
 const FORMATS: readonly (readonly [string, z.ZodType, string])[] = [
   ['email', z.email(), 'ann.b@example.com'],
   ['html5 email', z.email({ pattern: z.regexes.html5Email }), 'ann@example.com'],

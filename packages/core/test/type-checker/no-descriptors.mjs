@@ -3,7 +3,7 @@ import { compilerExecutable } from '#core/files/compiler-executable.js';
 import { CheckPool } from '#core/script/type-checker/check-pool.js';
 import { readTypeLibrary } from '#core/script/type-checker/read-type-library.js';
 
-// Requests a check while the process can open no more files, and again when it can.
+// Requests a check while the process can open no more files, and again after it can.
 const tools = { name: 'tools', declarations: 'declare const tools: {};\n' };
 const executable = compilerExecutable();
 readTypeLibrary();

@@ -41,7 +41,7 @@ describe('ordinary scripts', () => {
       missed.push(...found.filter(({ code }) => unknownNames.includes(code)).map(({ text }) => `${file}: ${text}`));
     }
     expect(files.length).toBeGreaterThan(100);
-    // It reads an undeclared name, and catches the error.
+    // The script reads an undeclared name, and catches the error.
     expect(missed).toEqual(["scope-hoisting-and-tdz.js.txt: Cannot find name 'undeclared'."]);
   });
 });

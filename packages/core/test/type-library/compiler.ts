@@ -10,7 +10,7 @@ export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATI
 const FOLDER = '/library';
 const PROJECT = `${FOLDER}/tsconfig.json`;
 const SCRIPT = `${FOLDER}/script.ts`;
-/** In the form that the checker uses. */
+/** The options that the checker uses. */
 export const OPTIONS = {
   target: 'es2024',
   module: 'esnext',
@@ -22,7 +22,7 @@ export const OPTIONS = {
   noImplicitAny: true,
 };
 
-/** A script's body as the checker sees it. */
+/** A script's body in the form that the checker reads. */
 export function asModule(body: string): string {
   return `export {};async function __script(){\n${body}\n}`;
 }
@@ -34,11 +34,11 @@ export interface Finding {
 
 export interface DeclaredMembers {
   all: Set<string>;
-  /** Without the optional ones. */
+  /** The required names, without the optional ones. */
   promised: Set<string>;
 }
 
-/** The native compiler with a library and one script, all in memory: it reads no other file. */
+/** The native compiler with a library and one script, all in memory: the compiler reads no other file. */
 export class Compiler {
   readonly #files: Record<string, string>;
   readonly #api: API;

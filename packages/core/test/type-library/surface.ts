@@ -53,19 +53,19 @@ const SPECIMENS = [
 
 /** Existing names that are not declared, on purpose. */
 const NOT_DECLARED = [
-  // Legacy accessors: functions replace them.
+  // Functions replace these legacy accessors.
   /^Object\.prototype\.__(?:proto|(?:define|lookup)[GS]etter)__$/u,
-  // They throw when a script reads them in strict mode.
+  // These members throw when a script reads them in strict mode.
   /^Function\.prototype\.(?:arguments|caller)$/u,
   /^\(function \(\) \{ return arguments \}\)\(\)\.callee$/u,
-  // The engine's own; no other engine has them.
+  // Members of this engine that no other engine has.
   /^Function\.prototype\.(?:fileName|lineNumber|columnNumber)$/u,
-  // Numbers that the names of exceptions replaced long ago.
+  // The names of exceptions replaced these numbers long ago.
   /DOMException.*\.[A-Z_]+_ERR$/u,
   // Subclasses inherit the members that scripts use on `Error` and on the array itself.
   /^(?:AggregateError|SuppressedError)\.(?:isError|captureStackTrace|stackTraceLimit)$/u,
   /^\w+Array\.\[Symbol\.species\]$/u,
-  // An element, which the type's index signature represents.
+  // Elements, which the type's index signature represents.
   /\.\d+$/u,
   // The parts of a template are frozen, so they are declared as a list that cannot be changed.
   /^\(\(parts: TemplateStringsArray\) => parts\)``\.(?:copyWithin|fill|pop|push|reverse|shift|sort|splice|unshift)$/u,
@@ -73,7 +73,9 @@ const NOT_DECLARED = [
   /\.\[Symbol\.toStringTag\]$/u,
 ];
 
-/** A prototype is declared with the type of its instances; these are members of each instance, and of no prototype. */
+/**
+ * A prototype is declared with the type of its instances; these members belong to each instance, and to no prototype.
+ */
 const OF_INSTANCES = [
   'AggregateError.prototype.errors',
   'Function.prototype.prototype',
@@ -84,9 +86,9 @@ const OF_INSTANCES = [
 ];
 
 export interface SurfaceReport {
-  /** Declared, but missing in the guest. */
+  /** Members that are declared but missing in the guest. */
   invented: string[];
-  /** In the guest, but not declared. */
+  /** Members of the guest that are not declared. */
   forgotten: string[];
   globals: number;
   members: number;

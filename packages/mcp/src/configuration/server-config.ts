@@ -11,7 +11,7 @@ export interface StdioTransport {
   readonly type: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to PATH, HOME and the other variables that every server gets; nothing else is inherited. */
+  /** Variables in addition to PATH, HOME and the others that every server gets. A server inherits no other variable. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   /** The program for messages: `command` as the configuration has it, because variables may hold secrets. */
@@ -101,7 +101,7 @@ const SHAPES: Readonly<Record<keyof Entry, string>> = {
 type Expand = (text: string) => string;
 
 export interface ReadConfigOptions {
-  /** For `${NAME}`. Default: the environment of this process. */
+  /** The variables for `${NAME}`. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** The reason why a server must not be started, as the end of a sentence. */
   readonly refuse?: ((server: ServerToStart) => string | undefined) | undefined;
@@ -189,7 +189,7 @@ function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTranspo
   );
 }
 
-/** Unknown members are ignored, but one of them may be misspelt. */
+/** Unknown members are ignored, so a warning lists them: one of them may be misspelt. */
 function unknownMembers(entry: Entry): string {
   const unknown = Object.keys(entry).filter((member) => !Object.hasOwn(SHAPES, member));
   return unknown.length === 0 ? '' : `; ${unknown.map((member) => `"${oneLine(member, 50)}"`).join(', ')} is unknown`;

@@ -53,7 +53,7 @@ export class ServerConnection {
   #opening: Promise<Client> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #openedAt = 0;
-  /** The list is being read, or must be read again afterwards. */
+  /** The tools are being read, or must be read again afterwards. */
   #isRefreshing = false;
   #isListStale = false;
 
@@ -68,7 +68,7 @@ export class ServerConnection {
     return this.#state;
   }
 
-  /** Why it is not connected; a sentence for the user. */
+  /** Why the server is not connected; a sentence for the user. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -77,7 +77,7 @@ export class ServerConnection {
     return this.#client;
   }
 
-  /** Connects. Resolves even if that fails. */
+  /** Connects. Resolves even if the connection fails. */
   async start(): Promise<void> {
     await this.#open().catch(() => {});
   }
@@ -97,8 +97,8 @@ export class ServerConnection {
       client.callTool(
         { name, arguments: input },
         {
-          // Passed here, so that the client requests no list; without an output schema, because the harness
-          // validates.
+          // The definition is passed here, so that the client requests no list. It has no output schema, because the
+          // harness validates.
           toolDefinition: { name, inputSchema: inputSchema as { type: 'object' } },
           signal,
           timeout,
@@ -137,7 +137,9 @@ export class ServerConnection {
     await client?.close().catch(() => {});
   }
 
-  /** A server that has lost the session has not processed the request, so it is repeated in a new session. */
+  /**
+   * If the server has lost the session, it has not processed the request, so the request is repeated in a new session.
+   */
   async #request<Result>(make: (client: Client, timeoutMs: number) => Promise<Result>): Promise<Result> {
     const { callTimeoutMs } = this.#options;
     try {
@@ -219,7 +221,7 @@ export class ServerConnection {
     this.#client = undefined;
     this.#problem = `The MCP server "${this.#config.name}" closed the connection. Toolscript reconnects to it.`;
     if (performance.now() - this.#openedAt > STABLE_MS) this.#backoff.reset();
-    // While it is being opened, `open` itself fails and retries.
+    // While the connection is being opened, `open` itself fails and retries.
     if (this.#opening === undefined) this.#retryLater();
   }
 

@@ -12,7 +12,7 @@ const BRACE = 0x7b;
 
 /**
  * The SDK's connection to a program. It ends a program that floods its standard output with text, and reports how a
- * program ended. The SDK parses each line, one after the other, and shows neither.
+ * program ended. The SDK parses each line, one after the other, and shows neither the text nor the end.
  */
 export class GuardedStdio extends StdioClientTransport {
   #junkLines = 0;
@@ -25,7 +25,7 @@ export class GuardedStdio extends StdioClientTransport {
     super(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport emits no events
     this.onerror = () => this.#countJunk(this.#child());
-    // It is read, so that a server with much output is never blocked.
+    // The error output is read, so that a server with much output is never blocked.
     this.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_TAIL);
     });
@@ -39,7 +39,7 @@ export class GuardedStdio extends StdioClientTransport {
       : `it wrote text to its standard output that is not an MCP message: ${this.#firstJunk}`;
   }
 
-  /** The end of its error output. */
+  /** The end of the program's error output. */
   get errorOutput(): string {
     return this.#stderr;
   }
@@ -59,12 +59,12 @@ export class GuardedStdio extends StdioClientTransport {
     return starting;
   }
 
-  /** The SDK keeps the process to itself. */
+  /** The SDK keeps the process in a private member. */
   #child(): ChildProcess | undefined {
     return (this as unknown as { _process?: ChildProcess })._process;
   }
 
-  /** Every message is an object on one line. */
+  /** Looks for lines on standard output that are no messages: every message is an object on one line. */
   #look(chunk: Buffer, child: ChildProcess): void {
     for (let at = 0; at < chunk.length;) {
       const end = chunk.indexOf(NEWLINE, at);
@@ -86,7 +86,7 @@ export class GuardedStdio extends StdioClientTransport {
   }
 }
 
-/** Nothing more is read of it or of the programs that it has started, which may have its pipes. */
+/** Ends the program, and stops reading its output. Programs that it has started may still hold its pipes. */
 function endAtOnce(child: ChildProcess | undefined): void {
   for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
   child?.kill('SIGKILL');

@@ -32,7 +32,7 @@ export interface SamplingAnswer {
 
 /** The host's answers to requests of servers. A server learns which of them exist; others are refused with a reason. */
 export interface InboundHandlers {
-  /** Default: refused, because no user is there. */
+  /** Default: elicitation is refused, because there is no user. */
   readonly onElicitation?: (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
   /** Default: refused. */
   readonly onSampling?: (request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>;

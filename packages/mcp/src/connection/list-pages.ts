@@ -2,7 +2,7 @@ import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
 
 const MAX_PAGES = 100;
 
-/** Accepts any result: one invalid definition must not hide all the others. */
+/** Accepts any result, because one invalid definition must not hide all others. */
 const ANYTHING: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'toolscript', validate: (value) => ({ value }) },
 };

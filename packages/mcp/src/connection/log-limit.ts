@@ -1,7 +1,10 @@
 const WINDOW_MS = 1_000;
 const MAX_IN_WINDOW = 50;
 
-/** Passes a limited number of a server's messages per second; the next one states how many were dropped. */
+/**
+ * Passes a limited number of a server's messages per second; a note before the next message states how many were
+ * dropped.
+ */
 export class LogLimit {
   #windowStart = -WINDOW_MS;
   #count = 0;

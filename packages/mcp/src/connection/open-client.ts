@@ -16,7 +16,7 @@ import { messageOf, oneLine } from './readable.js';
 
 /** A connection that could not be opened. The message is one sentence for the user with the problem and its fix. */
 export class ConnectError extends Error {
-  /** A retry is useless until the user has acted. */
+  /** True: a retry is useless until the user has acted. */
   readonly needsUser: boolean;
 
   constructor(message: string, { needsUser = false }: { needsUser?: boolean } = {}) {
@@ -30,7 +30,7 @@ export interface OpenOptions {
   readonly timeoutMs: number;
   readonly authProvider: OAuthClientProvider | undefined;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** A command, or another part of a sentence. */
+  /** How the user logs in: a command, or another part of a sentence. */
   readonly howToLogIn: string | undefined;
   /** The server has announced a change of its tools. */
   readonly onListChanged: () => void;
@@ -173,7 +173,7 @@ function httpProblem(
 
 function httpCause(error: unknown, status: number | undefined): string {
   const message = messageOf(error);
-  // The SDK prints all issues of its schemas.
+  // The SDK puts all issues of its schemas into the message.
   if (message.includes('"code": "')) return 'its answer is not an MCP message';
   if (status !== undefined && status >= 400) return `it answered with HTTP ${status}`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';

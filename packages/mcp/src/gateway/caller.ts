@@ -1,12 +1,12 @@
 import type { AuthInfo, McpRequestContext } from '@modelcontextprotocol/server';
 
-/** Who sends a request to a gateway. */
+/** The sender of a request to a gateway. */
 export interface GatewayCaller {
   /** The owner of the caller's scripts. Default: the principal of the gateway. */
   readonly principal?: string;
-  /** Runs scripts; without it, the caller only finds and reads tools. */
+  /** Whether the caller may run scripts. Otherwise it can only find and read tools. */
   readonly mayRun: boolean;
-  /** Decides about calls, by answering questions. */
+  /** Whether the caller may decide about calls, by answering questions. */
   readonly mayDecide: boolean;
 }
 
@@ -18,12 +18,12 @@ export function requestOptions(caller: GatewayCaller, body: unknown): { authInfo
   return { authInfo, ...(body === undefined ? {} : { parsedBody: body }) };
 }
 
-/** Without one, the user of this machine. */
+/** The caller of a request. Without one, it is the user of this machine. */
 export function callerIn({ authInfo }: Partial<McpRequestContext>): GatewayCaller {
   return (authInfo?.extra?.['caller'] as GatewayCaller | undefined) ?? LOCAL_CALLER;
 }
 
-/** Whether both may do the same, for the same owner. */
+/** Whether both callers have the same rights and the same owner. */
 export function isSameCaller(one: GatewayCaller, other: GatewayCaller): boolean {
   return one.principal === other.principal && one.mayRun === other.mayRun && one.mayDecide === other.mayDecide;
 }

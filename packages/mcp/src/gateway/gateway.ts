@@ -24,14 +24,17 @@ export interface Gateway {
   readonly server: (context?: Partial<McpRequestContext>) => McpServer;
   /** Serves the client at the other end of this process's standard input and output. */
   serveStdio(): { close(): Promise<void> };
-  /** Serves clients over Streamable HTTP. Their tokens, and Host and Origin, are checked before. */
+  /** Serves clients over Streamable HTTP. The caller must check the token, Host and Origin of each request first. */
   serveHttp(): GatewayHttp;
   /** Shows the current tools to clients, and notifies connected ones if the list has changed. */
   refresh(): void;
 }
 
 export interface GatewayHttp {
-  /** `caller`: default the user of this machine, who may do everything. `body`: of the request, as parsed JSON; without it, clients of protocols before 2026-07-28 get no session, so that they are not asked. */
+  /**
+   * `caller`: default the user of this machine, who may do everything. `body`: the request's body as parsed JSON.
+   * Without it, clients of protocols before 2026-07-28 get no session, so the gateway cannot ask their users.
+   */
   fetch(request: Request, options?: { caller?: GatewayCaller; body?: unknown }): Promise<Response>;
   /** Ends open requests and streams. */
   close(): Promise<void>;
@@ -43,7 +46,7 @@ const STATE_LIFE_SECONDS = 24 * 3_600;
 
 /**
  * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` over the tools of the harness. The
- * description of `run_script` shows the tools of this moment, or of the last `refresh`; `search_tools` finds all.
+ * description of `run_script` shows the tools of this moment, or of the last `refresh`; `search_tools` finds all tools.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const gateway = new HarnessGateway(options);
@@ -58,9 +61,9 @@ export function createGateway(options: GatewayOptions): Gateway {
 class HarnessGateway {
   readonly #options: GatewayOptions;
   readonly #state: RequestStateCodec<PendingState>;
-  /** By the owner of the scripts. */
+  /** The past scripts, by owner. */
   readonly #pasts = new Map<string | undefined, PastScripts>();
-  /** Called with a new description of `run_script`. */
+  /** These listeners are called with each new description of `run_script`. */
   readonly #listeners = new Set<(instructions: string) => void>();
   #instructions: string;
 
@@ -112,7 +115,7 @@ class HarnessGateway {
     };
   }
 
-  /** One that announces changed tools until it is released. */
+  /** A server that announces changed tools until it is released. */
   #openLasting(caller: GatewayCaller): LastingServer {
     const { made, runScript } = this.open(caller);
     const update = (description: string) => runScript?.update({ description });

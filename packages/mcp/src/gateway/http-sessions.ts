@@ -9,7 +9,7 @@ import { isSameCaller, requestOptions, type GatewayCaller } from './caller.js';
 /** A server of one connection that lasts. */
 export interface LastingServer {
   readonly made: McpServer;
-  /** The connection has ended. */
+  /** Call it when the connection has ended. */
   release(): void;
 }
 
@@ -23,18 +23,18 @@ const MAX_SESSIONS = 500;
 
 /**
  * Sessions of clients of protocols before 2026-07-28: over the streams of a session, such a client can be asked for an
- * approval and notified of changed tools. The session that was not used for the longest time ends for a new one.
+ * approval and notified of changed tools. If there are too many sessions, the least recently used one ends.
  */
 export class HttpSessions {
   readonly #open: (caller: GatewayCaller) => LastingServer;
-  /** By id, the last used one last. */
+  /** The sessions by id; the last used one is the last. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(open: (caller: GatewayCaller) => LastingServer) {
     this.#open = open;
   }
 
-  /** Undefined: the request belongs to no session, and begins none. */
+  /** The answer to a request. Undefined: the request belongs to no session, and starts none. */
   answer(request: Request, caller: GatewayCaller, body: unknown): Promise<Response> | undefined {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return isInitializeRequest(body) ? this.#begin(request, caller, body) : undefined;

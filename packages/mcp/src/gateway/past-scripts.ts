@@ -15,11 +15,11 @@ interface PastScript {
 /** The last scripts of a gateway, newest last. */
 export class PastScripts {
   readonly #scripts = new Map<string, PastScript>();
-  /** The outcomes of those that have ended, for a client that asks again. */
+  /** The outcomes of scripts that have ended, for a client that asks again. */
   readonly #outcomes = new Map<string, Outcome>();
   readonly #resumed = new Map<string, Promise<Outcome>>();
 
-  /** A resumed script replaces its earlier entry. `code`: omitted if it is known. */
+  /** A resumed script replaces its earlier entry. `code`: omit it if the earlier entry has it. */
   add(outcome: Outcome, code?: string): void {
     const { scriptId, status, operations } = outcome;
     const known = this.#scripts.get(scriptId);

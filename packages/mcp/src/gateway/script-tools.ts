@@ -28,7 +28,10 @@ const ResultSchema = z.object({
 
 const UNDECIDED = 'No user can be asked here, and the script is not stored, so the call is denied.';
 
-/** `run_script`, which is returned, and `resume_script`, which only waits: neither takes a decision from a model. */
+/**
+ * Registers `run_script`, which is returned, and `resume_script`, which only waits for decisions. Neither accepts a
+ * decision from a model.
+ */
 export function registerScriptTools(server: McpServer, services: GatewayServices): RegisteredTool {
   const runScript = server.registerTool(
     'run_script',
@@ -78,7 +81,7 @@ function runOptions({ principal, app }: GatewayServices, ctx: ServerContext): Re
   };
 }
 
-/** Forwards the script's progress as the call's, if the client requests it. */
+/** Forwards the script's progress as progress of the call, if the client requests it. */
 function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
   const progressToken = mcpReq._meta?.progressToken;
   let progress = 0;

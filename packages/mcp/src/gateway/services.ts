@@ -13,8 +13,8 @@ export interface GatewayOptions {
   /** The host's own context for tools. */
   readonly app?: unknown;
   /**
-   * The instruction for clients that cannot ask their user: where suspended scripts are decided, such as a command or
-   * a page. Only for a harness with a store.
+   * The instruction for clients that cannot ask their user: where users decide about suspended scripts, such as a
+   * command or a page. Only for a harness with a store.
    */
   readonly howToDecide?: (scriptId: string) => string;
   /** How long `resume_script` waits for a decision before it reports that there is none yet, in ms. Default 45 000. */

@@ -31,7 +31,7 @@ export async function waitForDecisions(
   }
 }
 
-/** Undefined: it still waits, or another process runs it now. */
+/** Undefined: the script still waits, or another process runs it now. */
 function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
   if (details === undefined)
     return { report: `There is no stored script "${scriptId}". Use the id from the result of run_script.` };

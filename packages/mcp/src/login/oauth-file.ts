@@ -149,7 +149,7 @@ class FileLogin implements LoginProvider {
     return this.#save({ client: undefined, tokens: undefined, verifier: undefined, discovery: undefined });
   }
 
-  /** Tokens that another process has refreshed meanwhile are good. */
+  /** Deletes the tokens that this process has used, but not tokens that another process has refreshed meanwhile. */
   #forgetUsedTokens(): Promise<void> {
     return this.#change((login) => {
       const isOther = this.#used !== undefined && login.tokens?.access_token !== this.#used;

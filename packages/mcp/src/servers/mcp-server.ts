@@ -53,7 +53,7 @@ export class McpServer {
     return this.#made.tools;
   }
 
-  /** The resources that it has, or had while it was connected. */
+  /** Whether the server has resources, or had some while it was connected. */
   get hasResources(): boolean {
     return this.#hasResources;
   }
@@ -64,7 +64,7 @@ export class McpServer {
     await this.connection.reconnect();
   }
 
-  /** Trusts held back tools that have not changed since the user saw them. */
+  /** Trusts tools that were held back, if they have not changed since the user saw them. */
   async trust(seen: readonly UntrustedTool[]): Promise<void> {
     await this.#review.accept(this.#offered, seen);
     await this.#offer();
@@ -95,7 +95,7 @@ export class McpServer {
     await this.#offer();
   }
 
-  /** Held back tools are removed before the user is asked about them. */
+  /** New and changed tools are removed before the user is asked about them. */
   async #offer(): Promise<void> {
     const offered = this.#offered;
     const reviewed = await this.#review.review(offered);

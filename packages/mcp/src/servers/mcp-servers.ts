@@ -24,8 +24,8 @@ export interface McpServers {
   /** One entry for each server that the configuration names and does not disable. */
   status(): readonly McpServerStatus[];
   /**
-   * Trusts these held back tools, as `status` or an event has shown them, and makes them available. A tool that the
-   * server has changed since stays held back.
+   * Trusts these tools, which were held back, as `status` or an event has shown them, and makes them available. A tool
+   * that the server has changed since stays held back.
    */
   trust(server: string, tools: readonly UntrustedTool[]): Promise<void>;
   /**
@@ -34,9 +34,11 @@ export interface McpServers {
    * the request.
    */
   finishLogin(server: string, address: string | URL): Promise<void>;
-  /** Reconnects a failed server at once. Resolves even if that fails; see `status`. */
+  /** Reconnects a failed server at once. Resolves even if the connection fails; see `status`. */
   reconnect(server: string): Promise<void>;
-  /** The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer kept. */
+  /**
+   * The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer in the cache.
+   */
   loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }>;
   /** Removes the tools and ends every server. Idempotent. */
   close(): Promise<void>;
@@ -171,7 +173,7 @@ class ConnectedServers implements McpServers {
     try {
       this.#options.onEvent?.(event);
     } catch {
-      // A mistake of the host.
+      // The listener's error is a mistake of the host.
     }
   }
 }

@@ -7,26 +7,32 @@ import type { SkippedTool } from '../tools/definition.js';
 import type { TrustRequest, UntrustedTool } from '../trust/review.js';
 import type { TrustStore } from '../trust/trust-store.js';
 
-/** All optional. */
+/** All options may be omitted. */
 export interface McpOptions extends InboundHandlers {
-  /** For `${NAME}` in the configuration. Default: the environment of this process. */
+  /** The variables for `${NAME}` in the configuration. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Refuses a server before it is started: the reason, as the end of a sentence. The other servers work. */
   readonly refuse?: (server: ServerToStart) => string | undefined;
   /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
   readonly trustStore?: TrustStore;
   /**
-   * A server that is new is trusted as it is ('trust', the default, because the user has configured it), or `onTrust`
-   * is asked ('ask').
+   * How a new server is treated: it is trusted ('trust', the default, because the user has configured it), or `onTrust`
+   * decides ('ask').
    */
   readonly firstUse?: 'trust' | 'ask';
-  /** Decides about new and changed tools, which are held back meanwhile. Default: until `trust` is called. */
+  /**
+   * Decides about new and changed tools, which are held back until then. Default: they are held back until `trust` is
+   * called.
+   */
   readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
   /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
   readonly resources?: boolean;
-  /** How long `connectMcpServers` waits for servers, in ms; later ones join. Default: until each is connected or has failed. */
+  /**
+   * How long `connectMcpServers` waits for servers, in ms. Servers that connect later add their tools then. Default:
+   * until each server is connected or has failed.
+   */
   readonly waitMs?: number;
-  /** Ends the connections, also while they are being opened. */
+  /** Ends the connections when it aborts, also while they are being opened. */
   readonly signal?: AbortSignal;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */
   readonly connectTimeoutMs?: number;
@@ -43,7 +49,7 @@ export interface McpOptions extends InboundHandlers {
 }
 
 export type McpEvent =
-  /** `problem`: why it is not connected, as a sentence for the user. */
+  /** `problem`: why the server is not connected, as a sentence for the user. */
   | { type: 'state'; server: string; state: ConnectionState; problem?: string }
   /** The tools for scripts have changed. */
   | { type: 'tools'; server: string; tools: readonly string[] }
@@ -59,7 +65,7 @@ export interface McpServerStatus {
   /** Scripts write `tools.mcp.NAMESPACE.TOOL`. */
   readonly namespace: string;
   readonly state: ConnectionState;
-  /** Why it is not connected; a sentence for the user. */
+  /** Why the server is not connected; a sentence for the user. */
   readonly problem: string | undefined;
   readonly version: { readonly name: string; readonly version: string } | undefined;
   readonly protocolVersion: string | undefined;

@@ -14,8 +14,8 @@ type Block = CallToolResult['content'][number];
 
 /**
  * The script's value of a result: `structuredContent` if there is one, otherwise the text, parsed if it is a JSON
- * object or list. If there is more than text, `{ text, content }` with every part. Throws the tool's own error
- * message if it failed.
+ * object or list. If there is more than text, the value is `{ text, content }` with every part. If the tool failed,
+ * throws its own error message.
  */
 export function readResult(
   result: CallToolResult,
@@ -48,7 +48,7 @@ function contentValue(content: readonly Block[], images: ImageCache): unknown {
   return { text: texts.join('\n'), content: content.map((block) => partOf(block, images, inline)) };
 }
 
-/** Many servers write the elements of a list as one part each. */
+/** Joins texts, because many servers send each element of a list as a separate part. */
 function textValue(texts: readonly string[]): unknown {
   const parsed = texts.map(parsedJson);
   if (parsed.every((value) => value !== undefined)) return parsed.length === 1 ? parsed[0] : parsed;

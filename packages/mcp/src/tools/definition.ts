@@ -11,7 +11,7 @@ export interface ToolDefinition {
   readonly annotations: ToolHints;
 }
 
-/** A server's hints about its tool. They count only as far as the server is trusted. */
+/** A server's hints about its tool. They count only if the configuration trusts the server's annotations. */
 interface ToolHints {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
@@ -63,7 +63,7 @@ function readDefinition(given: unknown, index: number): ToolDefinition | Skipped
 
 const TOO_DEEP = `its definition is nested more than ${MAX_JSON_DEPTH} levels deep`;
 
-/** Depth is measured on text, because a recursive walk would not survive the depth that it must reject. */
+/** Measures the depth on JSON text: a recursive walk would overflow the stack for the depths that it must reject. */
 function problemOf(parts: object): string | undefined {
   let json: string;
   try {

@@ -47,7 +47,7 @@ export function serverTools(
   return { tools, skipped };
 }
 
-/** Undefined: the annotations decide. */
+/** The user's rule for a tool. Undefined: the annotations decide. */
 function actionFor(name: string, { tools }: ServerConfig): ToolAction | undefined {
   return Object.hasOwn(tools, name) ? tools[name] : tools['*'];
 }
@@ -82,7 +82,7 @@ function serverTool(
   try {
     return make(outputSchema);
   } catch {
-    // Without a usable output schema, the tool works like one that has none.
+    // Without a usable output schema, the tool is treated like a tool without one.
     return make(undefined);
   }
 }

@@ -5,15 +5,15 @@ import type { TrustStore } from './trust-store.js';
 
 /** A tool that scripts do not receive until the user trusts it. */
 export interface UntrustedTool {
-  /** The server's own name of it. */
+  /** The server's own name of the tool. */
   readonly name: string;
   /**
-   * `changed`: its description or schema differs from the trusted one. `other-server`: the name stands for another
-   * program or address than the one that the user trusted.
+   * `changed`: its description or schema differs from the trusted one. `other-server`: the server's name now stands for
+   * a program or address that the user has not trusted.
    */
   readonly change: 'added' | 'changed' | 'other-server';
   readonly description: string;
-  /** The rest of its definition, which the user trusts as well. */
+  /** The rest of the tool's definition, which the user trusts as well. */
   readonly definition: Pick<ToolDefinition, 'title' | 'inputSchema' | 'outputSchema' | 'annotations'>;
   /** The hash of the whole definition. The user trusts this version, and no later one. */
   readonly fingerprint: string;
@@ -64,7 +64,7 @@ export class TrustReview {
   async review(offered: readonly ToolDefinition[]): Promise<Reviewed> {
     const known = await this.#known();
     const { reason } = known;
-    // A server without offers does not count as seen.
+    // A server that offers no tools does not count as known.
     if (offered.length === 0) return { trusted: [], untrusted: [], reason };
     if (reason === 'first' && this.#options.firstUse === 'trust') {
       await this.#trust(offered);
@@ -93,7 +93,7 @@ export class TrustReview {
     await this.#trust(offered.filter((tool) => accepted.has(toolFingerprint(tool))));
   }
 
-  /** In addition to the tools that were trusted before. */
+  /** Adds trust in these definitions to the trust in earlier ones. */
   async #trust(definitions: readonly ToolDefinition[]): Promise<void> {
     const server = serverFingerprint(this.#config);
     await this.#options.store.update(this.#config.name, (entries) => {

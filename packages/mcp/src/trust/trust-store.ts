@@ -3,15 +3,15 @@ import { PrivateJsonFile } from '../storage/private-json.js';
 
 /** The user's trust in one server. */
 export interface TrustEntry {
-  /** The fingerprint of its program or address. A name has one entry for each that it has stood for. */
+  /** The fingerprint of the server's program or address. A name has one entry for each fingerprint that it has had. */
   readonly server: string;
-  /** The fingerprint of each tool, by the server's own name of it. */
+  /** The fingerprint of each tool, by the server's own name of the tool. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
 /** Stores which tools of which servers the user trusts. */
 export interface TrustStore {
-  /** The entries of a name. Empty: no server of this name is known. */
+  /** The entries of a server's name. Empty if no server of this name is known. */
   read(name: string): Promise<readonly TrustEntry[]>;
   /** Replaces the entries of a name. Changes of several processes follow one another, and none is lost. */
   update(name: string, change: (entries: readonly TrustEntry[]) => readonly TrustEntry[]): Promise<void>;
@@ -27,7 +27,7 @@ export function memoryTrustStore(): TrustStore {
   };
 }
 
-/** Lists, because a server may have a tool whose name is not a safe member, such as `__proto__`. */
+/** Entries are lists, because a server may have a tool whose name is not a safe member, such as `__proto__`. */
 const FileSchema = z.strictObject({
   version: z.literal(1),
   servers: z.array(

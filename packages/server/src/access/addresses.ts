@@ -7,7 +7,8 @@ export interface HostName {
   readonly port: string | undefined;
 }
 
-// No user, path or white space; a name has no empty label, and no other spelling of an IPv4 address is resolved.
+// The host has no user, path or white space; a name has no empty label. Other spellings of an IPv4 address
+// are not resolved.
 const HOST = /^(?<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::(?<port>\d{1,5}))?$/u;
 
 /** Undefined for a text that is not a host. */

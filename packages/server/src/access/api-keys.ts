@@ -15,7 +15,7 @@ const NAME = z
   .regex(/^[\w.@:+-]{1,100}$/u, 'must be 1 to 100 letters, digits or any of . _ @ : + -, without spaces');
 
 export const ApiKeyDraftSchema = z.strictObject({
-  /** The name that users read, such as the program with the key. */
+  /** The name that users read, such as the program that uses the key. */
   name: NAME,
   /** The owner of the threads, runs and approvals that the key can access. */
   principal: NAME,
@@ -37,11 +37,11 @@ export type ApiKey = z.infer<typeof ApiKeySchema>;
 /** Stores API keys. `get` is called for each request, so that a deleted key stops working at once. */
 export interface ApiKeyStore {
   add(key: ApiKey): Promise<void>;
-  /** Undefined if there is none, or if it cannot be trusted, as in a file that others can write. */
+  /** The key; undefined if there is none, or if it cannot be trusted, as in a file that other users can write. */
   get(keyId: string): Promise<ApiKey | undefined>;
   /** Oldest first. */
   list(): Promise<readonly ApiKey[]>;
-  /** Returns whether there was one. */
+  /** Returns whether the key existed. */
   delete(keyId: string): Promise<boolean>;
 }
 

@@ -89,7 +89,7 @@ export class AuditFile implements AuditStore {
 
 interface Line {
   readonly text: string;
-  /** The position after its line feed. */
+  /** The position after the line's line feed. */
   readonly endsAt: number;
 }
 
@@ -113,7 +113,7 @@ async function* linesBackwards(file: FileHandle, end: number): AsyncGenerator<Li
   }
 }
 
-/** The last one is the text after the last line feed. */
+/** Splits bytes at line feeds. The last entry is the text after the last line feed. */
 function splitLines(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   let start = 0;

@@ -7,7 +7,7 @@ import { LOCAL_PRINCIPAL } from '../runs/principals.js';
 /** A user's decision over HTTP. Its effect, after its script was resumed, is an entry of type `approval`. */
 export interface DecisionEntry {
   readonly type: 'decision';
-  /** When, as ISO 8601 in UTC. */
+  /** The time, as ISO 8601 in UTC. */
   readonly at: string;
   readonly principal: string;
   /** The API key of the request. */
@@ -21,7 +21,7 @@ export interface DecisionEntry {
   readonly decision: 'approve' | 'deny';
   readonly note?: string;
   readonly remember?: string;
-  /** The arguments that were decided about, and the user's replacement. */
+  /** The arguments of the call, and the user's replacement. */
   readonly inputJson: string;
   readonly replacingInput?: unknown;
 }
@@ -29,7 +29,7 @@ export interface DecisionEntry {
 /** An API key was made or revoked. */
 export interface KeyEntry {
   readonly type: 'key_added' | 'key_revoked';
-  /** When, as ISO 8601 in UTC. */
+  /** The time, as ISO 8601 in UTC. */
   readonly at: string;
   /** The principal for whom the key acts. */
   readonly principal: string;
@@ -65,7 +65,7 @@ export interface AuditPage {
 
 /** Stores every decision, and the start and end of every call with effects. */
 export interface AuditStore {
-  /** Appends an entry; it needs no `this`. Throws if it cannot. */
+  /** Appends an entry. It can be called without a receiver (`this`). Throws if the store cannot append. */
   readonly append: (entry: ServiceAuditEntry) => void;
   /** Newest first. */
   list(query: AuditQuery): Promise<AuditPage>;
@@ -73,7 +73,7 @@ export interface AuditStore {
   export(filter: AuditFilter): AsyncIterable<ServiceAuditEntry>;
 }
 
-/** Entries of the machine's own user contain no principal. */
+/** The principal of an entry. Entries of the machine's own user do not name theirs. */
 export function principalOf({ principal = LOCAL_PRINCIPAL }: ServiceAuditEntry): string {
   return principal;
 }
@@ -87,7 +87,7 @@ export function matches(entry: ServiceAuditEntry, { principal, ...ids }: AuditFi
 
 const MAX_IN_MEMORY = 10_000;
 
-/** In memory, the newest 10 000 entries. */
+/** An audit store in memory, with the newest 10 000 entries. */
 export function memoryAudit(): AuditStore {
   const entries: ServiceAuditEntry[] = [];
   let dropped = 0;

@@ -2,7 +2,7 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 
 /** The share of the server that one caller may use. */
 export interface AccessLimits {
-  /** Requests of one address in a minute, whatever their caller. Requests of this machine are not counted. */
+  /** Requests of one address in a minute, for all its callers together. Requests of this machine are not counted. */
   readonly requestsPerAddress: number;
   /** Requests with a wrong token from one address in a minute. */
   readonly failuresPerAddress: number;
@@ -18,7 +18,7 @@ export interface AccessLimits {
   readonly headersTimeoutMs: number;
   /** Time for a whole request to arrive, in ms. */
   readonly requestTimeoutMs: number;
-  /** A client that reads nothing of an answer for this long is dropped, in ms. */
+  /** A client that reads nothing of an answer for this long is disconnected, in ms. */
   readonly stallTimeoutMs: number;
 }
 

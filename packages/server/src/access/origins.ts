@@ -34,7 +34,7 @@ export class KnownOrigins {
     return this.#hosts.has(name) || name === hostOfAddress(localAddress ?? '');
   }
 
-  /** A page that the server itself sent, or a configured one. `host` is known. */
+  /** Whether the page was sent by the server itself, or its origin is configured. `host` is known. */
   knowsOrigin(origin: string, host: string): boolean {
     // defence: origin-is-known, without it: return true || this.isConfigured(origin) || isSamePage(origin, host);
     return this.isConfigured(origin) || isSamePage(origin, host);
@@ -46,7 +46,7 @@ export class KnownOrigins {
   }
 }
 
-/** A proxy before the server may use https. */
+/** Compares without the scheme: a proxy before the server may use https. */
 function isSamePage(origin: string, host: string): boolean {
   const [, scheme, rest = ''] = /^(https?):\/\/(.*)$/iu.exec(origin) ?? [];
   const [one, other] = [parseHost(rest), parseHost(host)];

@@ -3,10 +3,10 @@ import type { ApprovalRequest, Tool } from '@toolscript/core/protocol';
 /** The call that an approval is about. */
 type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
 
-/** A rule that allows calls without asking, because a user chose so at an earlier call. */
+/** A rule that allows calls without asking, because a user chose this at an earlier call. */
 export interface RememberedRule {
   readonly ruleId: string;
-  /** The calls that it allows, as the user read it. */
+  /** The calls that the rule allows, in the words that the user read. */
   readonly covers: string;
   /** In ms since 1970. */
   readonly rememberedAt: number;
@@ -14,9 +14,9 @@ export interface RememberedRule {
 
 /** A rule that is not stored yet. */
 export interface SuggestedRule {
-  /** The calls that it would allow, as a user reads it. */
+  /** The calls that the rule would allow, in words for a user. */
   readonly covers: string;
-  /** Stores it. Runs that begin or resume afterwards obey it. */
+  /** Stores the rule. Runs that begin or resume afterwards apply it. */
   add(): Promise<void>;
 }
 
@@ -24,8 +24,8 @@ export interface SuggestedRule {
 export interface RememberedRules {
   /** Oldest first. */
   list(): Promise<readonly RememberedRule[]>;
-  /** The rule that can be made of a call; undefined if there can be none. */
+  /** The rule that would allow the call; undefined if there can be none. */
   suggest(tool: Tool, call: ApprovedCall): SuggestedRule | undefined;
-  /** Runs that begin or resume afterwards ask again. Returns whether there was one. */
+  /** Deletes a rule. Runs that begin or resume afterwards ask again. Returns whether the rule existed. */
   delete(ruleId: string): Promise<boolean>;
 }

@@ -26,9 +26,9 @@ export interface OpenedAgent {
 /** An agent that the server offers. */
 export interface ServedAgent {
   readonly config: AgentConfig;
-  /** Why it cannot work now, and what to do about it. */
+  /** Why the agent cannot work now, and how to fix it. */
   readonly problem?: string;
-  /** Whether a submitter may replace the agent's own model by this one. Default: any. */
+  /** Whether a submitter may replace the agent's own model by this model. Default: any. */
   allowsModel?(model: string): boolean;
   /**
    * Called for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because of a missing

@@ -8,7 +8,10 @@ export function isTour(prompt: string): boolean {
   return /\btour\b/iu.test(prompt);
 }
 
-/** The longer script. It needs the tools that read a folder. `asksUser`: it makes a call that waits for an approval. */
+/**
+ * The longer script. It needs the tools that read a folder. `asksUser`: the script makes a call that waits for an
+ * approval.
+ */
 export function tourScript(asksUser: boolean): string {
   return [
     'interface FileFacts {',
@@ -55,7 +58,7 @@ export function tourScript(asksUser: boolean): string {
   ].join('\n');
 }
 
-/** The same values with a pause after each. */
+/** Yields the same values, with a pause after each. */
 export async function* slowly<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value, void, undefined> {
   for await (const value of values) {
     yield value;

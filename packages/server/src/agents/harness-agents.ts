@@ -22,7 +22,9 @@ export interface HarnessAgentsOptions {
 /** Maximum number of sets of tools, each with its own harness. */
 const MAX_HARNESSES = 32;
 
-/** Agents with one set of tools. A harness is created for each part of the set when a run first needs it. */
+/**
+ * Agents with one set of tools. The directory creates a harness for each selection of tools when a run first needs it.
+ */
 export class HarnessAgents implements AgentDirectory {
   readonly #options: HarnessAgentsOptions;
   readonly #agents: AgentDirectory;

@@ -37,7 +37,7 @@ declare module 'fastify' {
     caller: Caller;
   }
   interface FastifyContextConfig {
-    /** The permission that a caller needs for the route. `public`: no token. */
+    /** The permission that a caller needs for the route. `public`: it needs no token. */
     scope?: Scope | 'public';
   }
 }

@@ -7,17 +7,17 @@ const EXPOSED_HEADERS = 'content-disposition, retry-after, www-authenticate';
 /** How long a browser caches the answer to a preflight, in s. */
 const MAX_AGE_S = 600;
 
-/** A browser's preflight request for a page of an allowed origin. */
+/** Whether the request is a browser's preflight. */
 export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
 /**
- * Allows the page of a configured origin to read the answer. It names that origin, never a wildcard, and allows no
- * cookies.
+ * Allows the page of a configured origin to read the answer. The header names that origin, never a wildcard, and allows
+ * no cookies.
  */
 export function addCorsHeaders(request: FastifyRequest, { raw }: FastifyReply, origin: string): void {
-  // Set on the raw response, so that a stream has them too.
+  // The headers are set on the raw response, so that a stream has them too.
   raw.setHeader('access-control-allow-origin', origin);
   raw.setHeader('vary', 'Origin');
   raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS);

@@ -26,8 +26,8 @@ import { submitRoute } from './routes/submit.js';
 import { threadRoutes } from './routes/threads.js';
 
 /**
- * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. Work on runs begins when it is
- * ready. Stores that were opened here are closed with it.
+ * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. Work on runs begins when the
+ * instance is ready. Closing it also closes the stores that this function opened.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   checkOptions(options);

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 export class KnownRoutes {
   readonly #methods = new Map<string, Set<string>>();
 
-  /** Knows the routes that are registered from here on. */
+  /** Records the routes that are registered after this call. */
   constructor(app: FastifyInstance) {
     app.addHook('onRoute', ({ url, method }) => {
       const methods = this.#methods.get(url) ?? new Set();

@@ -40,7 +40,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
     frameworkErrors: answerFrameworkError,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     forceCloseConnections: true,
-    // While it drains it answers as before, but accepts no prompts.
+    // While the server drains, it answers as before, but accepts no prompts.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 200 },
     genReqId: () => crypto.randomUUID(),
@@ -57,7 +57,10 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
   return { app, routes };
 }
 
-/** A client that does not read an answer costs its memory. Streams have a separate rule. */
+/**
+ * Disconnects a client that does not read its answer, because the unread answer takes memory. Streams have a separate
+ * rule.
+ */
 function dropStalledReaders(app: FastifyInstance, { stallTimeoutMs }: AccessLimits): void {
   // defence: stalled-readers
   app.addHook('onSend', async ({ raw: { socket } }) => {

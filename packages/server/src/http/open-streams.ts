@@ -1,13 +1,13 @@
 import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
 import { tooMany } from './rate-limits.js';
 
-/** How soon the streams of a revoked or expired key end, in ms. */
+/** How soon the streams of a revoked or expired key are ended, in ms. */
 const KEY_CHECK_MS = 1_000;
 
-/** The wait for a client with too many streams, in s. */
+/** The delay that the server requests from a client with too many streams, in s. */
 const RETRY_S = 10;
 
-/** The open event streams, limited by principal. Those of a key end with it. */
+/** The open event streams, limited by principal. The streams of a key end with the key. */
 export class OpenStreams {
   readonly #limit: number;
   readonly #keys: Pick<ApiKeyStore, 'get'> | undefined;
@@ -24,7 +24,7 @@ export class OpenStreams {
     return this.#callers.size;
   }
 
-  /** Throws a 429. `controller` ends the stream. */
+  /** Adds a stream. Throws a problem with status 429 if the principal has too many. `controller` ends the stream. */
   add({ principal, ...caller }: Caller, controller: AbortController): void {
     const count = this.#counts.get(principal) ?? 0;
     // defence: streams-of-a-principal
@@ -59,7 +59,7 @@ export class OpenStreams {
     }
   }
 
-  /** If a store does not answer, no stream is ended. */
+  /** Whether the key is valid. If a store does not answer, no stream is ended. */
   async #isUsable(keyId: string): Promise<boolean> {
     try {
       const key = await this.#keys?.get(keyId);

@@ -30,11 +30,14 @@ const SCHEMAS = {
   Tool: ToolSchema,
 };
 
-/** The schemas that the OpenAPI document names once, and refers to elsewhere. The host has registries of its own. */
+/**
+ * The schemas that the OpenAPI document names once, and refers to elsewhere. They are not in zod's global registry,
+ * which belongs to the host.
+ */
 const schemaRegistry = z.registry<{ id: string }>();
 for (const [id, schema] of Object.entries(SCHEMAS)) schemaRegistry.add(schema, { id });
 
-/** Serves the OpenAPI 3.1 document of the routes that are registered from here on. */
+/** Serves the OpenAPI 3.1 document of the routes that are registered after this call. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   describeErrors(app);
   await app.register(swagger, {

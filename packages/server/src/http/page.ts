@@ -4,7 +4,7 @@ import fastifyStatic from '@fastify/static';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** Everything comes from this server, scripts from files alone, and no other page may frame it. */
+/** The page loads resources only from this server, and scripts only from files. No other page may frame it. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "base-uri 'self'",
@@ -38,7 +38,8 @@ const ONE_YEAR_S = 31_536_000;
 const VIEWS = ['/', '/threads/:threadId', '/settings', '/settings/:section'] as const;
 
 /**
- * Serves the web page from a folder of built files. It is public: it contains no data, and asks for a token.
+ * Serves the web page from a folder of built files. The page is public: it contains no data, and asks its user for a
+ * token.
  *
  * @throws ToolscriptUsageError if the folder has no `index.html`.
  */

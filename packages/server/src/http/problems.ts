@@ -84,7 +84,7 @@ export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): v
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));
 }
 
-/** The same for failures before there is a route, such as a path that cannot be decoded. */
+/** Answers failures before there is a route with a problem document, such as a path that cannot be decoded. */
 export function answerFrameworkError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void sendProblem(reply, problemErrorOf(error));
 }

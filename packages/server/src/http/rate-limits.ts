@@ -10,11 +10,11 @@ const MAX_COUNTED = 50_000;
 
 /** Counts requests by the minute. An IPv6 address counts as its /64 network, which belongs to one machine. */
 export interface RateLimits {
-  /** Before authentication. Throws a 429. */
+  /** Counts a request before authentication. Throws a problem with status 429 if the address has sent too many. */
   countAddress(request: FastifyRequest): Promise<void>;
-  /** Returns the error to throw: 401, or 429 after too many. */
+  /** Counts a request with a wrong token. Returns the error to throw: 401, or 429 after too many. */
   countFailure(request: FastifyRequest, detail: string): Promise<ProblemError>;
-  /** Throws a 429. */
+  /** Counts a request of a principal. Throws a problem with status 429 if there were too many. */
   countPrincipal(request: FastifyRequest, caller: Caller): Promise<void>;
 }
 

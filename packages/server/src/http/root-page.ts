@@ -14,7 +14,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The page that a user sees at the address that the server printed. */
+/** Shows a page to a user who opens the address that the server printed. */
 export function showRootPage(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')

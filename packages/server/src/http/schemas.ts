@@ -41,7 +41,7 @@ export type UserMessage = z.infer<typeof UserMessageSchema>;
 export const SubmitBodySchema = z
   .strictObject({
     prompt: PromptSchema.optional(),
-    /** Replaces a prompt: messages, with their images. */
+    /** Messages with their images, instead of a prompt. */
     input: z
       .array(UserMessageSchema)
       .min(1)
@@ -120,9 +120,9 @@ export const AgentSchema = z.object({
   name: z.string(),
   description: z.string().optional(),
   model: z.string().optional(),
-  /** Prompts that name no agent go to it. */
+  /** True for the agent of prompts that name no agent. */
   isDefault: z.boolean(),
-  /** Why it cannot work now, and what to do about it. */
+  /** Why the agent cannot work now, and how to fix it. */
   problem: z.string().optional(),
   capabilities: z.object({
     /** How scripts arrive from the model. */
@@ -160,14 +160,14 @@ export const AuditEntrySchema = z.looseObject({
 });
 
 export const ApiKeySchema = StoredKeySchema.omit({ sha256: true }).extend({
-  /** False: it has expired. */
+  /** False if the key has expired. */
   isActive: z.boolean(),
 });
 
 export const NewApiKeySchema = ApiKeySchema.extend({ token: z.string() });
 
 export const NewKeyBodySchema = ApiKeyDraftSchema.extend({
-  /** The owner of what the key can access. Default: its name. */
+  /** The owner of the data that the key can access. Default: the key's name. */
   principal: ApiKeyDraftSchema.shape.principal.optional(),
 });
 

@@ -27,15 +27,15 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly projection?: Projection;
   /** Maximum number of concurrent runs in this process. 0: other processes work on them. Default 8. */
   readonly workers?: number;
-  /** The folder or application that new threads belong to; runs of other ones are not claimed. Default: empty. */
+  /** The folder or application that new threads belong to; runs of other workspaces are not claimed. Default: empty. */
   readonly workspace?: string;
   /** How long runs may continue while the server closes, before they return to the queue, in ms. Default 6 000. */
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules;
   /**
-   * The runtime that the harnesses share, for the metrics. Default: that of `harness`; without one, the metrics
-   * contain none.
+   * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without any, the metrics
+   * contain no sandboxes.
    */
   readonly sandbox?: Pick<SandboxRuntime, 'stats'>;
   /**
@@ -47,15 +47,15 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly logRequests?: boolean;
   /** Texts that are never logged, in addition to the server's token, such as the keys of providers. */
   readonly secrets?: readonly string[];
-  /** Answers requests to `/mcp`, after their checks. Default: there is no such path. */
+  /** Answers requests to `/mcp` after the server has checked them. Default: there is no such path. */
   readonly mcp?: McpEndpoint;
   /**
    * A folder with the built web page, such as `dist` of `@toolscript/web`. Default: a line that describes the API.
    */
   readonly page?: string;
   /**
-   * The path at which another app has mounted the server, such as `/agents`. It is removed from each path. Default:
-   * none.
+   * The path at which another app has mounted the server, such as `/agents`. The server removes it from each path.
+   * Default: none.
    */
   readonly basePath?: string;
 }

@@ -28,11 +28,11 @@ export interface ServerPartsOptions {
   /** Scripts that are suspended or were interrupted. Default: next to the stores. */
   readonly scripts?: HarnessStore;
   /**
-   * Every decision, and every call with effects. Your own agents write to it with `audit: store.append`. Default:
-   * next to a file, otherwise in memory.
+   * Stores every decision, and every call with effects. Your own agents write to it with `audit: store.append`.
+   * Default: next to a file, otherwise in memory.
    */
   readonly audit?: AuditStore;
-  /** Default: only the demo. The first one is the default agent. */
+  /** The first agent is the default. If omitted, the server has only the demo agent. */
   readonly agents?: readonly AgentInput[] | AgentDirectory;
   /** The tools of `agents`, and all other options of `createHarness`. */
   readonly harness?: Omit<HarnessOptions, 'store'>;
@@ -46,7 +46,7 @@ export interface ServerParts {
   readonly scripts: HarnessStore;
   readonly agents: AgentDirectory;
   readonly audit: AuditStore;
-  /** Closes the stores that were opened here. */
+  /** Closes the stores that `openParts` opened. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface Service {
   readonly scripts: HarnessStore;
   readonly projection: Projection | undefined;
   readonly agents: AgentDirectory;
-  /** Undefined: other processes work on the runs. */
+  /** Undefined: only other processes work on runs. */
   readonly worker: RunWorker | undefined;
   /** The folder or application that new threads belong to. */
   readonly workspace: string;

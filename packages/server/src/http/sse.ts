@@ -4,7 +4,7 @@ import type { StreamEvent } from '@toolscript/core/protocol';
 /** How often an idle stream sends a heartbeat, in ms. */
 const HEARTBEAT_MS = 15_000;
 
-/** A client that reads nothing for this long is dropped, in ms. It resumes with `Last-Event-ID`. */
+/** A client that reads nothing for this long is disconnected, in ms. It can resume with `Last-Event-ID`. */
 const STALL_MS = 30_000;
 
 /** Maximum bytes of one write: available events are sent together. */
@@ -22,8 +22,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * Sends events as server-sent events until there are no more or the client has disconnected. It reads no events ahead
- * of a slow client, which therefore costs two chunks of memory.
+ * Sends events as server-sent events until there are no more or the client has disconnected. A slow client takes the
+ * memory of two chunks, because no further events are read for it.
  */
 export function sendEvents(
   reply: FastifyReply,
@@ -54,7 +54,7 @@ export async function sendFrames(
   raw.flushHeaders();
   const stop = () => controller.abort();
   raw.once('close', stop);
-  // A client that disconnected before this emits no event any more.
+  // A client that has already disconnected emits no further `close` event.
   if (raw.destroyed) stop();
   const writer = new FrameWriter(raw, { onDropped, stallMs });
   const heartbeat = setInterval(() => writer.beat(), heartbeatMs).unref();
@@ -108,7 +108,7 @@ class FrameWriter {
     this.#sending = undefined;
   }
 
-  /** Resolves when the client has read enough, or has disconnected. Drops one that reads nothing. */
+  /** Resolves when the client has read enough, or has disconnected. Disconnects a client that reads nothing. */
   async #drained(): Promise<void> {
     const { onDropped, stallMs } = this.#options;
     const drop = () => {

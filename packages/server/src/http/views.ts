@@ -17,7 +17,7 @@ export function wholeThreadView(thread: Thread, turns: readonly TurnItems[], ope
   };
 }
 
-/** Operations without inputs and results. */
+/** The item with its operations, but without their inputs and results. */
 function summaryOf(item: OutputItem): OutputItem {
   if (item.type !== 'script_execution_output') return item;
   const operations = item.operations.map(({ input: _input, result: _result, ...operation }) => operation);

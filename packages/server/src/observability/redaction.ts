@@ -16,18 +16,18 @@ const SECRET_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]+/gu, REDACTED],
 ];
 
-/** Shorter texts are not secrets, and would be found everywhere. */
+/** Shorter texts are not treated as secrets, because they would be replaced everywhere. */
 const MIN_LENGTH = 6;
 
 /**
  * Removes secrets from a log line, which is JSON: known ones, members whose name indicates one, and texts in the form
- * of credentials. It precedes the sink, so it applies to all code that logs.
+ * of credentials. The redactor precedes the sink, so it applies to all code that logs.
  */
 export function lineRedactor(secrets: readonly (string | undefined)[]): (line: string) => string {
   const known = secrets
     .filter((secret) => secret !== undefined && secret.length >= MIN_LENGTH)
     .map((secret) => JSON.stringify(secret).slice(1, -1))
-    // A secret may be a part of another one.
+    // Longer secrets come first, because a secret may be a part of another one.
     .toSorted((left, right) => right.length - left.length);
   return (line) => {
     let clean = line;

@@ -8,10 +8,10 @@ const MAX_TOOLS = 200;
 
 const OTHER = 'other';
 
-/** In s: from a read in memory to a build. */
+/** Buckets in s, from a read in memory to a build. */
 const WORK_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** In s: from a rule to a week. */
+/** Buckets in s, from the decision of a rule to a week. */
 const WAIT_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400, 604_800];
 
 const WRITE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -90,7 +90,10 @@ export class RunMetrics {
     return new MeasuredRun(this, earlier);
   }
 
-  /** `name`, unless there are too many. Names come from the host's tools, never from a script. */
+  /**
+   * The label of a tool: `name`, or `other` if there are too many names. Names come from the host's tools, never from a
+   * script.
+   */
   toolLabel(name: string): string {
     if (this.#tools.has(name)) return name;
     if (this.#tools.size >= MAX_TOOLS) return OTHER;
@@ -101,7 +104,7 @@ export class RunMetrics {
 
 class MeasuredRun implements RunObserver {
   readonly #metrics: RunMetrics;
-  /** In ms since 1970, by approval. */
+  /** The time of each request in ms since 1970, by approval. */
   readonly #askedAt = new Map<string, number>();
   #tools: ReadonlySet<string> = new Set();
 

@@ -52,7 +52,7 @@ function counter(registry: Registry, name: string, help: string, read: () => num
   new Counter({ name, help, registers: [registry], collect });
 }
 
-/** They describe the database, so each process that has it open reports the same values. */
+/** Gauges of the database: each process that has it open reports the same values. */
 function registerStoreGauges(registry: Registry, { runs, threads }: ServiceStores): () => Promise<void> {
   const registers = [registry];
   const states = new Gauge({
@@ -133,7 +133,10 @@ function registerSandboxGauges(registry: Registry, sandbox: { stats(): SandboxSt
   member('workers_replaced_total', 'Threads that were replaced.', ({ workersReplaced }) => workersReplaced);
 }
 
-/** Read on demand: prom-client's own defaults would watch the event loop and the collector all the time. */
+/**
+ * These values are read on demand: prom-client's own defaults would watch the event loop and the garbage collector all
+ * the time.
+ */
 function registerProcessGauges(registry: Registry): void {
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   let before = performance.eventLoopUtilization();

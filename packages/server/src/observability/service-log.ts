@@ -3,7 +3,7 @@ import { lineRedactor } from './redaction.js';
 
 type Logger = FastifyServerOptions['logger'];
 
-/** Faults are never silent. Stdout belongs to the host. */
+/** By default, faults are logged to stderr, because stdout belongs to the host. */
 const DEFAULT_LOGGER: Exclude<Logger, boolean | undefined> = { level: 'warn', stream: process.stderr };
 
 /** The options of pino, which remove secrets from every line before it reaches its destination. */

@@ -68,7 +68,10 @@ export function invalidBody({ issues }: z.ZodError): ProblemError {
   return apiError(400, message, { code, ...(param === '' ? {} : { param }) });
 }
 
-/** Messages of our schemas continue the member's name; those of zod are complete sentences. */
+/**
+ * Whether the message comes from Toolscript's schemas. Such messages continue the member's name; those of zod are
+ * complete sentences.
+ */
 function isOwnWords(message: string): boolean {
   return /^[a-z]/u.test(message);
 }

@@ -10,7 +10,7 @@ import type { CreateResponse } from './request-schema.js';
 import { echoOf, settingsOf } from './request-settings.js';
 import type { StoredRequest } from './response-resource.js';
 
-/** Creates the run that answers a request. `trace`: the request's. */
+/** Creates the run that answers a request. `trace`: the trace context of the request. */
 export async function createRun(
   service: Service,
   principal: string,
@@ -40,8 +40,8 @@ interface RunRequest {
 }
 
 /**
- * A run continues in the thread of the previous response, if that is the newest there and no other run follows it.
- * Otherwise, and if nothing is to be stored, it has a new thread with a copy of the conversation before it.
+ * A run continues in the thread of the previous response, if that response is the newest of the thread and no other run
+ * follows it. Otherwise, and if nothing is to be stored, it has a new thread with a copy of the conversation before it.
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;

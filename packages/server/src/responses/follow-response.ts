@@ -17,7 +17,7 @@ export async function* followResponse(
     const events = translator.read();
     if (event.payload.type !== 'response_done' || event.payload.status !== 'suspended') yield* events;
     else if ((await stores.runs.get(runId))?.state === 'suspended') return yield* events;
-    // Otherwise it was resumed, and continues.
+    // Otherwise the run was resumed, and the loop continues.
   }
 }
 

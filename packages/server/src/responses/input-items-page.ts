@@ -28,7 +28,7 @@ export async function inputItemsPage(service: Service, run: Run, query: z.infer<
   };
 }
 
-/** The run's first event contains its input; before that, its turn contains nothing else. */
+/** The input of a run. Its first event contains the input; before that event, its turn contains nothing else. */
 async function inputOf({ stores }: Service, { runId, threadId }: Run): Promise<readonly OutputItem[]> {
   const { events } = await stores.threads.readEvents(runId, { limit: 1 });
   const payload = events[0]?.payload;

@@ -46,7 +46,7 @@ export function modelRoutes(instance: FastifyInstance, { agents }: Service): voi
   });
 }
 
-/** Agents have no date. */
+/** The model of an agent. Agents have no creation date. */
 function modelOf(slug: string) {
   return { id: slug, object: 'model' as const, created: 0, owned_by: 'toolscript' };
 }

@@ -39,7 +39,7 @@ export async function previousResponse(
   return { run, agentId, isNewest, openCalls: await openCallsOf(service, run) };
 }
 
-/** The conversation up to and including the response. Runs that start in its thread meanwhile are excluded. */
+/** The conversation up to and including the response. Runs that start in the thread later are excluded. */
 export async function conversationOf(service: Service, { run }: PreviousResponse): Promise<readonly OutputItem[]> {
   let next = await nextOf(service, run);
   for (;;) {

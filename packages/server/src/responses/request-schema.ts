@@ -7,7 +7,7 @@ import { INCLUDE_SCRIPTS } from './wire.js';
 /** Maximum characters of one text. */
 const MAX_TEXT = 1_000_000;
 
-/** The `code` of the error for a member that the API has and this server lacks. */
+/** The `code` of the error for a member that the API has, but this server does not support. */
 const UNSUPPORTED = 'unsupported_parameter';
 
 const text = z.string().max(MAX_TEXT);
@@ -60,7 +60,7 @@ const CallItem = z.looseObject({
 const CallOutputItem = z.looseObject({ type: z.literal('function_call_output'), call_id: CallId, output: Content });
 export type InputCallOutput = z.infer<typeof CallOutputItem>;
 
-/** The server stores these itself. It ignores them if a client sends them back. */
+/** The server stores these items itself. It ignores them if a client sends them back. */
 const RepeatedItem = z.looseObject({
   type: z.enum([
     'reasoning',

@@ -25,7 +25,7 @@ export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSett
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ModelSettings;
 }
 
-/** The operator decides through the agent's configuration, which takes precedence. */
+/** The value of the agent's configuration takes precedence, because the operator decides. */
 function fixed<Value>(param: string, asked: Value | undefined, configured: Value | undefined): Value | undefined {
   if (asked === undefined || configured === undefined || asked === configured) return asked;
   throw apiError(
@@ -37,7 +37,7 @@ function fixed<Value>(param: string, asked: Value | undefined, configured: Value
 
 type Functions = NonNullable<ModelSettings['clientFunctions']>;
 
-/** The functions that the model may call, and the one that it must call. */
+/** The functions that the model may call, and the function that it must call. */
 function chosen(
   choice: NonNullable<CreateResponse['tool_choice']>,
   functions: Functions,

@@ -6,7 +6,7 @@ import type { ResponseResource, WireEvent, WireItem, WireStatus, WireUsage } fro
 export interface TranslatorSettings {
   /** The response before its first event. */
   readonly response: ResponseResource;
-  /** Names of the client's functions: it reads their calls. */
+  /** Names of the client's functions: the client reads their calls. */
   readonly clientFunctions: ReadonlySet<string>;
   /** Whether scripts, their results and the server's own calls are included. */
   readonly showsScripts: boolean;
@@ -21,7 +21,7 @@ interface OpenItem {
   readonly kind: TextKind;
   readonly id: string;
   readonly initial: Readonly<Record<string, unknown>>;
-  /** Its index in the output. Undefined until it has content: an empty item is never announced. */
+  /** The item's index in the output. Undefined until the item has content: an empty item is never announced. */
   index: number | undefined;
   text: string;
 }
@@ -53,7 +53,7 @@ const PART_EVENTS = {
   reasoning: { added: 'response.reasoning_summary_part.added', done: 'response.reasoning_summary_part.done' },
 } as const;
 
-/** All other ends are `response.incomplete`. */
+/** The event of each final status; for all other ends it is `response.incomplete`. */
 const END_EVENTS: Readonly<Partial<Record<WireStatus, string>>> = {
   completed: 'response.completed',
   failed: 'response.failed',
@@ -221,7 +221,7 @@ export class ResponseTranslator {
     if (!this.#settings.showsScripts) return;
     if (final.type === 'script_execution_output' && final.status === 'suspended')
       return void this.#suspended.set(final.id, final);
-    // The script replaces it.
+    // The script replaces the call.
     const isScriptCall = final.type === 'function_call' && final.name === SCRIPT_TOOL;
     const item = isScriptCall ? undefined : extensionItem(final);
     if (item === undefined) return;

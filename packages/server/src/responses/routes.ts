@@ -178,7 +178,7 @@ async function ownResponse({ stores }: Service, request: FastifyRequest): Promis
   return run;
 }
 
-/** It was not to be stored, and has ended; it will be deleted shortly. */
+/** The response was not to be stored, and has ended; the server will delete it shortly. */
 function isGone(run: Run): boolean {
   return storedRequest(run)?.echo.store === false && isFinalRunState(run.state);
 }

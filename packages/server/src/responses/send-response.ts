@@ -16,7 +16,10 @@ export interface Answer {
   readonly caller: Caller;
   readonly run: Run;
   readonly include: readonly string[];
-  /** Only events after this sequence number; the response is read again, and its run does not depend on the client. */
+  /**
+   * Sends only events after this sequence number. The client reads the response again, so its run does not depend on
+   * this request.
+   */
   readonly startingAfter?: number;
 }
 
@@ -36,7 +39,8 @@ export async function sendResponse(answer: Answer, reply: FastifyReply): Promise
     if (reply.raw.destroyed) stop();
     for await (const _event of followResponse(service, run, translator, controller.signal));
   });
-  // The run continues when a server is available: a new request would create another run.
+  // The client must not repeat the request: the run continues when a server is available, and a new request would
+  // create another run.
   if (!hasEnded(translator)) throw new ProblemError(503, INTERRUPTED, {}, { 'x-should-retry': 'false' });
   return translator.response;
 }

@@ -11,7 +11,7 @@ interface DeletingParts {
 
 /**
  * Deletes a thread with its runs, their logs and their scripts. `stopDeleted` stops a run on which this process works;
- * another process notices by itself, and then calls `deleteRemains`.
+ * another process that works on one notices the deletion itself, and then calls `deleteRemains`.
  */
 export async function deleteThread(
   parts: DeletingParts,
@@ -37,6 +37,6 @@ export async function deleteRemains(
     await log.delete(runId);
   }
   const kept = await scripts.journal.list({ threadId });
-  // This also stops a running one, because its claim is no longer valid.
+  // This also stops a running script, because its claim is no longer valid.
   for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);
 }

@@ -59,7 +59,7 @@ export class EventWriter {
     this.#toLog.push(event);
   }
 
-  /** Appends the text of a delta to the previous event if that still waits to be written. Returns false otherwise. */
+  /** Appends the text of a delta to the previous event, and returns true, if that event is not yet written. */
   merge({ payload }: StreamEvent): boolean {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
   }
@@ -122,7 +122,7 @@ class Lane {
   #failure: { readonly error: unknown } | undefined;
   #pushed = 0;
   #written = 0;
-  /** Called after the next write. */
+  /** These functions are called after the next write. */
   readonly #flushers: (() => void)[] = [];
 
   /** `gatherMs`: how long the first event of a write waits for further ones, unless all are flushed. */
@@ -145,7 +145,7 @@ class Lane {
     void this.#drain();
   }
 
-  /** False if no event waits, or `change` returns none. */
+  /** Replaces the last waiting event by the result of `change`. False if no event waits, or `change` returns none. */
   changeLast(change: (last: StreamEvent) => StreamEvent | undefined): boolean {
     const last = this.#waiting.at(-1);
     const changed = last && change(last);

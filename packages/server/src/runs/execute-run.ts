@@ -23,11 +23,14 @@ import { compareInstructions } from './thread-instructions.js';
 export interface ExecutionParts {
   readonly stores: ServiceStores;
   readonly agents: AgentDirectory;
-  /** The store of scripts has lost nothing since the run was interrupted. Default false. */
+  /** True: the store of scripts has lost nothing since the run was interrupted. Default false. */
   readonly storeIsWhole?: boolean;
 }
 
-/** Works on a claimed run until it ends, waits for decisions, or must stop. Never rejects because of the run. */
+/**
+ * Works on a claimed run until it ends, waits for decisions, or must stop. Never rejects because of a failure of the
+ * run.
+ */
 export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: ExecutionParts): Promise<void> {
   let requests: ReadonlyMap<string, ApprovalRequest> = new Map();
   try {
@@ -40,7 +43,7 @@ export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: Exec
   else await held.end(requests);
 }
 
-/** A run that was cancelled before its start has nothing to stop. */
+/** Ends a run that was cancelled before its start, because it has nothing to stop. Returns whether it did. */
 function endsUnbegun(held: HeldRun): boolean {
   if (held.stopped !== 'cancelled' || held.state.nextSeq > 0) return false;
   held.emit({ type: 'response_start' });
@@ -58,7 +61,7 @@ async function work(
   held.observer?.agentOpened(opened);
   for await (const event of await eventsOf(held, claimed, { stores, opened, options, storeIsWhole })) {
     const { payload } = event;
-    // The script could not even be claimed, so it keeps waiting.
+    // The store failed before the script was claimed, so the script keeps waiting.
     if (payload.type === 'response_error' && payload.code === 'StoreError')
       throw new StoreUnavailableError(payload.message);
     held.take(event);
@@ -70,7 +73,7 @@ async function work(
   return new Map(details?.pendingApprovals.map((request) => [request.approvalId, request]));
 }
 
-/** A conversation continues with its model, unless its submitter names another one. */
+/** Opens the run's agent. A conversation continues with its model, unless its submitter names another one. */
 async function openAgent(
   agents: AgentDirectory,
   { agentId, model, overrides }: RunOptions,
@@ -113,7 +116,7 @@ async function eventsOf(held: HeldRun, claimed: ClaimedRun, about: Opened): Prom
     return traceRun(runAgent, begun, tracing);
   }
   const resumed = { ...common, events: held.earlier };
-  // This process now owns the run; a process that lost it may still hold its script.
+  // This process now owns the run. A process that lost it may still hold its script, so the claim is forced.
   if (held.state.done === undefined) return traceRun(recoverRun, { ...resumed, force: true, storeIsWhole }, tracing);
   const decisions = decisionsOf(approvals, held.state.done.approval_ids);
   return traceRun(resumeRun, { ...resumed, decisions, mayBeResumed: run.reason === 'interrupted' }, tracing);
@@ -162,7 +165,7 @@ function decisionsOf(approvals: readonly Approval[], pending: readonly string[] 
   ) as Decisions;
 }
 
-/** The run continues when the store works again, or in another process. */
+/** Whether a store failed: then the run continues when the store works again, or in another process. */
 function isOfStore(error: unknown): boolean {
   return isLoss(error) || (error instanceof Error && error.name === 'StoreUnavailableError');
 }

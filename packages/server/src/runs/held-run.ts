@@ -18,7 +18,7 @@ import { approvalDrafts, RunState } from './run-state.js';
 export interface HeldRunSettings {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** Claimed by this process. */
+  /** The run, which this process has claimed. */
   readonly run: Run;
   readonly leaseMs: number;
   /**
@@ -105,7 +105,7 @@ export class HeldRun {
     this.#abort();
   }
 
-  /** The work cannot continue because of a store: no more events are written. */
+  /** Stops the run, because the work cannot continue after a failure of a store: no more events are written. */
   fail(error: unknown): void {
     if (this.#stopped === 'lost') return;
     const isLost = isLoss(error);
@@ -131,7 +131,10 @@ export class HeldRun {
     this.take(new EventEnvelopes(this.run, this.state.nextSeq).next(payload));
   }
 
-  /** Resolves when the events taken so far are stored. Rejects where they cannot be: the run must stop. */
+  /**
+   * Resolves after the events taken so far are stored. If they cannot be stored, it rejects and the run must stop,
+   * unless `worksUnwritten` is set.
+   */
   async flushEvents(): Promise<void> {
     const isWritten = await this.#writer.flushLog().then(
       () => this.#isWriting,
@@ -180,7 +183,7 @@ export class HeldRun {
     clearInterval(this.#renewing);
   }
 
-  /** Events that a drained run still emits are not written: its next worker continues from the stored ones. */
+  /** Whether events are written. Those of a drained run are not: its next worker continues from the stored ones. */
   get #isWriting(): boolean {
     return this.#stopped === undefined || this.#stopped === 'cancelled';
   }
@@ -216,7 +219,7 @@ export class HeldRun {
     }
   }
 
-  /** Unless the run was cancelled, its script continues later, or in another process. */
+  /** Aborts the work. Unless the run was cancelled, its script continues later, or in another process. */
   #abort(): void {
     this.#controller.abort(this.#stopped === 'cancelled' ? undefined : new RunInterruption());
   }
@@ -234,7 +237,7 @@ export async function finishRun(
   else await stores.runs.finish(fence, state.end);
 }
 
-/** An approval of another run of the thread, which ran the script before, stays with that run. */
+/** Omits approvals of another run of the thread, which ran the script before: they stay with that run. */
 async function ownDrafts(
   { threads }: ServiceStores,
   { runId }: RunFence,
@@ -253,7 +256,7 @@ async function ownDrafts(
   return drafts.filter(({ request }) => !foreign.has(request.approvalId));
 }
 
-/** Another process has the run, or it was deleted. */
+/** Whether another process has the run, or it was deleted. */
 export function isLoss(error: unknown): boolean {
   return error instanceof Error && (error.name === 'StaleEpochError' || error.name === 'NotFoundError');
 }

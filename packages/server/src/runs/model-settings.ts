@@ -40,7 +40,7 @@ function given(agent: AgentConfig): Partial<ModelSettings> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** The system text of one run: the thread's, and the submitter's addition. */
+/** The system text of one run: the thread's system text, and the submitter's addition. */
 export function withInstructions(system: string | undefined, settings: ModelSettings = {}): string | undefined {
   const parts = [system, settings.instructions].filter((part) => part !== undefined && part !== '');
   return parts.length === 0 ? undefined : parts.join('\n\n');

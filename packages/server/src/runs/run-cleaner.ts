@@ -37,7 +37,7 @@ export class RunCleaner {
   readonly #settings: RunCleanerSettings;
   #timer: NodeJS.Timeout | undefined;
   #cleaning: Promise<void> | undefined;
-  /** By the monotonic clock. */
+  /** The time of the last pruning, by the monotonic clock. */
   #prunedAt: number | undefined;
   #isStopped = false;
 

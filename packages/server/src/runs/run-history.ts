@@ -11,8 +11,8 @@ import type {
 } from '@toolscript/core/protocol';
 
 /**
- * The conversation as the model reads it, in chronological order. `before`: as that run finds it, without the run
- * itself and those that were created after it.
+ * The conversation as the model reads it, in chronological order. `before`: only runs that were created before this
+ * one.
  */
 export async function loadHistory(
   stores: ServiceStores,
@@ -67,7 +67,10 @@ export async function eventsFrom(start: number, read: (from: number) => Promise<
   return events;
 }
 
-/** A run that was resumed after a later one had started: each of its parts has its own position. */
+/**
+ * Orders the events of the runs. A run may have been resumed after a later one had started, so each part of a run has
+ * its own position.
+ */
 async function inOrderOfEvents(stores: ServiceStores, runs: readonly Run[]): Promise<readonly OutputItem[]> {
   const parts: StreamEvent[][] = [];
   for (const { runId } of runs)

@@ -38,7 +38,7 @@ export async function* streamRun(
       if (endsRun(event.payload)) return;
     }
   }
-  // The log deletes a run some time after its end.
+  // The log deletes a run some time after its end. The thread store still has the rest of the events.
   for (let more: number | undefined = next; more !== undefined && !signal.aborted;) {
     const page = await threads.readEvents(runId, { from: more });
     yield* page.events;
@@ -46,7 +46,7 @@ export async function* streamRun(
   }
 }
 
-/** A subscription that does not wait for a run that never publishes. */
+/** A live subscription that also ends for a run that never publishes. */
 async function* liveEvents(
   { runs }: StreamStores,
   log: EventLog,
@@ -80,7 +80,7 @@ async function settled(
 ): Promise<void> {
   for (let polls = 0; polls < SETTLE_POLLS; polls += 1) {
     const state = (await runs.get(runId))?.state;
-    // A run that a stopping server returned to the queue after its last event is ended by its next worker.
+    // The run's next worker ends a run that a stopping server returned to the queue after its last event.
     if (state === undefined || (endsRun(payload) ? isFinalRunState(state) : state !== 'running')) return;
     if ((await log.read(runId, { from: seq + 1, limit: 1 })).events.length > 0) return;
     await delay(SETTLE_POLL_MS);

@@ -65,9 +65,9 @@ export class RunWorker {
   #watching: Promise<void> = Promise.resolve();
   /** Claims that were not released because of a failed store. */
   readonly #unreleased = new Map<string, RunFence>();
-  /** The claims of processes that died here since the machine started: the journals of their scripts are complete. */
+  /** The claims of processes that died on this machine since it started: the journals of their scripts are complete. */
   readonly #whole = new Map<string, RunFence['epoch']>();
-  /** The store has failed, so that only the sweep retries it. */
+  /** True: the store has failed, so that only the sweep retries it. */
   #isStoreFailing = false;
   /** The reported fault of the store, until a run has ended regularly. */
   #reportedFault: string | undefined;
@@ -129,7 +129,7 @@ export class RunWorker {
     this.#held.get(runId)?.held.stop('cancelled');
   }
 
-  /** Stops a deleted run, if this process works on it: no more of it is written. */
+  /** Stops a deleted run, if this process works on it: no more events of it are written. */
   stopDeleted(runId: string): void {
     this.#held.get(runId)?.held.stop('lost');
   }
@@ -166,7 +166,7 @@ export class RunWorker {
     }
   }
 
-  /** A store that fails is reported once. */
+  /** Reports a fault. A store that keeps failing is reported once. */
   #report(error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined): void {
     if (error instanceof Error && error.name === 'StoreUnavailableError') {
       this.#isStoreFailing = true;
@@ -234,7 +234,7 @@ export class RunWorker {
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const count = interruptionsOf(held);
-    // No other process has claimed it in between.
+    // True if no other process has claimed the run in between.
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };

@@ -8,7 +8,7 @@ import { HeldRun } from '#server/runs/held-run.js';
 
 const text = fc.array(fc.string({ unit: 'binary', maxLength: 4 }), { maxLength: 12 });
 
-/** Messages of several deltas; the pieces of two messages never mix. */
+/** Messages of several deltas. The deltas of two messages never interleave. */
 const payloads = fc.array(text, { maxLength: 4 }).map((messages): EventPayload[] => [
   { type: 'response_start' },
   ...messages.flatMap((deltas, index): EventPayload[] => {

@@ -17,7 +17,7 @@ import { sandboxedDisk } from './sandbox/policy.js';
 import { execLine } from './shell-words.js';
 
 export interface ExecOptions {
-  /** For calls without a time limit. Default 120 000. */
+  /** The time limit of calls that set none. Default 120 000. */
   readonly defaultTimeoutMs?: number;
   /** Maximum time limit of a call. Default 3 600 000. */
   readonly maxTimeoutMs?: number;
@@ -139,7 +139,7 @@ async function runSandboxed(
   });
 }
 
-/** Runs a command and reports every file that was moved away afterwards, in the result or in the error. */
+/** Runs a command. The result or the error lists every file that was moved away after the command. */
 async function guarded(
   sandboxed: SandboxedCommand,
   workspace: Workspace,
@@ -161,7 +161,7 @@ function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: Mov
   return `The command made or changed ${name}, which is protected: ${reason}. Toolscript moved it to ${place}.`;
 }
 
-/** The sandbox would treat such a path as a pattern and deny writes there. */
+/** Rejects a root with such characters: the sandbox would treat its path as a pattern, and deny writes in it. */
 function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(

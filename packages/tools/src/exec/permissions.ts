@@ -35,7 +35,7 @@ export function commandPermissions(workspace: Workspace, { command, env = {} }: 
   return permissions;
 }
 
-/** For a shell line: no rule for `exec:…` or `shell:…` approves it. */
+/** The permissions of a shell line: no rule for `exec:…` or `shell:…` approves it. */
 export function shellPermissions(line: string): string[] {
   return [`shell:${visible(line)}`, 'indirect:shell'];
 }
@@ -49,7 +49,7 @@ function indirections(workspace: Workspace, command: readonly string[]): string[
     .replace(/\.(?:exe|cmd|bat)$/, '');
   // defence: runners-are-indirect
   if (RUNNERS.has(name)) return [`indirect:${name}`];
-  // A rule is written for the program that the name means; a path may lead to any program of that name.
+  // A rule is written for the program that the name means; a path may lead to another program with the same name.
   // defence: paths-are-indirect
   if (/[/\\]/.test(program)) return [`indirect:path ${program}`];
   // defence: programs-in-the-workspace-are-indirect, without it: return [];

@@ -26,7 +26,7 @@ export interface Command {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Maximum for each stream, and for both together. */
+  /** Maximum for each stream, and for the two streams together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   /** Data for the program's descriptors from 3 on; none by default. */
@@ -42,7 +42,7 @@ export interface CommandResult {
   exitCode: number;
   stdout: string;
   stderr: string;
-  /** Both streams in the order of arrival. */
+  /** The output of both streams in the order of arrival. */
   aggregatedOutput: string;
   timedOut: boolean;
   /** Some output was omitted. */
@@ -50,7 +50,7 @@ export interface CommandResult {
   durationMs: number;
 }
 
-/** The groups that are running; they are killed when this process exits. */
+/** The running process groups, which are killed when this process exits. */
 export class ProcessGroups {
   readonly #leaders = new Set<number>();
   readonly #killAll = (): void => {
@@ -151,7 +151,7 @@ class CommandRun {
   }
 
   #collect(stream: NodeJS.ReadableStream, kept: HeadAndTail): void {
-    // Decoded before the streams are merged, so that a character split over two chunks stays whole.
+    // Decodes each stream before the merge, so that a character split over two chunks stays whole.
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
       kept.push(chunk);
@@ -206,7 +206,7 @@ class CommandRun {
     this.#reject(error);
   }
 
-  /** Nothing of this call runs after this. */
+  /** Ends the call: nothing of it runs after this method. */
   #end(): void {
     this.#settled = true;
     for (const timer of this.#timers) clearTimeout(timer);

@@ -6,8 +6,7 @@ import { isProgram } from './sandbox/requirements.js';
 
 /**
  * Finds the file of a program as the system would: names with a slash from the start folder, others on `path`. Relative
- * folders on `path` are skipped, because they would mean another folder in each working directory. Undefined if not
- * found.
+ * folders on `path` are skipped, because their meaning depends on the working folder. Undefined if not found.
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;

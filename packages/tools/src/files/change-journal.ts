@@ -11,15 +11,15 @@ import { makePrivateFolder } from './state-folder.js';
 import { checkWritable, type Workspace } from './workspace.js';
 
 /*
- * Records what a change of several files is about to do, so that another process can finish it if this one is killed:
- * then either all files are old or all are new, and no temporary file is left.
+ * Records a change of several files before it begins, so that another process can finish the change if this one is
+ * killed: then either all files are old or all are new, and no temporary file is left.
  *
- * `<id>.open`: some files may be replaced; every one is restored, unless all were replaced.
- * `<id>.done`: all are replaced; the second names of old files are removed.
+ * `<id>.open`: some files may be replaced; every one is restored, unless all were replaced. `<id>.done`: all are
+ * replaced; the second names of old files are removed.
  *
- * It is stored in the state folder, which is outside every workspace. It is validated anyway: its paths must be inside
- * writable roots, its temporary names must have the expected form, and an old file is restored only if its inode is the
- * recorded one.
+ * The journal is in the state folder, which is outside every workspace. It is validated nevertheless: its paths must be
+ * inside writable roots, its temporary names must have the expected form, and an old file is restored only if its inode
+ * is the recorded one.
  */
 
 const TEMPORARY_NAME = /^\.toolscript-[\w-]{12}\.(?:new|old)$/;
@@ -39,7 +39,7 @@ export type JournalEntry = z.infer<typeof Entry>;
 const Journal = z.object({
   owner: ProcessIdentity,
   entries: z.array(Entry),
-  /** Folders that did not exist. */
+  /** Folders that did not exist before the change. */
   missingFolders: z.array(z.string()),
 });
 type Journal = z.infer<typeof Journal>;
@@ -52,7 +52,7 @@ export class ChangeJournal {
     this.#path = path;
   }
 
-  /** Undefined without a state folder. */
+  /** Writes the journal before the change. Undefined without a state folder. */
   static begin(stateFolder: string | undefined, entries: readonly JournalEntry[]): ChangeJournal | undefined {
     if (stateFolder === undefined) return undefined;
     const folder = join(stateFolder, 'journals');
@@ -99,7 +99,7 @@ export async function recoverChanges(workspace: Workspace, signal?: AbortSignal)
     if (journal === undefined || !isWithin(workspace, journal)) continue;
     const places = journal.entries.map(({ realPath }) => realPath);
     await withLocks(stateFolder, places, signal, async () => {
-      // Another process may have done it meanwhile.
+      // Another process may have finished the change meanwhile.
       if (abandonedJournal(path) === undefined) return;
       await new Recovery(workspace, journal).run(name.endsWith('.done'));
       deleteIfThere(path);
@@ -162,7 +162,7 @@ class Recovery {
     if (!isComplete) for (const folder of folders) await this.#removeFolder(folder);
   }
 
-  /** If the folder is gone or is now a link, none of our files are there. */
+  /** If the folder is missing or is now a link, none of Toolscript's files are in it. */
   async #inFolder<T>(entry: JournalEntry, act: (entry: OpenEntry) => Promise<T>, otherwise: T): Promise<T> {
     const place = dirname(entry.realPath);
     try {
@@ -190,7 +190,7 @@ async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): 
   return found === undefined;
 }
 
-/** Content written by others since then stays. */
+/** Restores the old file. Content that another process has written since then stays. */
 async function putBack(entry: OpenEntry): Promise<void> {
   const { folder, name, kept, existing, sha256: ours } = entry;
   const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];
@@ -219,7 +219,7 @@ async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats
   }
 }
 
-/** '' if it is not a regular file. */
+/** SHA-256 of the file's content; '' if it is not a regular file. */
 async function contentHash(folder: VerifiedFolder, name: string): Promise<string> {
   const found = await statOf(folder, name);
   return found?.isFile() ? sha256(await readFile(folder.entryPath(name))) : '';
@@ -229,7 +229,7 @@ function isSame(found: BigIntStats | undefined, { dev, ino }: { dev: string; ino
   return found !== undefined && `${found.dev}` === dev && `${found.ino}` === ino;
 }
 
-/** Deepest first. */
+/** The folders that did not exist, deepest first. */
 function missingFolders(entries: readonly JournalEntry[]): string[] {
   const missing = new Set<string>();
   for (const { realPath } of entries) {

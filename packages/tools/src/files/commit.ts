@@ -28,7 +28,9 @@ export interface FileChange {
   readonly bytes: Uint8Array | undefined;
   /** For a new file: the file whose permissions and owner it copies. */
   readonly like?: BigIntStats | undefined;
-  /** SHA-256 of the old content from which the new one was computed; undefined if independent of it. */
+  /**
+   * SHA-256 of the old content from which the new one was computed; undefined if the new content does not depend on it.
+   */
   readonly computedFrom?: string | undefined;
 }
 
@@ -192,7 +194,7 @@ class Commit {
       throw changedMeanwhile(target);
   }
 
-  /** Opens a folder by its path without links, and creates missing folders one by one. */
+  /** Opens a folder by its path with symbolic links resolved, and creates missing folders one by one. */
   async #openParent(realPath: string, target: WriteTarget): Promise<VerifiedFolder> {
     const path = { absolute: realPath, given: target.given };
     try {
@@ -226,7 +228,7 @@ class Commit {
     return folder;
   }
 
-  /** A folder at another place was swapped after the plan was made. */
+  /** Rejects a folder that was swapped for one at another place after the plan was made. */
   #checkPlace(folder: VerifiedFolder, realPath: string, target: WriteTarget): VerifiedFolder {
     // defence: commit-folder-place
     if (folder.realPath !== realPath) throw changedMeanwhile(target);
@@ -264,7 +266,7 @@ async function keepOld(entry: string, kept: string, staysInPlace: boolean): Prom
     try {
       return await link(entry, kept);
     } catch {
-      // Not every file system and user may create hard links; renaming always works.
+      // Not every file system and user may create hard links. Renaming always works.
     }
   }
   await rename(entry, kept);
@@ -272,11 +274,11 @@ async function keepOld(entry: string, kept: string, staysInPlace: boolean): Prom
 
 async function putBack(change: StagedChange): Promise<void> {
   const { folder, name, kept, switched } = change;
-  // Cleared first: if restoring fails, the old content must outlive `close`.
+  // Cleared before the restore: if the restore fails, the old content must outlive `close`.
   change.kept = undefined;
   if (kept !== undefined) {
     await rename(folder.entryPath(kept), folder.entryPath(name));
-    // Renaming over a second name of the same file does nothing and leaves both.
+    // If both names are hard links to the same file, renaming one over the other does nothing and leaves both.
     if (!switched) await unlink(folder.entryPath(kept)).catch(() => undefined);
   } else if (switched) {
     await unlink(folder.entryPath(name));
@@ -293,7 +295,7 @@ async function hasContent(folder: VerifiedFolder, name: string, expected: string
   }
 }
 
-/** The number of names may have changed. */
+/** Whether both states are the same file with the same content. The number of its names may have changed. */
 function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean {
   return one !== undefined && one.ino === other.ino && one.size === other.size && one.mtimeNs === other.mtimeNs;
 }

@@ -9,9 +9,9 @@ import { WorkSlices } from '../work-slices.js';
 export interface BlockOptions {
   /** Maximum number of enclosing levels; 0 means all. */
   readonly maxLevels: number;
-  /** Include the adjacent blocks with the same indentation. */
+  /** True: includes the adjacent blocks with the same indentation. */
   readonly includeSiblings: boolean;
-  /** Include comments, decorators and attributes directly above. */
+  /** True: includes comments, decorators and attributes directly above. */
   readonly includeHeader: boolean;
 }
 
@@ -28,7 +28,7 @@ const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|fin
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
 const HEADER = /^\s*(?:\/\/|\/\*|\*|#|@|--|;|%|"""|''')/;
 
-/** The lines of a text; an array qualifies. */
+/** The lines of a text, such as an array. */
 export interface Lines {
   readonly length: number;
   readonly at: (index: number) => string | undefined;
@@ -58,7 +58,7 @@ export function limitAround(range: LineRange, anchor: number, limit: number): Li
 class IndentedLines {
   readonly #lines: Lines;
   readonly #slices: WorkSlices;
-  /** Width of leading white space; a blank line counts like the next line that is not blank. */
+  /** The width of leading white space. A blank line counts like the next line that is not blank. */
   readonly #indents: Int32Array;
   readonly #blanks: Uint8Array;
 

@@ -15,7 +15,7 @@ import { SUCCESS } from '../success.js';
 /** A folder with more entries is listed partially. */
 const MAX_FOLDER_ENTRIES = 100_000;
 
-/** An entry costs about as much as this many comparisons. */
+/** The cost of an entry, in comparisons. */
 const STEPS_OF_AN_ENTRY = 20;
 
 const ListDirInput = z.object({
@@ -91,7 +91,7 @@ export async function listDir(
   });
 }
 
-/** Collects entries until there are enough. */
+/** Collects entries until the limit is reached. */
 class Walk {
   readonly entries: Entry[] = [];
   cut = false;

@@ -7,8 +7,8 @@ import { isInPackages } from './protected-names.js';
 import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
- * Opens first, then verifies the open file, then uses that handle. Nothing is checked by path and then used by path,
- * because an attacker could swap a folder for a link in between.
+ * The functions open a file first, then verify the open file, then use its handle. They never check a path and then use
+ * the path, because an attacker could swap a folder for a link in between.
  *
  * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, blocks on nothing and wakes no
  * device or FIFO. The kernel then reports its place (`/proc/self/fd/N`), and a permitted file is opened again through
@@ -21,7 +21,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 /** An open file or folder that was found inside the workspace. The caller closes it. */
 export interface VerifiedEntry {
   readonly handle: FileHandle;
-  /** Its path without links when it was verified. */
+  /** The path of the entry at its verification, with symbolic links resolved. */
   readonly realPath: string;
   readonly stat: Stats;
 }
@@ -54,7 +54,9 @@ export async function openFolder(workspace: Workspace, path: WorkspacePath): Pro
   return asFolder(workspace, entry);
 }
 
-/** The target and state of a path, with links followed; it must be inside. Opens and closes it. */
+/**
+ * The target and state of a path, with links followed. The target must be inside the workspace. Opens and closes it.
+ */
 export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
   return using(openEntry(workspace, path, { folder: false }), async ({ realPath, stat }) => ({ realPath, stat }));
 }
@@ -106,7 +108,7 @@ interface OpenOptions {
 /** Maximum attempts for a file that others keep replacing. */
 const MAX_ATTEMPTS = 8;
 
-/** Others replace files by renaming new ones over them; then the new one is opened. */
+/** Opens an entry. If another program replaces the file by renaming a new one over it, the new one is opened. */
 async function openEntry(workspace: Workspace, path: WorkspacePath, options: OpenOptions): Promise<VerifiedEntry> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -128,7 +130,7 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
   });
   try {
     const stat = await handle.stat();
-    // In this order, a name that still exists after counting was included in the count.
+    // The order matters: a name that still exists after counting was included in the count.
     const realPath = byDescriptor ? await placeByDescriptor(handle, path, stat) : await placeByPath(path, stat);
     if (!rootOf(workspace, realPath)) throw leadsOutside(path);
     return { handle, realPath, stat };
@@ -139,8 +141,8 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
 }
 
 /**
- * The kernel's name for an open file. If the name was removed meanwhile, it proves nothing: the file may still exist
- * outside under another name.
+ * The kernel's name for an open file. If the kernel reports it as deleted, the file at the path must be the same one:
+ * otherwise the file may now exist outside under another name, and the call fails.
  */
 async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await readlink(`/proc/self/fd/${handle.fd}`);
@@ -182,7 +184,7 @@ function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
   return { ...entry, ownPath, entryPath: (name) => join(ownPath, name) };
 }
 
-/** `/proc` and `/sys` may be inside a root such as `/`. Their regular files are not real files. */
+/** Rejects files of `/proc` and `/sys`, which may be inside a root such as `/`: they are not real files. */
 function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
   if (!workspace.kernelDevices.has(entry.stat.dev)) return;
   throw failure('not_a_file', `${quotePath(path.given)} belongs to the kernel (/proc or /sys), not to a disk.`, {
@@ -250,7 +252,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
   }
 }
 
-/** An error must not reveal anything about the outside, so the place is verified first. */
+/** An error must not reveal anything about places outside the workspace, so this function verifies the place first. */
 async function openFailure(workspace: Workspace, path: WorkspacePath, error: unknown): Promise<Error> {
   for (let place = path.absolute; ; place = dirname(place)) {
     const realPath = await realpath(place).catch(() => undefined);

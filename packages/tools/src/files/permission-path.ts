@@ -22,7 +22,7 @@ function realPathOf(path: string, root: string): string {
   try {
     return join(realpathSync.native(existing), missing);
   } catch {
-    // A dangling link.
+    // The path is a dangling link.
     return join(realpathSync.native(dirname(existing)), basename(existing), missing);
   }
 }

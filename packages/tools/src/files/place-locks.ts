@@ -16,9 +16,12 @@ import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
 
 const LOCKS = 256;
 const MAX_WAIT_MS = 30_000;
-/** A lock file is written right after its creation; one that stays empty has no holder. */
+/**
+ * Maximum age of an empty lock file, in ms: a holder writes the file right after its creation, so a file that stays
+ * empty has no holder.
+ */
 const EMPTY_MS = 2_000;
-/** Older numbers that are kept for processes that have just listed them. */
+/** The number of older lock files that are kept for processes that have just listed them. */
 const KEPT_NUMBERS = 8;
 
 /** Runs `work` while no other change of these places runs, in this process or another one. */
@@ -46,7 +49,7 @@ function lockOf(place: string): string {
   return (createHash('sha256').update(place).digest()[0]! % LOCKS).toString(16).padStart(2, '0');
 }
 
-/** Pending changes of this process, by lock. Two workspaces of one process may use the same folder. */
+/** The pending changes of this process, by lock. Two workspaces of one process may use the same folder. */
 const queues = new Map<string, Promise<void>>();
 
 async function enterQueue(key: string, signal: AbortSignal | undefined): Promise<() => void> {
@@ -62,7 +65,7 @@ async function enterQueue(key: string, signal: AbortSignal | undefined): Promise
     await orAborted(before, signal);
     return leave;
   } catch (error) {
-    // Later changes still wait for earlier ones.
+    // Later changes still wait for earlier ones: a failed change releases its lock too.
     resolve();
     throw error;
   }
@@ -99,7 +102,7 @@ async function takeLock(folder: string, signal: AbortSignal | undefined): Promis
   }
 }
 
-/** Undefined if another process holds it or was faster. */
+/** Returns a function that releases the lock. Undefined if another process holds the lock or was faster. */
 function tryLock(folder: string, own: ProcessIdentity): (() => void) | undefined {
   const newest = newestNumber(folder);
   // defence: lock-holder-alive
@@ -131,7 +134,7 @@ function isHeld(folder: string, number: number, own: ProcessIdentity): boolean {
     const holder = ProcessIdentity.safeParse(JSON.parse(text));
     return holder.success && isAlive(holder.data, own, ageMs);
   } catch (error) {
-    // Released, or not written by Toolscript.
+    // The holder has released the lock, or Toolscript has not written the file.
     if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return false;
     throw error;
   }

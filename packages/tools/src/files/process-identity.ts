@@ -9,7 +9,7 @@ export const ProcessIdentity = z.object({
   place: z.string(),
   /** Identifies the boot; '' if the system does not report it. */
   boot: z.string(),
-  /** In clock ticks since then; '' if the system does not report it. */
+  /** The start of the process, in clock ticks since the boot; '' if the system does not report it. */
   start: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
@@ -23,7 +23,10 @@ export function ownIdentity(): ProcessIdentity {
   };
 }
 
-/** A process on another host or in another container counts as alive while `ageMs` is below a minute. */
+/**
+ * Whether the process runs. A process on another host or in another container counts as alive while `ageMs` is below a
+ * minute.
+ */
 export function isAlive(identity: ProcessIdentity, own: ProcessIdentity, ageMs: number): boolean {
   if (identity.place !== own.place) return ageMs < 60_000;
   if (identity.boot !== own.boot || !hasProcess(identity.pid)) return false;
@@ -46,7 +49,7 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** '' also for a zombie process. */
+/** The start time of a process; '' also for a zombie process. */
 function startOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
   // The second field is the program name in parentheses, which may contain any character.

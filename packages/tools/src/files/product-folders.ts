@@ -2,7 +2,10 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Files of this program: a writer of them runs code on the host. Absolute paths without links. */
+/**
+ * Files of this program. A program that can write them can run code on the host. The paths are absolute, with symbolic
+ * links resolved.
+ */
 export interface ProductFiles {
   /** Existing files and folders. */
   readonly present: readonly string[];
@@ -70,7 +73,7 @@ class Packages {
   }
 }
 
-/** Where Node.js searches for a package, in order. */
+/** The paths at which Node.js searches for a package, in order. */
 function* placesOf(from: string, name: string): Generator<string> {
   for (let folder = from; ; folder = dirname(folder)) {
     if (basename(folder) !== 'node_modules') yield join(folder, 'node_modules', name);

@@ -15,7 +15,7 @@ const CREDENTIALS = 'it decides who may log in, or with which keys';
 
 /**
  * Files that would give the writer more rights than the workspace itself, because another program executes or obeys
- * them without being asked. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not included.
+ * them without a question to the user. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not included.
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
@@ -130,7 +130,7 @@ const REPOSITORY_FILES: readonly ProtectedName[] = ['head', 'commondir'].map((na
   reason: 'git takes a folder with such a file for a repository',
 }));
 
-/** Folders of package managers, which use hard links on purpose; reading there is allowed. */
+/** Folders of package managers. Files in them have hard links on purpose, so they may be read. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 /**

@@ -13,7 +13,7 @@ export function makeStateFolder(environment: Readonly<Record<string, string | un
 }
 
 function isPrivate(path: string | undefined): path is string {
-  // A relative home would place it in the current folder, where a project could forge it.
+  // A relative home would place the state folder in the current folder, where a project could forge its content.
   // defence: state-folder-is-absolute, without it: return path !== undefined && makePrivateFolder(path);
   return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }

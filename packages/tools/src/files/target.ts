@@ -9,10 +9,10 @@ import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './wor
 
 /** A writable place and its state when it was checked. The commit requires it to be unchanged. */
 export interface WriteTarget {
-  /** Without links; the last folders may not exist yet. */
+  /** The path with symbolic links resolved; the last folders may not exist yet. */
   readonly realPath: string;
   readonly given: string;
-  /** The current entry: a regular file, or a link if links are not followed. Undefined: none. */
+  /** The current entry: a regular file, or a link if links are not followed. Undefined if there is none. */
   readonly existing: BigIntStats | undefined;
 }
 
@@ -83,13 +83,13 @@ async function deepestFolder(
       const folder = await openFolder(workspace, { ...path, absolute: existing });
       return { folder, missing: relative(existing, path.absolute).split(sep).filter(Boolean) };
     } catch (error) {
-      // It may be a dangling link, or gone by now.
+      // The entry may be a dangling link, or may have been removed.
       if (failureReason(error) !== 'missing' || existing === root) throw error;
     }
   }
 }
 
-/** The target of a link, without links, if it is inside. */
+/** The target of a link, with symbolic links resolved, if it is inside the workspace. */
 async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
   try {
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };

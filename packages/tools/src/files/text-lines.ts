@@ -43,7 +43,7 @@ export class TextLines {
 }
 
 function afterLine(bytes: Buffer, start: number): number {
-  // Blank lines are so cheap that searching for their end would dominate the cost.
+  // A fast path for blank lines: searching for the end of each would dominate the cost.
   if (bytes[start] === LINE_FEED) return start + 1;
   const end = bytes.indexOf(LINE_FEED, start);
   return end === -1 ? bytes.length : end + 1;

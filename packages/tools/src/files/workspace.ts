@@ -33,9 +33,9 @@ export interface Workspace {
 }
 
 export interface WorkspaceRoot {
-  /** Absolute, without links. */
+  /** The absolute path, with symbolic links resolved. */
   readonly realPath: string;
-  /** As the host spelled it, made absolute; absolute paths may use this spelling too. */
+  /** The path as the host wrote it, made absolute. Absolute paths may use this spelling too. */
   readonly givenPath: string;
   readonly access: 'read' | 'write';
 }
@@ -96,7 +96,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   });
 }
 
-/** A path that is inside the workspace by its spelling. Nothing is known yet about the file. */
+/** A path that is inside the workspace by its spelling. The file has not been verified yet. */
 export interface WorkspacePath {
   /** Absolute, normalised, below the real path of a root. */
   readonly absolute: string;
@@ -121,7 +121,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
   throw failure('outside', `The path ${quotePath(path)} is outside the workspace. Use a path inside it.`, { path });
 }
 
-/** The innermost root that contains a path without links; undefined if none does. */
+/** The innermost root that contains a path whose symbolic links are resolved; undefined if none does. */
 export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
   return workspace.roots
     .filter((root) => isInside(root.realPath, realPath))
@@ -146,7 +146,7 @@ export function otherRoots({ roots }: Workspace): string {
   return others.length === 0 ? '' : ` Other folders, by absolute paths: ${others.join(', ')}.`;
 }
 
-/** Rejects paths in read-only roots and protected names. `realPath` contains no links. */
+/** Rejects paths in read-only roots and protected names. The symbolic links of `realPath` are resolved. */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
   if (!root)
@@ -203,7 +203,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
   return Object.freeze({ realPath, givenPath, access });
 }
 
-/** If a folder were given twice, its access would be ambiguous. */
+/** Rejects a folder that is given twice, because its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
   if (twice)

@@ -52,7 +52,7 @@ class HunkPlacer {
   readonly #path: string;
   readonly #search: LineSearch;
   readonly #slices: WorkSlices;
-  /** The next hunk starts here or later. */
+  /** The line at which the search for the next hunk starts. */
   #cursor = 0;
   /** The distance of the last hunk from its stated line number. */
   #drift = 0;
@@ -70,7 +70,7 @@ class HunkPlacer {
       if (this.#slices.isDue(hunk.lines.length)) await this.#slices.pass();
       placements.push(await this.#place(hunk));
     }
-    // Additions at the end may precede a hunk further up; sorting is stable.
+    // Sorts by position, because additions at the end may precede a hunk further up. The sort is stable.
     return placements.sort((one, other) => one.first - other.first);
   }
 
@@ -119,7 +119,7 @@ class HunkPlacer {
   }
 }
 
-/** Only a hunk at the end of the file may determine how the file ends. */
+/** Whether the new file ends with a line end. Only a hunk at the end of the file may change this. */
 function finalLineEnd(file: FileLines, hunks: readonly Hunk[], placements: readonly Placement[]): boolean {
   const said = hunks.at(-1)?.numbered?.finalLineEnd;
   return said === undefined || placements.at(-1)!.end !== file.length ? file.finalLineEnd : said;

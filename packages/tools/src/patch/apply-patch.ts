@@ -40,7 +40,7 @@ export type ApplyPatchResult = z.output<typeof ApplyPatchOutput>;
 export interface ApplyPatchOptions {
   /** The folders that the patch may change. Relative paths start at the first. */
   readonly root: RootOption | readonly RootOption[];
-  /** Default true: nothing is written if anything fails. False: file by file, up to the failure. */
+  /** Default true: nothing is written if anything fails. False: writes file by file, up to the failure. */
   readonly atomic?: boolean;
   /** Default false. True: everything is checked and reported, nothing is written. */
   readonly dryRun?: boolean;

@@ -3,9 +3,9 @@ import type { Hunk, HunkLine } from './operations.js';
 const MARK = '\uFEFF';
 
 export interface MarkedHunks {
-  /** Without the mark, because the file's own mark is removed before the search. */
+  /** The hunks without the mark, because the file's own mark is removed before the search. */
   readonly hunks: readonly Hunk[];
-  /** The patch has the mark on an old line and not on the new one. */
+  /** True: the patch has the mark on an old line and not on the new one. */
   readonly removesMark: boolean;
 }
 

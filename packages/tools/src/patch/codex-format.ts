@@ -8,7 +8,7 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 const MOVE = '*** Move to: ';
-/** `@@ -1,3 +1,4 @@`, a habit from unified diffs: ignored here. */
+/** `@@ -1,3 +1,4 @@`, as models write it by habit from unified diffs. It is ignored in this format. */
 const LINE_NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
 
@@ -35,7 +35,7 @@ class CodexParser {
   readonly #lines: readonly string[];
   readonly #skipped: number;
   #at = 0;
-  /** Blank lines up to here belong to a hunk, so a long run is scanned only once. */
+  /** The end of the last run of blank lines that belongs to a hunk, so that a long run is scanned only once. */
   #blanksUntil = 0;
 
   constructor(lines: readonly string[], skipped: number) {

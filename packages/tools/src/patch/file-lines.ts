@@ -43,7 +43,7 @@ export class FileLines {
     return this.#text.slice(this.#starts[index], this.#starts[index + 1]! - this.endOf(index).length);
   }
 
-  /** LF, CRLF, or '' for a last line without one. */
+  /** The line end of a line: LF, CRLF, or '' for a last line without one. */
   endOf(index: number): string {
     const end = this.#starts[index + 1]!;
     if (index < 0 || index >= this.length || this.#text[end - 1] !== '\n') return '';
@@ -57,7 +57,7 @@ export class FileLines {
     const lineEnd = this.endOf(0) || '\n';
     let last: string | undefined;
     const push = ({ text, end }: Piece): void => {
-      // A line without an end now precedes others.
+      // A last line without an end now precedes other lines, so it gets one.
       if (last === '') pieces.push(lineEnd);
       pieces.push(text, end);
       last = end;

@@ -61,12 +61,14 @@ export class LineSearch {
     return first;
   }
 
-  /** The indices from `from` on at which the lines occur, at most `MAX_PLACES`, all with the same normalization. */
+  /**
+   * The indices from `from` on at which the lines occur, at most `MAX_PLACES`, all found with the same normalization.
+   */
   seekAll(wanted: readonly string[], from: number): Promise<number[]> {
     return this.#places(wanted, from, this.length - wanted.length, MAX_PLACES);
   }
 
-  /** Whether the lines occur there exactly. */
+  /** Whether the lines occur exactly at the index. */
   isAt(wanted: readonly string[], index: number): boolean {
     const { numbers, numberOf } = this.#passes[0]!;
     if (index + wanted.length > this.length) return false;

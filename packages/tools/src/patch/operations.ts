@@ -18,7 +18,7 @@ export interface AddOperation extends OperationPlace {
   readonly content: string;
   /** Lines of the content. */
   readonly added: number;
-  /** Set by unified diffs: the file must not exist yet. */
+  /** True in unified diffs: the file must not exist yet. */
   readonly mustBeNew?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface DeleteOperation extends OperationPlace {
 export interface UpdateOperation extends OperationPlace {
   readonly kind: 'update';
   readonly movedTo: string | undefined;
-  /** The destination must not exist yet. */
+  /** True: the destination must not exist yet. */
   readonly mustBeNew?: boolean;
   /** The other name in the header of a unified diff: one of the two exists. */
   readonly oldName?: string;
@@ -40,15 +40,18 @@ export interface UpdateOperation extends OperationPlace {
 
 /** One change of a file: lines to find, in order, and their replacement. */
 export interface Hunk {
-  /** From 1, within its file. */
+  /** The number of the hunk within its file, from 1. */
   readonly number: number;
   readonly patchLine: number;
   /** Lines named after `@@`; the search continues after them. */
   readonly contexts: readonly string[];
   readonly lines: readonly HunkLine[];
-  /** The hunk's lines are the last of the file. */
+  /** True: the hunk's lines are the last lines of the file. */
   readonly atEnd: boolean;
-  /** Only in unified diffs, whose hunks are placed by number and must match at exactly one position. */
+  /**
+   * The numbers of the header, only in unified diffs. Such hunks are placed by number and must match at exactly one
+   * position.
+   */
   readonly numbered?: HunkNumbers;
 }
 
@@ -62,6 +65,6 @@ export interface HunkNumbers {
 export interface HunkLine {
   readonly kind: 'keep' | 'add' | 'remove';
   readonly text: string;
-  /** The line end of an added line; undefined: like the adjacent lines. */
+  /** The line end of an added line. Undefined: the same as that of the adjacent lines. */
   readonly end?: '\n' | '\r\n' | undefined;
 }

@@ -60,7 +60,7 @@ function parseText(patch: PatchText, text: string, cwd: string | undefined): Par
   const place = folderOf(patch.directory, cwd);
   const { lines, skipped, blanksAfter = 0 } = patch;
   if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
-  // CR before LF matters only here: git writes the lines of CRLF files with it.
+  // The lines with their CR, which matter only here: git writes the lines of CRLF files with it.
   const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksAfter);
   const { operations, notes } = parseUnifiedDiff(raw, skipped);
   return { operations: fewEnough(operations), notes, cwd: place };
@@ -74,7 +74,7 @@ function refuseTooManyLines(text: string): void {
     throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split it.`);
 }
 
-/** Limits the number of files, because each one costs disk accesses, even for approval rules. */
+/** Rejects a patch of too many files, because each file costs disk accesses, even for approval rules. */
 function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperation[] {
   // defence: patch-files-cap
   if (operations.length > MAX_FILES)

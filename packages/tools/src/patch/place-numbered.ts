@@ -46,7 +46,10 @@ export async function placeNumbered(
   return MISSING;
 }
 
-/** Only its number identifies such a position; without one it is the end, as in the Codex format. */
+/**
+ * Places additions without context. Only their number identifies a position; without a number, they are appended, as in
+ * the Codex format.
+ */
 function placeAdditions(file: LineSearch, hunk: Hunk, expected: number | undefined, cursor: number): NumberedPlacement {
   const first = expected ?? file.length;
   if (first < cursor || first > file.length) return MISSING;

@@ -147,7 +147,7 @@ export class PatchPlanner {
   /** A unified diff may delete a file only if it shows the whole content. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
     const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
-    // A byte order mark is not a line.
+    // A text with only a byte order mark has no lines.
     if (text === '' || text === '\uFEFF') return;
     const { path } = shown;
     throw failure(
@@ -177,7 +177,7 @@ export class PatchPlanner {
     return file;
   }
 
-  /** The file of a path. Earlier operations determine what a link is. */
+  /** The file of a path. Earlier operations of the patch may have changed a link. */
   async #file(path: string, follow: boolean): Promise<PlannedFile> {
     const given = this.#resolve(path);
     const entry = await entryOf(this.#workspace, given);

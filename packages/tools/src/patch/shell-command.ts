@@ -11,15 +11,15 @@ import { plainWord, trimBlank, type PatchText } from './unwrap.js';
  *     …
  *     EOF
  *
- * It is parsed with bash's grammar (tree-sitter-bash), so that other effects of the command are found and rejected
- * instead of being read as a part of the patch. Nothing is executed.
+ * It is parsed with bash's grammar (tree-sitter-bash), so that other effects of the command are rejected, and not taken
+ * for a part of the patch. Nothing is executed.
  */
 
 const MODULE = '@vscode/tree-sitter-wasm';
 const GRAMMAR = `${MODULE}/wasm/tree-sitter-bash.wasm`;
 const APPLY = new Set(['apply_patch', 'applypatch']);
 const MAX_DEPTH = 10;
-/** The only allowed elements of such a command. */
+/** The only allowed node types in the syntax tree of such a command. */
 const ALLOWED = new Set(
   (
     'program redirected_statement list command command_name word string string_content raw_string concatenation ' +
@@ -34,13 +34,13 @@ const MAX_COMMAND_CHARACTERS = 10_000;
 const HEREDOC = /<<(-?)\s*(['"]?)(\w+)\2/;
 
 /**
- * The patch inside a shell command. Undefined if bash could not parse the text either, or if the grammar is not
- * installed. Throws a ToolCallError for a command that does more than apply one patch.
+ * The patch inside a shell command. Undefined if the grammar cannot parse the text, or is not installed. Throws a
+ * ToolCallError for a command that does more than apply one patch.
  */
 export async function readShellCommand(text: string): Promise<PatchText | undefined> {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const end = heredocEnd(lines);
-  // The heredoc's content is plain text, and could take the grammar seconds.
+  // The heredoc's content is omitted: it is plain text, and could take the grammar seconds.
   const command = end === undefined ? lines : [lines[0]!, 'x', ...lines.slice(end)];
   // defence: command-characters-cap
   if (command.reduce((total, line) => total + line.length + 1, 0) > MAX_COMMAND_CHARACTERS) throw doesMore();
@@ -114,7 +114,7 @@ function doesMore(): Error {
   );
 }
 
-/** Loaded on first use: most patches do not need it. */
+/** Loads the parser on first use, because most patches do not need it. */
 async function loadParser(): Promise<Parser | undefined> {
   try {
     const require = createRequire(import.meta.url);

@@ -47,7 +47,7 @@ interface FileHeader {
 interface BodyLine {
   readonly raw: string;
   readonly kind: HunkLine['kind'];
-  /** `\ No newline at end of file` follows. */
+  /** True: the line `\ No newline at end of file` follows. */
   open: boolean;
 }
 
@@ -131,7 +131,9 @@ class UnifiedParser {
     return isMissingSide(text) ? NO_FILE : this.#name(text);
   }
 
-  /** Blanks at the edges of a name are often lost on the way, so a name that seems to have them is rejected. */
+  /**
+   * Blanks at the edges of a name are often lost when a patch is sent, so a name that seems to have them is rejected.
+   */
   #name(text: string): string {
     this.#refuseLong(text);
     const name = readName(text);
@@ -217,7 +219,7 @@ class UnifiedParser {
     return { kind: 'add', path, patchLine, content, added: lines.length, mustBeNew: true };
   }
 
-  /** Blank lines may precede another hunk. */
+  /** Whether another hunk follows, possibly after blank lines. */
   #isHunkNext(): boolean {
     let at = this.#at;
     while (at < this.#lines.length && this.#lines[at]!.trim() === '') at += 1;
@@ -278,7 +280,7 @@ class UnifiedParser {
     let at = start;
     let blanksUntil = start;
     for (; at < this.#lines.length; at += 1) {
-      // A long run of blank lines is scanned only once.
+      // Skips the known run of blank lines, so that a long run is scanned only once.
       if (at >= blanksUntil) {
         if (this.#endsHunk(at)) break;
         blanksUntil = this.#afterBlanks(at);
@@ -298,7 +300,10 @@ class UnifiedParser {
     return true;
   }
 
-  /** Editors and models drop the leading blank of an empty context line. */
+  /**
+   * The kind of a line. An empty line counts as context, because editors and models drop the blank before an empty
+   * line.
+   */
   #kind(at: number): HunkLine['kind'] | undefined {
     const line = this.#lines[at]!;
     return line === '' ? 'keep' : KINDS[line[0]!];
@@ -364,7 +369,7 @@ function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
   return lines.some(({ open }) => open) ? true : undefined;
 }
 
-/** CR before LF belongs to the file if some lines have it and the headers do not. */
+/** The lines of a hunk. A CR before LF belongs to the file if some lines have it and the headers do not. */
 function hunkLines(lines: readonly BodyLine[], isCarriedByCrlf: boolean): HunkLine[] {
   const showsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
   return lines.map(({ raw, kind, open }) => {

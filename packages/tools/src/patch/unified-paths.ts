@@ -34,7 +34,7 @@ export function readName(text: string): string {
   return tab === -1 ? text.replace(TIME, '') : text.slice(0, tab);
 }
 
-/** `diff -N` gives a missing file the start of Unix time, in any time zone. */
+/** Whether the header shows a missing file: `diff -N` gives it the start of Unix time, in any time zone. */
 export function isMissingSide(text: string): boolean {
   const [, day, time, zone] = EPOCH.exec(text) ?? [];
   if (day === undefined) return false;
@@ -42,7 +42,9 @@ export function isMissingSide(text: string): boolean {
   return Date.parse(`${day}T${time}${offset}`) === 0;
 }
 
-/** The names of a `diff --git` line. Undefined if blanks make it ambiguous; other lines are used then. */
+/**
+ * The names of a `diff --git` line. Undefined if blanks make the line ambiguous; then other lines determine the names.
+ */
 export function readGitNames(text: string): DiffNames | undefined {
   const line = text.trim();
   if (line.includes('"')) return quotedPair(line);
@@ -76,7 +78,7 @@ function quotedPair(line: string): DiffNames | undefined {
   return found ? { before: readName(found[1]!), after: readName(found[2]!) } : undefined;
 }
 
-/** git quotes like C: escapes, and bytes outside ASCII in octal. */
+/** Removes git's quotes, which follow C: escapes, and bytes outside ASCII in octal. */
 function unquote(quoted: string): string {
   const bytes: Buffer[] = [];
   for (const [, octal, escape, plain] of quoted.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gs)) {

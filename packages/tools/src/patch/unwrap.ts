@@ -28,11 +28,11 @@ export const PATCH_EXAMPLE = [
 
 /** The patch's own lines and their position. */
 export interface PatchText {
-  /** Without their line ends; CRLF counts as one. */
+  /** The lines without their line ends; CRLF counts as one line end. */
   readonly lines: readonly string[];
   /** Lines of the given text before `lines[0]`. */
   readonly skipped: number;
-  /** Blank lines removed after them; in a unified diff they may be context lines. */
+  /** Blank lines that were removed after the patch. In a unified diff they may be context lines. */
   readonly blanksAfter?: number;
   /** The folder of a `cd DIR &&` before the patch. */
   readonly directory?: string;

@@ -8,10 +8,10 @@ import { resolvePath, type Workspace } from '../files/workspace.js';
 /** A match that ripgrep reported and that is not yet confirmed to come from inside the workspace. */
 export interface MatchedLine {
   readonly path: string;
-  /** Relative to the searched folder. */
+  /** The path relative to the searched folder. */
   readonly inside: string;
   readonly line: number;
-  /** Larger than `line` only if the match spans lines. */
+  /** The last line of the match. It is greater than `line` only if the match spans lines. */
   readonly endLine: number;
   readonly column: number;
   readonly text: string;
@@ -56,7 +56,7 @@ export async function confirmMatches(
       });
     } catch (error) {
       if (failureReason(error) === 'aborted') throw error;
-      // Missing, replaced or forbidden files are omitted and counted.
+      // Files that are missing, replaced or forbidden are omitted and counted.
     }
   }
   return { confirmed, rejected: examined - confirmed.length };
@@ -87,7 +87,7 @@ async function linesAround(
   if (context === 0) return { before: [], after: [] };
   const from = Math.max(0, start - CONTEXT_BYTES);
   const above = linesOf(await bytesAt(handle, from, start - from));
-  // The first line may lack its start, the last one its end.
+  // The first and the last line may be incomplete, so they are dropped.
   if (from > 0) above.shift();
   const below = linesOf(await bytesAt(handle, start + length, CONTEXT_BYTES));
   return { before: above.slice(-context), after: below.slice(0, context) };

@@ -9,10 +9,10 @@ import type { SearchScope } from './search-scope.js';
 /*
  * The files below a folder, without ignored and hidden ones, cached between searches.
  *
- * A list is reused only if no tool of this workspace has written since, every folder and ignore file that it depends on
- * has the same inode and change time, and it is recent. If a folder changed while the list was made, or just before in
- * the same tick of the file system's clock, the list is used for one search only. A change that this check misses (a
- * folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
+ * A list is reused only if it is recent, if no tool of this workspace has written since, and if every folder and ignore
+ * file that it depends on has the same inode and change time. If a folder changed while the list was made, or just
+ * before in the same tick of the file system's clock, the list is used for one search only. A change that this check
+ * misses (a folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
  */
 
 /** Maximum files of one search; beyond that, `isCut` is true. */
@@ -30,7 +30,7 @@ const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 export type Prepared = ReturnType<typeof fuzzysort.prepare>;
 
 export interface FileList {
-  /** Relative to the searched folder, sorted folder by folder. */
+  /** The paths relative to the searched folder, sorted folder by folder. */
   readonly paths: readonly string[];
   /** The paths prepared for fuzzysort. */
   readonly targets: (slices: WorkSlices) => Promise<readonly Prepared[]>;
@@ -44,13 +44,13 @@ interface Kept {
   readonly list: FileList;
   readonly stamps: ReadonlyMap<string, Stamp>;
   readonly changeCount: number;
-  /** By the system clock, like file times. */
+  /** The time of the listing, by the system clock, as for file times. */
   readonly madeAtMs: number;
-  /** By the monotonic clock. */
+  /** The time of the listing, by the monotonic clock. */
   readonly since: number;
 }
 
-/** The lists of one workspace, at most `MAX_LISTS`; the least used are dropped first. */
+/** The lists of one workspace, at most `MAX_LISTS`. The least recently used lists are dropped first. */
 export class FileLists {
   readonly #workspace: Workspace;
   readonly #kept = new Map<string, Kept>();

@@ -137,7 +137,7 @@ async function shortestOf(targets: Targets, slices: WorkSlices): Promise<Targets
   return kept;
 }
 
-/** Maximum time of one ranking step. The cost of a target depends on the pattern, so the first step is small. */
+/** Maximum time of one ranking step. The first step is small, because the cost of a target depends on the pattern. */
 const STEP_MS = 3;
 
 async function rank(
@@ -173,7 +173,10 @@ async function rank(
   }));
 }
 
-/** The walk used paths, so a folder swapped for a link meanwhile would show names from outside. */
+/**
+ * Omits files outside the workspace: the walk used paths, so a folder swapped for a link meanwhile would show names
+ * from outside.
+ */
 async function stillInside(
   workspace: Workspace,
   found: readonly Found[],

@@ -3,7 +3,7 @@ import { quotePath } from '../files/path-rules.js';
 import { WorkSlices } from '../work-slices.js';
 
 /*
- * Globs are matched here and not by ripgrep's `--glob`, which overrides ignore files: a search in all of `packages`
+ * This module matches globs itself, because ripgrep's `--glob` overrides ignore files: a search in all of `packages`
  * would walk every node_modules below it. Matching time is proportional to pattern times path for every pattern.
  */
 
@@ -17,7 +17,7 @@ const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
  */
 export interface Glob {
   readonly matches: (path: string) => boolean;
-  /** Simple globs without `/`, one of which fits the name of every matching file. Empty if unknown. */
+  /** Simple globs without `/`, one of which fits the name of every matching file. Empty if there are no such globs. */
   readonly names: readonly string[];
   readonly patterns: readonly PathPattern[];
 }
@@ -36,7 +36,7 @@ export function globWork(signal: AbortSignal | undefined): WorkSlices {
   });
 }
 
-/** Brackets alone are not a glob: `[id].tsx` is an ordinary name. */
+/** Whether a text is a glob. Brackets alone do not make it one: `[id].tsx` is an ordinary name. */
 export function isGlob(text: string): boolean {
   return /[*?]|\{[^}]*,[^}]*\}/.test(text);
 }
@@ -205,7 +205,7 @@ function fits({ kind, value }: NameToken, character: string): boolean {
   return kind === 'set' ? (value as RegExp).test(character) : value === character;
 }
 
-/** `{a,b}` written out, nested ones too. */
+/** The alternatives of `{a,b}` as separate texts, including nested ones. */
 function expandBraces(text: string): string[] {
   const done: string[] = [];
   const open = [text];

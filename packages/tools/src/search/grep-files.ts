@@ -115,16 +115,16 @@ interface Search {
 }
 
 interface Collected {
-  /** Sorted by path. */
+  /** The lines, sorted by path. */
   readonly lines: readonly MatchedLine[];
-  /** Whether there are more than were collected. */
+  /** Whether there are more lines than were collected. */
   readonly isCut: boolean;
   readonly passedOver: number;
 }
 
 /**
- * Searches with all threads, and sorts here. If there are more matches than wanted, their selection would be random:
- * then an ordered search replaces it, which ends early.
+ * Searches with all threads, and then sorts the matches. If there are too many matches, their selection would be
+ * random; in that case an ordered search, which ends early, replaces the first one.
  */
 async function collect(search: Search, scope: SearchScope, cwd: string): Promise<Collected> {
   const quick = await runSearch(search, scope, cwd, false);
@@ -134,7 +134,7 @@ async function collect(search: Search, scope: SearchScope, cwd: string): Promise
 
 async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<Collected> {
   const lines: MatchedLine[] = [];
-  // Some matches may not be confirmed, so more than the limit are collected.
+  // Collects more than the limit, because some matches may not be confirmed.
   const enough = 2 * search.options.limit + 100;
   const { passedOver } = await runRipgrep({
     cwd,
@@ -163,10 +163,10 @@ function searchArguments({ options, names }: Search, scope: SearchScope): string
     ...(showsMatches(options) ? [] : ['--max-count=1']),
     ...(options.ignoreCase ? ['--ignore-case'] : options.smartCase ? ['--smart-case'] : []),
     ...(options.literal ? ['--fixed-strings'] : []),
-    // Such a search holds a whole file in memory.
+    // A multi-line search holds a whole file in memory.
     ...(options.multiline ? ['--multiline', '--max-filesize=10M'] : []),
     ...names.map((name) => `--type-add=wanted:${name}`),
-    // A type includes hidden files again; this excludes them.
+    // The option `--type` includes hidden files again; `--glob` excludes them.
     ...(names.length > 0 ? ['--type=wanted', '--glob=!.*'] : []),
     '-e',
     options.pattern,
@@ -175,7 +175,7 @@ function searchArguments({ options, names }: Search, scope: SearchScope): string
   ];
 }
 
-/** Context requires matches. */
+/** Whether the result shows matches, which context requires. */
 function showsMatches({ matches, context }: GrepOptions): boolean {
   return matches || context > 0;
 }

@@ -10,13 +10,16 @@ const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_ERROR_BYTES = 8 * 1024;
 
 export interface RipgrepRun {
-  /** Start folder of the search. */
+  /** The start folder of the search. */
   readonly cwd: string;
   /** Arguments after the fixed ones. Patterns come after `-e`, paths after `--`. */
   readonly args: readonly string[];
   /** Separates chunks of output: a line end or NUL. */
   readonly separator: '\n' | '\0';
-  /** Sorted by path, on one thread; otherwise on all threads, in any order. Lines of one file are always in order. */
+  /**
+   * True: sorted by path, on one thread. Otherwise ripgrep uses all threads, and files come in any order. Lines of one
+   * file are always in order.
+   */
   readonly inOrder?: boolean;
   /** Receives each chunk in order; returning 'stop' ends the search. */
   readonly onPiece: (piece: string) => Answer | Promise<Answer>;
@@ -81,7 +84,10 @@ function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
   }
 }
 
-/** A process start needs two descriptors for each pipe, two to report its start, and some temporary ones. */
+/**
+ * The number of descriptors that the start of a process needs: two for each pipe, two to report the start, and some
+ * temporary ones.
+ */
 const DESCRIPTORS_OF_A_START = 10;
 
 /** Throws if too many files are open, because a start that fails midway never closes its pipes. */
@@ -94,7 +100,7 @@ function demandDescriptors(): void {
   }
 }
 
-/** Rejects if the process did not start; its streams may be missing then. */
+/** Rejects if the process did not start; in that case its streams may be missing. */
 function endOf(child: Ripgrep): Promise<{ code: number | null; errorText: string }> {
   return new Promise((resolve, reject) => {
     // defence: ripgrep-start-error

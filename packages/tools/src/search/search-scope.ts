@@ -2,15 +2,15 @@ import { join, relative, sep } from 'node:path';
 import { checkRegularFile, openFolder, placeOf } from '../files/open-verified.js';
 import { displayPath, resolvePath, rootOf, type Workspace } from '../files/workspace.js';
 
-/** The scope of a search: a file or folder inside one root, without links. */
+/** The scope of a search: a file or folder inside one root, with symbolic links resolved. */
 export interface SearchScope {
   /** The searched file or folder, absolute. */
   readonly realPath: string;
-  /** Relative to the root, in the form that ripgrep needs: `./` first. */
+  /** The path relative to the root, in the form that ripgrep needs: `./` first. */
   readonly argument: string;
   /** The prefix of result paths below the scope: '' or a folder with a trailing `/`. */
   readonly prefix: string;
-  /** Formats a path that ripgrep printed for results. */
+  /** Formats a path that ripgrep printed, for results. */
   readonly display: (printed: string) => string;
   /** The path below the scope, with `/` between names. */
   readonly inside: (printed: string) => string;

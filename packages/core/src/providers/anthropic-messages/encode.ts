@@ -103,7 +103,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
     ...choiceOf(prompt),
-    // While a model thinks, the service accepts only its default temperature.
+    // For a model that thinks, the service accepts only the default temperature.
     ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
@@ -245,7 +245,7 @@ function textBlockOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): Ans
   return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
 }
 
-/** Thinking blocks are signed, so they go back byte for byte or not at all. */
+/** Thinking blocks are signed, so they are sent back byte for byte or omitted. */
 function thinkingBlockOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
   if (!isOf('anthropic-messages', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueBlock];

@@ -16,7 +16,8 @@ export function kindOf(block: Members): BlockKind {
     case 'tool_use':
       return block.type;
     default:
-      // Sealed thinking, hosted tools and their results, a compacted conversation, and block types added later.
+      // These blocks are opaque: sealed thinking, hosted tools and their results, a compacted conversation, and block
+      // types added later.
       return 'opaque';
   }
 }

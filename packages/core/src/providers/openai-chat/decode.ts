@@ -34,7 +34,7 @@ export class OpenAiChatDecoder implements WireDecoder {
   readonly #native = new Map<string, unknown>();
   #finishReason: string | undefined;
   #responseId: string | undefined;
-  /** The number of consecutive chunks with that id. */
+  /** The number of consecutive chunks with the current id. */
   #idCount = 0;
   /** The number of chunks with any id. */
   #chunks = 0;
@@ -218,12 +218,12 @@ function saysSomething({ text, refusal, calls, reasoning }: WireDelta): boolean 
   return text !== '' || refusal !== '' || calls.length > 0 || [...reasoning.values()].some((said) => said !== '');
 }
 
-/** Whether a delta names a call with complete arguments and brings new ones. */
+/** Whether a delta names a call with complete arguments and brings new arguments. */
 function beginsAgain(text: string, wire: WireCall): boolean {
   return wire.name !== undefined && wire.arguments.trim() !== '' && text.endsWith('}') && isJsonObject(text);
 }
 
-/** Stands for the wire's name if the text comes only in `reasoning_details`. */
+/** The name of the reasoning if its text arrives only in `reasoning_details`. */
 const DETAILS = 'reasoning_details';
 
 /**

@@ -197,7 +197,7 @@ function answerOf(
   };
 }
 
-/** Our items append a refusal to the text; the wire has a separate member for it. */
+/** Items append a refusal to the text; this wire format has a separate member for it. */
 function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
   if (typeof refusal !== 'string' || refusal === '' || !text.endsWith(refusal)) {
     return { content: text === '' ? null : text };

@@ -1,5 +1,5 @@
 /*
- * Servers that refuse an answer with calls and without `reasoning_content`: an empty one is enough.
+ * Servers that refuse an answer with calls and without `reasoning_content`: an empty `reasoning_content` is enough.
  * Sources, read on 2026-11-24: https://api-docs.deepseek.com/guides/thinking_mode#tool-calls and the refusals that
  * users report ("Missing `reasoning_content` field in the assistant message").
  */

@@ -47,7 +47,7 @@ interface Slot {
 export class OpenAiResponsesDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
   readonly #slots = new Map<number, Slot>();
-  /** By wire id. */
+  /** The indexes of slots, by wire id. */
   readonly #indexes = new Map<string, number>();
   readonly #order = new EventOrder();
   #responseId: string | undefined;
@@ -104,7 +104,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 
   readDoneMarker(): void {
-    // Some servers add `[DONE]` after the final response. Before it, the marker has no meaning.
+    // Some servers send `[DONE]` after the final response. Before the final response, the marker has no meaning.
   }
 
   readEnd(): void {
@@ -232,7 +232,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       case 'cancelled':
         return this.#writer.cancel();
       default:
-        // Queued or in progress: this response carries nothing more.
+        // The response is queued or in progress. It carries nothing more.
         return;
     }
   }
@@ -256,7 +256,10 @@ function namesOf(response: Members): Members {
   return withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) });
 }
 
-/** Whether a call that was announced ends as another one. Arguments may be written anew, but not with other values. */
+/**
+ * Whether an announced call ends as a different call. The server may format the arguments differently, but must not
+ * change their values.
+ */
 function isOfAnotherCall({ kind, announced, item: { text } }: Slot, item: Members): boolean {
   if (kind !== 'function_call') return false;
   const differs = (name: string): boolean =>

@@ -1,11 +1,14 @@
 import type { PlannedAnswer } from './planned-answer.js';
 import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
 
-/** The answer to the last request that got one. */
+/** The last answer of the server. */
 interface Given {
   readonly messages: readonly SeenMessage[];
   readonly echo: readonly Spoken[];
-  /** False if the answer broke or the caller stopped listening. The next request may then hold only a part of it. */
+  /**
+   * False if the answer broke or the caller stopped listening. The next request may then contain only a part of the
+   * answer.
+   */
   whole: boolean;
 }
 
@@ -75,7 +78,7 @@ export class Judge {
   }
 }
 
-/** Reasoning without a following item must not come back. */
+/** Drops reasoning at the end of an answer: a request must not send back reasoning that no item follows. */
 function withoutLooseReasoning(echo: readonly Spoken[]): readonly Spoken[] {
   return echo.slice(0, echo.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
@@ -97,7 +100,7 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
   );
 }
 
-/** Servers that require reasoning accept an empty one where none came. */
+/** Servers that require reasoning accept an empty one where the model sent none. */
 function isEmptyReasoning(part: Spoken): boolean {
   return part.type === 'reasoning' && part.blob === blobOf('');
 }
@@ -112,7 +115,7 @@ function endsAtScript(said: readonly Spoken[], echo: readonly Spoken[]): boolean
 
 function isSame(said: Spoken, given: Spoken | undefined, whole: boolean): boolean {
   if (given === undefined || said.type !== given.type) return false;
-  // The formats have no call without arguments: an empty object stands for them.
+  // The formats have no call without arguments: clients send an empty object.
   if (said.type === 'call' && given.type === 'call' && given.arguments.trim() === '' && said.arguments === '{}')
     return said.id === given.id && said.name === given.name;
   if (said.type === 'text' && given.type === 'text' && !whole) return given.text.startsWith(said.text);

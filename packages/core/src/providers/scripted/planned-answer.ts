@@ -134,7 +134,7 @@ class Planner {
     this.parts.push({ type: 'call', id, callId: named, name, arguments: text, custom });
   }
 
-  /** Unlike those of the conversation, which another scripted model may have begun. */
+  /** A new id that no call of the conversation has, because another scripted model may have begun the conversation. */
   #newCallId(): string {
     for (;;) {
       const id = `call_${this.#number}_${this.#calls++}`;

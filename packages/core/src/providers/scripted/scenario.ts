@@ -7,7 +7,7 @@ import { ToolscriptUsageError } from '../../protocol/index.js';
 
 const TextPart = z.strictObject({ type: z.literal('text'), text: z.string().min(1) });
 
-/** Empty text stands for sealed reasoning: nobody can read it, but it must come back. */
+/** Empty text means sealed reasoning: clients cannot read it, but must send it back. */
 const ReasoningPart = z.strictObject({ type: z.literal('reasoning'), text: z.string() });
 
 const CallPart = z.strictObject({

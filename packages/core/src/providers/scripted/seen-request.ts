@@ -26,7 +26,7 @@ export interface SeenMessage {
 }
 
 export type Spoken =
-  /** `blob`: all data that must come back unchanged. */
+  /** `blob`: all data that the next request must contain unchanged. */
   | { readonly type: 'reasoning'; readonly blob: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly id: string; readonly name: string; readonly arguments: string };

@@ -14,7 +14,9 @@ export function writeChat(answer: PlannedAnswer): Frame[] {
   return new ChatAnswer(answer).frames();
 }
 
-/** The part that must come back: one message, and its reasoning only if it called tools. */
+/**
+ * The part of the answer that the next request must contain: one message, and its reasoning only if it called tools.
+ */
 export function chatEcho({ parts }: PlannedAnswer): Spoken[] {
   const said = parts.map((part) =>
     part.type === 'text' ? textOfChunks(part.chunks) : part.type === 'refusal' ? part.text : '',

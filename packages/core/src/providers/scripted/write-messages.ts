@@ -14,7 +14,7 @@ export function writeMessages(answer: PlannedAnswer): Frame[] {
   return new MessagesAnswer(answer).frames();
 }
 
-/** The part that must come back. */
+/** The parts of the answer that the next request must contain. */
 export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
   return parts.flatMap((part): Spoken[] => {
     switch (part.type) {
@@ -38,7 +38,7 @@ function objectText(json: string): string {
     const value: unknown = json.trim() === '' ? {} : JSON.parse(json);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return JSON.stringify(value);
   } catch {
-    // Wrapped below.
+    // The code below wraps the text.
   }
   return JSON.stringify({ invalid_arguments: json });
 }

@@ -7,7 +7,7 @@ export function writeResponses(answer: PlannedAnswer): Frame[] {
   return new ResponsesAnswer(answer).frames();
 }
 
-/** The part that must come back. */
+/** The parts of the answer that the next request must contain. */
 export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): Spoken[] {
   return parts.flatMap((part): Spoken[] => {
     switch (part.type) {

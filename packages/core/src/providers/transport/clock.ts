@@ -1,12 +1,12 @@
 /** Time and randomness, so that tests need not wait. */
 export interface Clock {
-  /** In ms since 1970, to compare with dates that a server sends. */
+  /** The time in ms since 1970, to compare with dates that a server sends. */
   now(): number;
   /** Monotonic time in ms. Changes of the system time do not affect it. */
   elapsed(): number;
   /** Calls back after `ms`. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
-  /** At least 0 and below 1. */
+  /** A random number, at least 0 and below 1. */
   random(): number;
 }
 

@@ -21,7 +21,7 @@ export class Deadlines {
     this.#saysSomething = true;
   }
 
-  /** The time until the next of these limits, in ms, and the end that it makes. */
+  /** The time until the next of these limits, in ms, and the `BodyEnd` that it causes. */
   next(): { ms: number; end: () => BodyEnd } {
     const { leftMs, firstTokenTimeoutMs } = this.#times;
     const passed = this.#clock.elapsed() - this.#begun;

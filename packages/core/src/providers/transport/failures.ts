@@ -78,12 +78,12 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
 function saidIn(text: string): { code: string; message: string; native?: Members } {
   try {
     const body: unknown = JSON.parse(text);
-    // One server answers with a list that holds the object.
+    // Some servers send a list that contains the object.
     const value = Array.isArray(body) ? (body as unknown[])[0] : body;
     const { error } = membersOf(value);
     if (isMembers(value)) return failureOf(error ?? value);
   } catch {
-    // For example a proxy's HTML page.
+    // The body is not JSON: a proxy's HTML page, for example.
   }
   const shown = text.trim();
   const message = shown.length > EXCERPT_LENGTH ? `${shown.slice(0, EXCERPT_LENGTH)}…` : shown;
@@ -97,7 +97,7 @@ export function failureOfRedirect(response: Response): RequestFailure {
   return { code: 'ProviderRedirect', message, retryable: false, status: response.status };
 }
 
-/** Converts an error of `fetch`. Its `cause` says more than its message. */
+/** Converts an error of `fetch`. Its `cause` has more details than its message. */
 export function failureOfConnection(error: unknown): RequestFailure {
   const causes: string[] = [];
   for (let at: unknown = error; at instanceof Error && causes.length < 4; at = at.cause) {

@@ -38,7 +38,7 @@ export type Posted =
       readonly retryAfterMs?: number;
       readonly rateLimits: readonly RateLimit[];
       readonly body: AsyncIterable<Uint8Array>;
-      /** The reader says that the answer says something: from here on, the limit for its beginning no longer counts. */
+      /** The reader calls this at the first item of the answer. It ends the limit on the time until the first item. */
       readonly onFirstItem: () => void;
     }
   | { readonly type: 'failure'; readonly failure: RequestFailure }
@@ -133,7 +133,7 @@ async function beginningOf({ body }: Response): Promise<string> {
       if (bytes >= MAX_ERROR_BYTES) break;
     }
   } catch {
-    // The received part must suffice.
+    // The part that was received must suffice.
   }
   return text + decoder.decode();
 }

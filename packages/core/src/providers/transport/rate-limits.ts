@@ -1,4 +1,4 @@
-/** A limit and its rest, as the head of a response says it. */
+/** A limit and its remaining amount, from the headers of a response. */
 export interface RateLimit {
   /** The counted thing: `requests`, `tokens`, `input-tokens`, … */
   readonly name: string;

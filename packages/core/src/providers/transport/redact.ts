@@ -25,7 +25,10 @@ function walk(value: unknown, clean: (text: string) => string, depth: number): u
 const SECRET_NAME = /auth|token|secret|cookie|api[-_]?key/iu;
 const MIN_KEY_LENGTH = 16;
 
-/** The values of a caller's headers that may be secrets. Those of headers named after keys only if they look like keys. */
+/**
+ * The values of a caller's headers that may be secrets. A header with "key" in its name counts only if its value looks
+ * like a key.
+ */
 export function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     SECRET_NAME.test(name) || (/key/iu.test(name) && looksLikeKey(value)) ? [value, value.replace(/^\w+\s+/u, '')] : [],

@@ -24,7 +24,8 @@ const { deleteProperty } = Reflect;
 const { hasOwnProperty } = Object.prototype;
 
 export function lockDown(): void {
-  // A full heap throws it. It is not a global, but a caught error gives access to it, so it is frozen too.
+  // The engine throws this class when the heap is full. It is not a global, but a caught error gives access to it, so
+  // it is frozen too.
   const { InternalError } = globalThis;
   freezeCallSites();
   removeGlobals();
@@ -49,11 +50,12 @@ function removeGlobals(): void {
     // defence: only-reviewed-globals
     if (typeof name === 'string' && !ALLOWED_GLOBALS.has(name)) deleteProperty(globalThis, name);
   }
-  // It exposes call sites, which give access to the functions of the bridge. The engine makes no call sites after this;
-  // if it did, they would lead nowhere.
+  // `prepareStackTrace` exposes call sites, which give access to the functions of the bridge. Without it, the engine
+  // creates no call sites.
   // defence: no-call-sites
   deleteProperty(Error, 'prepareStackTrace');
-  // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.
+  // Freezing does not disable this setter of the engine. A script could use it to remove all traces, and calls would
+  // have no positions.
   // defence: stack-traces-keep-their-length
   defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });
 }
@@ -81,7 +83,7 @@ function findIntrinsics(InternalError: ErrorConstructor): object[] {
       return getOwnPropertyDescriptor(arguments, 'callee')!.get;
     })(),
   ];
-  // A list: a set of them would take so much of the heap that the image becomes larger.
+  // This is a list, because a set would take so much of the heap that the image becomes larger.
   const intrinsics: object[] = [];
   while (found.length > 0) {
     const value = found.pop();
@@ -149,7 +151,7 @@ function keepAssignable(prototype: object): void {
     prototype === Function.prototype ||
     prototype === Error.prototype ||
     getPrototypeOf(prototype) === Error.prototype;
-  // Nested, so that the accessors of a prototype share one reference to it.
+  // The functions are nested, so that the accessors of a prototype share one reference to it.
   const makeAccessor = (key: string, { value, enumerable = false }: PropertyDescriptor): void => {
     const accessors = {
       get: (): unknown => value,
@@ -169,7 +171,7 @@ function keepAssignable(prototype: object): void {
   }
 }
 
-/** Hundreds of setters share it, which keeps each of them small. */
+/** Hundreds of setters share this function, which keeps each of them small. */
 function assign(receiver: unknown, key: string, value: unknown, prototype: object): void {
   if (receiver === prototype || !isObject(receiver)) throw new TypeError('Cannot assign to read only property ' + key);
   if (apply(hasOwnProperty, receiver, [key])) (receiver as Record<string, unknown>)[key] = value;

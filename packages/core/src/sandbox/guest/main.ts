@@ -35,7 +35,7 @@ import { defineProperty, freeze, Math, parse } from './primordials.js';
 import { defineMembers, named } from './standard-library/define.js';
 import installStandardLibrary from './standard-library/install.js';
 
-/** Makes the realm that scripts run in, and returns the functions that the host calls. */
+/** Creates the realm that scripts run in, and returns the functions that the host calls. */
 export default function makeGuest(notifyHost: () => void): object {
   connectHost(notifyHost);
   installStandardLibrary();
@@ -55,19 +55,19 @@ export default function makeGuest(notifyHost: () => void): object {
   return { begin, start, settle, flush, describeThrown, promises };
 }
 
-/** Defines the two globals whose content is made on demand. */
+/** Defines the two globals whose content is created on demand. */
 function publish(): void {
   const fixed = { configurable: false, enumerable: false };
   defineProperty(globalThis, 'tools', { value: makeTools(), writable: false, ...fixed });
   defineProperty(globalThis, 'context', { get: freeze(() => readContext()), set: undefined, ...fixed });
 }
 
-/** Limits, seed, the run's id where the script can start detached tasks, and two texts that are parsed on demand. */
+/** Limits, seed, the run's id if the script can start detached tasks, and two texts that are parsed on demand. */
 type Init = [...numbers: FixedNumbers, runId: string | 0, toolsText: string, contextText: string];
 type FixedNumbers = [...limits: EightNumbers, ...seed: [number, number, number, number]];
 type EightNumbers = [number, number, number, number, number, number, number, number];
 
-/** Reads a list on one line, because every script needs it, and keeps the rest: the positions of the code. */
+/** Parses only the first line, a list that every script needs. Stores the rest, the positions of the code, unparsed. */
 function begin(initText: string): void {
   const listEnd = indexOf(initText, '\n');
   const init = parse(slice(initText, 0, listEnd)) as Init;

@@ -19,7 +19,7 @@ const STACK_BYTES = 524_288;
 
 /**
  * Heap at which the engine first looks for cycles. A search walks the whole image; most scripts end before a search is
- * worthwhile. Below the memory that an instance may use and still be kept.
+ * worthwhile. It must be less than the memory up to which an instance is reused.
  */
 const FIRST_COLLECTION_BYTES = 3 << 20;
 
@@ -41,7 +41,8 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
   const pages = bootGuest(module, compiler, guest).engine.raw.toolscript_pages.value;
-  // Repeated if memory ends with the guest: allocating all free blocks to zero them would otherwise create new ones.
+  // Boots again with a memory that ends with the guest: otherwise the allocations that zero all free blocks would
+  // create new blocks.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
   const { engine, entries } = bootGuest(confined, compiler, guest);
   const layout = findLayout(engine, module, compiler);
@@ -91,7 +92,7 @@ function bootCompiler(module: WasmModule): Engine {
   return engine;
 }
 
-/** An engine that cannot evaluate text, with the guest's own code in it. */
+/** An engine that cannot evaluate text and contains the guest's own code. */
 function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
   // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
@@ -123,13 +124,13 @@ function findLayout(engine: Engine, module: WasmModule, compiler: Engine): Layou
   };
 }
 
-/** Larger than any free block of a booted guest. */
+/** A size that is larger than any free block of a booted guest. */
 const MAX_FREE_BYTES = 262_144;
-/** Sizes of blocks are multiples of it. */
+/** All sizes of blocks are multiples of this unit. */
 const BLOCK_UNIT = 8;
 
 /**
- * Overwrites freed memory that booting left, so that the image is smaller. Allocates every free block as a whole and
+ * Overwrites the memory that booting has freed, so that the image is smaller. Allocates every free block as a whole and
  * frees it zeroed: a block that was split would keep the headers of its parts.
  */
 function zeroFreeMemory(engine: Engine): void {

@@ -307,7 +307,7 @@ interface FunctionRewrite {
   facts: ModuleFacts;
   metered: boolean;
   parameters: number;
-  /** Code to run on entry. */
+  /** The code to run on entry to the function. */
   prologue: readonly number[];
 }
 

@@ -3,10 +3,10 @@ import { Engine, EngineError } from './driver.js';
 import { loadImage, type Image } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
-/** Maximum time to compile one source, in ms; 64 KB take well under a tenth of it. */
+/** Maximum time to compile one source, in ms; 64 KB take less than a tenth of this time. */
 const COMPILE_MS = 2_000;
 
-/** Compiles bytecode in an instance that never executes any and is pristine for every source. */
+/** Compiles bytecode in an instance that never executes any and is restored for every source. */
 export class BytecodeCompiler {
   readonly #module: WasmModule;
   readonly #image: Image;
@@ -46,7 +46,10 @@ export class BytecodeCompiler {
   }
 }
 
-/** Evaluated in a strict function, so that `this` is undefined at the script's top, as it is in a module. */
+/**
+ * The code is evaluated in a strict function, so that `this` is undefined at the top level of the script, as in a
+ * module.
+ */
 function asModuleBody(javascript: string): string {
   return `(function(){"use strict";return ${javascript}})()`;
 }

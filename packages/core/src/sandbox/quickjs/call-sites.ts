@@ -37,7 +37,7 @@ const TABLE = 5;
 /** Reads the places of one script's calls. Each script needs a new one, because the next script reuses addresses. */
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
-  /** By the address of the instruction: most calls stand in loops. */
+  /** By the address of the instruction. The cache pays off because most calls are in loops. */
   readonly #known = new Map<number, Place>();
 
   constructor(layout: CallSiteLayout) {

@@ -75,7 +75,7 @@ export const ALL_INTRINSICS = 0xffff_ffff;
 const DROP_SOURCE = 1 << 4;
 const DROP_LINES = 1 << 5;
 /**
- * Longer texts get memory of their own. The buffer is restored with the guest, so it is no larger than most texts
+ * Longer texts are allocated separately. The buffer is restored with the guest, so it is no larger than most texts
  * need.
  */
 export const IO_BYTES = 16_384;

@@ -63,7 +63,7 @@ export interface CallSiteLayout {
 }
 
 export interface PromiseLayout {
-  /** Class ids of the resolving functions that `Promise.race` and its kin attach. */
+  /** Class ids of the resolving functions that `Promise.race` and similar functions attach. */
   readonly resolveClass: number;
   readonly rejectClass: number;
 }
@@ -88,7 +88,7 @@ export function captureRuns(engine: Engine): { runs: [number, number][]; content
   return { runs, content: Buffer.concat(runs.map(([start, end]) => memory.subarray(start, end))) };
 }
 
-/** The stack lies below data and heap in this engine; a fresh instance's stack pointer says where it ends. */
+/** The stack lies below data and heap in this engine; a fresh instance's stack pointer is its end. */
 function stackTop(engine: Engine): number {
   return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
 }

@@ -32,7 +32,7 @@ interface OutboxCall {
 /** A script's own end, without the rejections that only the host knows. */
 export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unserializable' | 'return_too_large' }>;
 
-/** A message of the guest that our bridge never writes: other code has written it. */
+/** A message that the bridge never writes: other code in the guest has written it. */
 export class GuestBreach extends Error {}
 
 /** Maximum length of names, messages and console lines. The guest truncates them at 8 192 units. */
@@ -141,7 +141,7 @@ export function readFrame(framed: string): FramedSegment {
   return { firstCall, places, text: framed.slice(at) };
 }
 
-/** An escaped unit takes at most six. */
+/** An escaped unit takes at most six characters. */
 function maxLineUnits({ maxCalls, maxLogBytes, maxOutputBytes, maxReturnBytes, maxProgressEvents }: SandboxLimits) {
   const texts = maxCalls + maxProgressEvents * 4 + 64;
   return 6 * (maxLogBytes + maxOutputBytes + maxReturnBytes + texts * MAX_TEXT_UNITS) + 1_048_576;

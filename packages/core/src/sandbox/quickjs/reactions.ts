@@ -5,12 +5,12 @@ import type { WasmModule } from './webassembly.js';
 /**
  * A promise that only a `WeakRef` can still reach counts as unobservable.
  *
- * Reads from the engine's memory whether anything still waits for a pending promise. A call that lost its race and
- * that nothing in the script can observe any more can be aborted at once.
+ * Reads from the engine's memory whether any code still waits for a pending promise. A call that lost its race and that
+ * nothing in the script can still observe can be aborted at once.
  *
- * The engine (quickjs-ng 0.17) stores a promise's reactions as a linked list; each holds the two functions that
- * settle the derived promise. If such a function belongs to a settled promise, the reaction does nothing. Offsets are
- * in 32-bit words. The build verifies them on real promises.
+ * The engine (quickjs-ng 0.17) stores a promise's reactions as a linked list; each holds the two functions that settle
+ * the derived promise. If such a function belongs to a settled promise, the reaction does nothing. Offsets are in
+ * 32-bit words. The build verifies them on real promises.
  */
 
 export interface PromiseProbe {

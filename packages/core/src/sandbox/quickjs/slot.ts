@@ -147,7 +147,7 @@ export class Slot {
     return this.#segment(wallMs, () => this.#engine.callWithText(this.#image.header.entries.settle, batchJson));
   }
 
-  /** Only between two segments. The script can continue here afterwards. */
+  /** Call it only between two segments. The script can continue in this slot afterwards. */
   capture(): SlotSnapshot {
     const { raw } = this.#engine;
     if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
@@ -168,7 +168,7 @@ export class Slot {
     };
   }
 
-  /** Used instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
+  /** Call it instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
   restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
     // Until the restore is complete, the slot holds a partial guest.
     this.#broken = true;
@@ -200,7 +200,7 @@ export class Slot {
     return true;
   }
 
-  /** The linear memory as it is now; for tests. */
+  /** A copy of the current linear memory, for tests. */
   inspectMemory(): Uint8Array {
     return this.#engine.memory();
   }
@@ -259,7 +259,7 @@ export class Slot {
     if (now > this.#sliceEnd && this.#slotHost.mustMakeRoom()) this.#endSlice(now);
   }
 
-  /** Only the time that the script used counts, not the time that its thread waited on a busy machine. */
+  /** Counts only the time that the script used, not the time that its thread waited on a busy machine. */
   #endSlice(now: number): void {
     const left = this.#sliceMs - this.#clock.usedMs(now);
     if (left <= 0) throw new SegmentStopped('moved');
@@ -330,7 +330,7 @@ export class Slot {
     return segment;
   }
 
-  /** The last message is read here too, because an instance whose guest breaks a rule is never used again. */
+  /** Reads the last message in the worker too: an instance whose guest breaks a rule must never be used again. */
   #reportEnd(segment: SlotSegment, text: string): SlotSegment {
     const { end } = readOutbox(text, this.#places.length, this.#limits!);
     segment.ended = true;
@@ -341,7 +341,7 @@ export class Slot {
     return segment;
   }
 
-  /** By its own counters, the engine ran out of heap or stack, and the script ended with exactly that error. */
+  /** The engine's own counters show that it ran out of heap or stack, and the script ended with exactly that error. */
   #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
@@ -356,7 +356,7 @@ export class Slot {
     return undefined;
   }
 
-  /** By the engine's own counters, since the start of the script. */
+  /** Reads the engine's own counters, which started with the script. */
   get #ranOutOfMemory(): boolean {
     return this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
   }

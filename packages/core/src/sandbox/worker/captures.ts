@@ -26,7 +26,7 @@ export function readCapture(state: Uint8Array): SlotSnapshot {
     throw new SnapshotError('the capture cannot be read');
   }
   if (!isRest(rest)) throw new SnapshotError('the capture lacks a part');
-  // A copy, because a message to a worker carries the whole buffer of a view.
+  // This copies the memory, because a message to a worker carries the whole buffer of a view.
   return { ...rest, memory: Uint8Array.from(bytes.subarray(end)) };
 }
 

@@ -3,7 +3,7 @@
  * equal, and nothing is converted.
  */
 export class ColumnReader {
-  /** Columns need no conversion. */
+  /** True: columns need no conversion. */
   readonly areBytes: boolean;
   readonly #source: string;
   #lines: string[] | undefined;

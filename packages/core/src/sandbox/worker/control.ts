@@ -41,7 +41,7 @@ export class Control {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
   }
 
-  /** The number of scripts on the worker that a neighbour with a long computation would delay. */
+  /** The number of scripts on the worker that a long computation of another script would delay. */
   setScripts(count: number): void {
     Atomics.store(this.#words, SCRIPTS, count);
   }

@@ -5,7 +5,7 @@ import type { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
 import type { Lane, WorkerThread } from './worker-thread.js';
 
-/** The pool, as a run uses it. */
+/** The functions of the pool that a run calls. */
 export interface RunHost {
   settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   cancel(run: LiveRun, reason: CancelReason): void;
@@ -33,17 +33,17 @@ export class LiveRun implements SandboxRun {
   wallMs: number;
   columns: ColumnReader | undefined;
   lane: Lane = 'fast';
-  /** How long it may compute in the slow lane while others wait there; 0 before its first turn. */
+  /** How long the run may compute in the slow lane while others wait there; 0 before its first turn. */
   sliceMs = 0;
-  /** Its guest broke a rule of the bridge. */
+  /** The run's guest broke a rule of the bridge. */
   isBroken = false;
-  /** Its commands that the worker has not answered. */
+  /** The number of the run's commands that the worker has not answered. */
   outstanding = 0;
-  /** How often its worker died while it was busy with this run. */
+  /** How often a worker died while it executed this run. */
   deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
-  /** It was restored, and the observer was notified. */
+  /** The run was restored, and the observer was notified. */
   isRestored = false;
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
   /** Ends the wait for a worker that is busy with other scripts. */
@@ -54,8 +54,8 @@ export class LiveRun implements SandboxRun {
   constructor(
     readonly pool: RunHost,
     /**
-     * Its name on its worker. It changes each time the run starts over, so that late reports of an earlier attempt
-     * are ignored.
+     * The run's name on its worker. The name changes each time the run starts over, so that late reports of an earlier
+     * attempt are ignored.
      */
     public key: number,
     readonly job: SandboxJob,

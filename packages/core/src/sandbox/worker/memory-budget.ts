@@ -1,9 +1,6 @@
 import { totalmem } from 'node:os';
 
-/**
- * Bytes of a sandbox whose script has just started: 1.03 MB were measured, and the rest is for the heap that most
- * scripts add.
- */
+/** Bytes of a sandbox whose script has just started: 1.03 MB (measured), plus the heap that most scripts add. */
 export const SANDBOX_BYTES = 1_310_720;
 
 /** The default share of the machine's memory for sandboxes. */
@@ -38,7 +35,7 @@ export class MemoryBudget {
     return this.#sandboxes * SANDBOX_BYTES + this.#grownBytes();
   }
 
-  /** One script may always run. */
+  /** Always true if no other script has a sandbox. */
   get hasRoom(): boolean {
     // defence: memory-of-all-sandboxes, without it: return true;
     return this.#sandboxes === 0 || this.usedBytes + SANDBOX_BYTES <= this.#maxBytes;
@@ -53,8 +50,8 @@ export class MemoryBudget {
   }
 
   /**
-   * The system had no memory for the last sandbox, so the current number becomes the maximum. False if there are no
-   * other sandboxes.
+   * Call it if the system had no memory for the last sandbox: the current number becomes the maximum. False if there
+   * are no other sandboxes.
    */
   learnLimit(): boolean {
     this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);

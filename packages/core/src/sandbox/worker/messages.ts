@@ -20,7 +20,7 @@ export type WorkerCommand =
   /** Answered by `restored`, or by an end. */
   | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
-  /** Answered by `captured`, with the snapshot if there is one; the run is over then. */
+  /** Answered by `captured`, with the snapshot if there is one; after that, the run has ended. */
   | [type: 'capture', run: number]
   /**
    * The run has ended for the host, which ignores further output of the script. `isBroken`: its guest broke a rule,
@@ -68,19 +68,19 @@ export type WorkerReport = [
 ];
 
 export const ReportKind = {
-  /** The run is over. */
+  /** The run has ended. */
   ended: 1,
-  /** Only the answer to `drop`: the run holds no slot any more. */
+  /** The report answers `drop`: the run no longer holds a slot. No other report has this kind. */
   released: 2,
-  /** The worker had the script's bytecode. */
+  /** The worker had the script's bytecode in its cache. */
   cacheHit: 4,
-  /** Only the answer to `restore`: the guest waits. */
+  /** The report answers `restore`, and the guest waits; no other report has this kind. */
   restored: 8,
-  /** Only the answer to `capture`. */
+  /** The report answers `capture`; no other report has this kind. */
   captured: 16,
-  /** The segment was discarded so that others on this thread can run; the run holds no slot any more. */
+  /** The segment was discarded so that others on this thread can run; the run no longer holds a slot. */
   moved: 32,
-  /** Only the answer to `run` or `restore`: the system has no memory for a sandbox; the run holds no slot any more. */
+  /** Only the answer to `run` or `restore`: the system has no memory for a sandbox; the run no longer holds a slot. */
   refused: 64,
 } as const;
 

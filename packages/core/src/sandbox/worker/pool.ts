@@ -161,7 +161,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   cancel(run: LiveRun, reason: CancelReason): void {
     if (run.state === 'ended') return;
-    // A script in a segment stops at its next check of the clock; one that waits ends at once.
+    // If the script is in a segment, it stops at its next check of the clock. If it waits, it ends at once.
     run.worker?.control.cancel(run.slot, reason);
     this.#endSoon(run, { type: 'cancelled', reason });
   }
@@ -232,7 +232,7 @@ export class QuickJsPool implements SandboxRuntime {
     return this.#options.maxMemoryMb * 1_048_576;
   }
 
-  /** `worker`: an open one. */
+  /** `worker` must be open. */
   #place(run: LiveRun, worker: WorkerThread): void {
     run.slot = worker.takeSlot()!;
     run.worker = worker;
@@ -247,7 +247,10 @@ export class QuickJsPool implements SandboxRuntime {
     sendRun(run, worker, this.#maxMemoryBytes);
   }
 
-  /** A worker executes one segment at a time. A script that waits for a long computation is rejected in time. */
+  /**
+   * A worker executes one segment at a time. This limits how long a script waits for the long computation of another
+   * script.
+   */
   #limitWait(run: LiveRun, worker: WorkerThread): void {
     const { queueWaitMs } = run.job.limits;
     run.notStarted = setTimeout(() => {
@@ -277,7 +280,7 @@ export class QuickJsPool implements SandboxRuntime {
     const [key, kind] = report;
     if ((kind & ReportKind.released) !== 0) return this.#drained(key);
     const run = this.#runs.get(key);
-    // The previous worker of a run may still report it.
+    // The run may have moved: its previous worker may still send reports about it.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
     run.outstanding--;
     if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
@@ -331,7 +334,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#restart(run);
   }
 
-  /** A script's output must not make the message listener throw. */
+  /** Output of a script must never make the message listener throw. */
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
@@ -416,7 +419,10 @@ export class QuickJsPool implements SandboxRuntime {
     this.#serveWaiting();
   }
 
-  /** Threads die repeatedly before they are ready, so no run waits for one any longer. */
+  /**
+   * Threads die repeatedly before they are ready. Without any worker, all runs end. Otherwise the affected runs of the
+   * fast lane restart, and those of the slow lane end.
+   */
   #giveUp(affected: readonly LiveRun[], detail: string): void {
     const isEmpty = this.#workers.size === 0;
     for (const run of isEmpty ? this.#runs.all() : affected) {

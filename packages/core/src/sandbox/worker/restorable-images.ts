@@ -16,7 +16,7 @@ export class RestorableImages {
     this.#maxMemoryMb = maxMemoryMb;
   }
 
-  /** This version's images, by their names. */
+  /** This version's images, by name. */
   current(): Promise<ReadonlyMap<string, Uint8Array>> {
     this.#current ??= keepableArtefacts();
     return this.#current;

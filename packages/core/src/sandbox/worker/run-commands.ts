@@ -6,7 +6,7 @@ import type { WorkerThread } from './worker-thread.js';
 /** A script that computes for this long while others share its worker is moved to the slow lane. */
 const SLICE_MS = 10;
 
-/** Sends a worker everything that leads to the run's state: its start or its captured memory, and its tape. */
+/** Sends a worker all commands that lead to the run's state: its start or its captured memory, and its tape. */
 export function sendRun(run: LiveRun, worker: WorkerThread, maxMemoryBytes: number): void {
   run.outstanding = 1 + run.tape.length;
   worker.segmentLimits.set(run.key, run.wallMs);

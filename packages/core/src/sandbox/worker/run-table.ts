@@ -1,7 +1,7 @@
 /**
  * Runs by their keys. A plain `Map` whose entries come and go quickly leaves old tables in V8's old generation, which
- * retain their entries until the next full collection: nearly a third of the garbage of short scripts. Here such a table
- * retains emptied boxes.
+ * retain their entries until the next full collection: nearly a third of the garbage of short scripts. In this class
+ * such a table retains only empty boxes.
  */
 export class RunTable<Run extends { readonly key: number }> {
   readonly #boxes = new Map<number, { run: Run | undefined }>();

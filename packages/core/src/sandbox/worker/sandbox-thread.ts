@@ -152,7 +152,7 @@ export class SandboxThread {
     this.#report(run, segment, cacheHit);
   }
 
-  /** The guest then waits, as it did when it was captured. */
+  /** The restored guest waits, as it did when it was captured. */
   #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
     const slot = this.#takeSlot(run, other);
     if (slot === undefined) return;
@@ -172,7 +172,7 @@ export class SandboxThread {
     try {
       snapshot = running?.slot.capture();
     } catch {
-      // The run continues as it is.
+      // The capture failed, and the run continues.
     }
     if (snapshot !== undefined) this.#end(run);
     this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
@@ -201,7 +201,7 @@ export class SandboxThread {
   #settle(run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number): void {
     const running = this.#live.get(run);
     if (running === undefined) {
-      // The run ended before this command arrived; every command is answered nevertheless.
+      // The run ended before this command arrived. The worker must answer every command nevertheless.
       this.#pushReport(run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
       return;
     }
@@ -212,7 +212,7 @@ export class SandboxThread {
     this.#report(run, segment, true);
   }
 
-  /** The slot is never used again. */
+  /** Drops the slot after its run has ended, so that no other run uses it. */
   #dropWhenEnded(run: number): void {
     const running = this.#live.get(run);
     if (running !== undefined) this.#forOneScript.add(running.slot);
@@ -261,7 +261,7 @@ export class SandboxThread {
     this.#reports.push(report);
   }
 
-  /** An answer that is not a segment. */
+  /** Adds an answer that reports no segment. */
   #pushAnswer(run: number, kind: number, said: Pick<ReportRest, 'snapshot' | 'detail'> = {}): void {
     const rest = { end: undefined, unhandled: [], unobservable: [], ...this.#memory(), ...said };
     this.#reports.push([run, kind, '', 0, 0, rest]);

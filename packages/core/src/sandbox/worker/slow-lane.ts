@@ -6,7 +6,7 @@ import type { WorkerThread } from './worker-thread.js';
 /** How long a script may compute in the lane before it yields to one that waits; doubled after each yield. */
 const FIRST_SLICE_MS = 250;
 
-/** The pool, as the lane uses it. */
+/** The functions of the pool that the lane calls. */
 export interface SlowLaneHost {
   workers(): readonly WorkerThread[];
   /** Whether the worker can take a run that has no worker. */
@@ -74,7 +74,7 @@ export class SlowLane {
   }
 }
 
-/** It has had no turn, and no segment of it was reported. */
+/** The run has had no turn, and no segment of it was reported. */
 export function isNew(run: LiveRun): boolean {
   return run.segments === 0 && run.sliceMs === 0;
 }

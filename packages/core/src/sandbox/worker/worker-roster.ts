@@ -81,7 +81,7 @@ export class WorkerRoster {
     await this.#fast[0]?.ready;
   }
 
-  /** Undefined if every worker of the fast lane is full. */
+  /** Undefined if no worker of the fast lane has a free slot. */
   leastLoaded(): WorkerThread | undefined {
     let best: WorkerThread | undefined;
     for (const worker of this.#fast)
@@ -93,19 +93,19 @@ export class WorkerRoster {
     return worker.hasSlot && !this.#isWornOut(worker);
   }
 
-  /** Started when a script first computes for long, and ended when none does any more. */
+  /** The workers of the slow lane. They start with the first long computation, and end after the last one. */
   slowLane(): readonly WorkerThread[] {
     // Half as many, because long computations must not keep all other scripts from the processors.
     while (this.#slow.length < Math.max(1, this.#options.size >> 1)) this.#slow.push(this.#spawn('slow'));
     return this.#slow;
   }
 
-  /** The worker has one more script. */
+  /** Counts one more script on the worker. */
   scriptStarted(worker: WorkerThread): void {
     if (this.#isWornOut(worker)) this.#replaceWornOut();
   }
 
-  /** The worker has one script less. */
+  /** Counts one script less on the worker. */
   scriptEnded(worker: WorkerThread): void {
     if (worker.load > 0) return;
     if (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES) this.#retire(worker);
@@ -125,7 +125,7 @@ export class WorkerRoster {
     return true;
   }
 
-  /** Threads may be started again. */
+  /** Allows starting threads again. */
   resetFailures(): void {
     this.#failedStarts = 0;
   }
@@ -161,7 +161,7 @@ export class WorkerRoster {
     return worker.started >= this.#options.maxScriptsPerWorker;
   }
 
-  /** Only while few workers still serve their last scripts. */
+  /** Replaces worn-out workers, as long as few replaced ones still serve their last scripts. */
   #replaceWornOut(): void {
     for (const worker of this.#fast) {
       if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;
@@ -181,7 +181,7 @@ export class WorkerRoster {
     if (index < 0 && !this.#slow.includes(worker)) return;
     this.#replaced++;
     this.#droppedBefore += worker.droppedInstances;
-    // The slow lane is filled on demand.
+    // Workers of the slow lane start on demand.
     if (index < 0) return this.#remove(worker);
     this.#fast[index] = this.#spare ?? this.#spawn('fast');
     this.#spare = this.#spawn('fast');

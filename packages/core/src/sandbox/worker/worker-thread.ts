@@ -21,11 +21,11 @@ export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
   /** The thread is gone; `culprit` is the run that it was executing. */
   onLost(culprit: number | undefined, detail: string): void;
-  /** The pool has only one script: no other work needs the time that it waits. */
+  /** True if the pool has only one script: no other work then needs the time that the thread spends waiting. */
   hasOneRun(): boolean;
 }
 
-/** Scripts of the slow lane do not yield to neighbours: they are there because they compute for long. */
+/** Scripts of the slow lane do not yield to neighbours: every script of this lane computes for long. */
 export type Lane = 'fast' | 'slow';
 
 /**
@@ -39,11 +39,11 @@ export class WorkerThread {
   load = 0;
   /** Scripts that were started here. */
   started = 0;
-  /** It has been ready before. */
+  /** True after the thread was ready for the first time. */
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
-  /** Memory of its live sandboxes beyond that of fresh ones. */
+  /** Memory of the worker's live sandboxes beyond that of fresh ones. */
   grownBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
@@ -85,8 +85,8 @@ export class WorkerThread {
       this.#worker.once('message', () => {
         this.born = true;
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
-        // The thread was referenced until now, so that the process does not exit while it is awaited. Adding a
-        // listener references it again, so this comes last. A thread that is being terminated stays referenced.
+        // A starting thread is referenced, so that the process does not exit before it is ready. Adding a listener
+        // references it again, so this line must come last. A thread that is being terminated stays referenced.
         if (this.load === 0 && !this.#lost) this.#worker.unref();
         resolve();
       });
@@ -100,7 +100,7 @@ export class WorkerThread {
     this.#worker.on('exit', () => this.#lose('worker exited'));
   }
 
-  /** It executes, or has unanswered messages. */
+  /** Whether the thread executes, or has unanswered messages. */
   get isBusy(): boolean {
     return this.#unanswered > 0;
   }
@@ -109,7 +109,7 @@ export class WorkerThread {
     return this.#lost;
   }
 
-  /** A free slot's index; undefined when all are taken. */
+  /** The index of a free slot; undefined if all slots are taken. */
   takeSlot(): number | undefined {
     const slot = this.#freeSlots.pop();
     if (slot !== undefined) {
@@ -130,14 +130,17 @@ export class WorkerThread {
     if (this.lane === 'fast') this.control.setScripts(this.load);
   }
 
-  /** True if the worker has the bytecode. After the call it has. */
+  /** True if the worker has the bytecode. In both cases, the worker has it after the call. */
   knows(sha256: string): boolean {
     if (this.#ledger.use(sha256) === true) return true;
     this.#ledger.add(sha256, true);
     return false;
   }
 
-  /** True if the last run that was sent had the same limits. After the call these are the last. */
+  /**
+   * True if the last run that was sent had the same limits. In both cases, these limits are the last ones after the
+   * call.
+   */
   isLastLimits(limits: SandboxLimits): boolean {
     const isLast = this.#lastLimits === limits;
     this.#lastLimits = limits;
@@ -193,8 +196,8 @@ export class WorkerThread {
   }
 
   /**
-   * The engine stops itself at a script's limits. This handles the case that it does not: one segment has run for
-   * longer than any segment may.
+   * The engine stops itself at a script's limits. This method terminates the thread if it does not: if one segment has
+   * run for longer than any segment may.
    */
   #look(): void {
     this.#watch = undefined;

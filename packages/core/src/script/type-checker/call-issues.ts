@@ -14,7 +14,7 @@ export type JudgeArgument = (tool: string, known: KnownArgument) => KnownVerdict
 export interface CallIssue {
   readonly call: CallFact;
   readonly offset: number;
-  /** A member is missing; the offset is that of the value that should contain it. */
+  /** True: a member is missing. The offset is then that of the value that should contain it. */
   readonly isMissing: boolean;
   readonly isUnknownKey: boolean;
   /** The name that the fault is about: the last part of its path. */

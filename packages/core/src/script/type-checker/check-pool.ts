@@ -94,7 +94,7 @@ export class CheckPool {
     });
   }
 
-  /** Resolves when a check against these declarations would start at once, or when none can be had. */
+  /** Resolves when a check against these declarations would start at once, or when no checker can be started. */
   async warm(toolSet: ToolSet): Promise<void> {
     await this.check(toolSet, '');
   }
@@ -133,7 +133,7 @@ export class CheckPool {
         seat.process?.hold(false);
         if (answer === undefined) this.#queue.unshift(job);
         else job.resolve(answer);
-        // The next script does not wait for the consequences of this one.
+        // Replaces the killed process now, so that the next script does not wait for it.
         if (answer?.type === 'slow' && this.#queue.length === 0) void this.warm(job.toolSet);
         this.#serve();
       });
@@ -180,7 +180,7 @@ export class CheckPool {
     return { type: 'unavailable', detail: this.#reason };
   }
 
-  /** The seat's process, after it has read the declarations. Their time does not count towards the check. */
+  /** The seat's process, after it has read the declarations. The time for reading does not count towards the check. */
   async #opened(seat: Seat, toolSet: ToolSet): Promise<CheckerProcess> {
     const process = seat.process ?? this.#start(seat);
     process.hold(true);

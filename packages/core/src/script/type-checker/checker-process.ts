@@ -49,7 +49,7 @@ export class CheckerProcess {
     return this.#isGone;
   }
 
-  /** Whether it keeps this process alive: only while a caller waits for it. */
+  /** Sets whether the child keeps this process alive. It must do so only while a caller waits for it. */
   hold(isHeld: boolean): void {
     const { stdin, stdout } = this.#child;
     // Bun's pipes have neither method.
@@ -121,7 +121,7 @@ export class CheckerProcess {
     const { snapshot } = await this.#rpc.request<{ snapshot: number }>('updateSnapshot', change);
     const before = this.#snapshot;
     this.#snapshot = snapshot;
-    // No caller waits for it; a failure is the process's end, which is reported anyway.
+    // No caller waits for this request. If it fails, the process has ended, which is reported anyway.
     if (before !== undefined) this.#rpc.request('release', { snapshot: before }).catch(() => {});
     return snapshot;
   }
@@ -187,7 +187,7 @@ const CONFIGURATION = JSON.stringify({
     noResolve: true,
     strict: false,
     strictNullChecks: true,
-    // Its diagnostics are filtered; without it TypeScript does not infer arrays and empty variables.
+    // The policy filters its diagnostics; without the option TypeScript does not infer arrays and empty variables.
     noImplicitAny: true,
     useUnknownInCatchVariables: false,
   },

@@ -2,7 +2,7 @@ import type { CallFact, SourceFacts } from '../source-facts.js';
 import type { CallIssue, JudgedCalls } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 
-/** The consequence of a TypeScript diagnostic: the script is rejected, the model is warned, or nothing. */
+/** The consequence of a TypeScript diagnostic: it rejects the script, warns the model, or is dropped. */
 export type Verdict = 'error' | 'warning' | 'off';
 
 /**
@@ -30,7 +30,8 @@ export class DiagnosticPolicy {
   readonly #neverEqual: ReadonlySet<number>;
 
   /**
-   * `diagnostics`: all of the script's, with their offsets in it. `choices`: named types that are lists of literals.
+   * `diagnostics`: all diagnostics of the script, with their offsets in it. `choices`: named types that are lists of
+   * literals.
    */
   constructor(
     facts: SourceFacts,
@@ -124,7 +125,7 @@ export class DiagnosticPolicy {
     return this.#facts.added.some(([start, end]) => start <= offset && until <= end);
   }
 
-  /** The script expects a failure there. A wrong tool call is rejected nevertheless. */
+  /** Whether the script expects a failure at the place. A wrong tool call is rejected nevertheless. */
   #isTried(offset: number): boolean {
     return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
   }
@@ -171,19 +172,22 @@ export class DiagnosticPolicy {
     if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
     const verdict = this.#argumentVerdict(diagnostic, offset, call);
     const issues = this.#issues.filter((issue) => issue.call === call);
-    // The tool's own message is shorter, and more precise than a warning.
+    // The tool's own message replaces a warning, because it is shorter and more precise.
     const isReported = issues.some((issue) => issue.offset === offset || verdict === 'warning');
     return isReported ? 'off' : verdict;
   }
 
-  /** JSON.parse of an object always throws, after earlier effects of the script. */
+  /** The verdict about JSON.parse of an object. It always throws, possibly after earlier effects of the script. */
   #parsedVerdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const from = typesOf([diagnostic.text])[0]?.from ?? 'unknown';
     const isObject = /[}\]>]$/u.test(from) && this.#isCertainType(from) && !this.#isOf(this.#loose, offset);
     return isObject && !this.#isTried(offset) ? 'error' : 'warning';
   }
 
-  /** Comparing a string with a different one, or a number with a string: the branch is never taken, or always. */
+  /**
+   * The verdict about a comparison of a string with a different one, or of a number with a string: the script takes the
+   * branch always or never.
+   */
   #comparisonVerdict({ text }: NativeDiagnostic, offset: number, end: number): Verdict {
     const [left = [], right = []] = [...text.matchAll(/'(.+?)'(?= (?:and|have|is|to)\b|\.$)/gsu)].map(([, type]) =>
       alternativesOf(withChoices(type as string, this.#choices)),
@@ -197,13 +201,13 @@ export class DiagnosticPolicy {
     return isCertain && sides[0].length > 0 && !isLoose && !this.#isCoerced(offset) ? 'error' : 'warning';
   }
 
-  /** Another case of the same `switch` may match, or its default. */
+  /** Whether another case of the same `switch`, or its default, may match. */
   #isOneOfSeveral(offset: number): boolean {
     const found = this.#facts.switches.find(({ cases }) => cases.includes(offset));
     return found !== undefined && (found.hasDefault || !found.cases.every((at) => this.#neverEqual.has(at)));
   }
 
-  /** `==` converts between types. */
+  /** Whether the place compares by `==` or `!=`, which convert between types. */
   #isCoerced(offset: number): boolean {
     return this.#facts.coercions.some(([start, end]) => start <= offset && offset < end);
   }
@@ -228,13 +232,13 @@ export class DiagnosticPolicy {
 
   #incompleteVerdict(sentences: readonly string[], type: string, offset: number, call: CallFact): Verdict {
     if (this.#literals.has(offset)) return 'error';
-    // A value that is built in steps is unknown here.
+    // The script builds the value in steps, so its members are unknown to the check.
     if (sentences.flatMap(missingNames).some((name) => this.#assigned.has(name))) return 'off';
     if (call.isSpread || !this.#isWritten(type)) return 'warning';
     return this.#holdsLoose(this.#valueAt(offset) ?? call) ? 'warning' : 'error';
   }
 
-  /** A value of the wider type may be one of the choices, or of the right length. */
+  /** Whether a value of the wider type may be one of the choices, or have the right length. */
   #mayFit({ from, to: printed }: Mismatch): boolean {
     const to = alternativesOf(withChoices(printed, this.#choices));
     const offers = (pattern: RegExp) => to.some((type) => pattern.test(type));
@@ -243,7 +247,7 @@ export class DiagnosticPolicy {
     if (from === 'boolean') return offers(/^(true|false)$/u);
     // A member that may be omitted may also be null.
     if (from === 'null') return offers(/^undefined$/u);
-    // Both are serialised as JSON texts.
+    // The sandbox writes both as JSON texts.
     if (from === 'Date' || from === 'URL') return offers(/^string$/u);
     return from.endsWith('[]') && offers(/^\[/u);
   }
@@ -268,7 +272,7 @@ export class DiagnosticPolicy {
     return this.#facts.functions.some(([start, end]) => start <= offset && offset < end);
   }
 
-  /** The member of an object literal that begins there. */
+  /** The member of an object literal that begins at the offset. */
   #valueAt(offset: number): { start: number; end: number } | undefined {
     const found = this.#facts.properties.find(([start]) => start === offset);
     return found === undefined ? undefined : { start: found[0], end: found[1] };
@@ -359,12 +363,12 @@ function shapeOf(type: string): string {
   return names.toSorted((left, right) => (left < right ? -1 : 1)).join();
 }
 
-/** A function may receive members at any time. */
+/** Whether the type is a function's, which may receive members at any time. */
 function isFunctionType(type: string): boolean {
   return type.startsWith('typeof ') || /^(new )?[(<].*=> /su.test(type);
 }
 
-/** The type of what was called or iterated, from the innermost sentence that names one. */
+/** The type of the value that was called or iterated, from the innermost sentence that names one. */
 function misusedType(diagnostic: NativeDiagnostic): string {
   const types = flattened(diagnostic).map(
     (sentence) => /^Type '(.+?)' (?:has no|must have|is not|can only)/su.exec(sentence)?.[1],
@@ -377,7 +381,7 @@ interface Mismatch {
   readonly to: string;
 }
 
-/** A value that may be undefined or null: the script may know that it is not. */
+/** Whether the value may be undefined or null. The script may know that it is not. */
 function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly string[]): boolean {
   if (to === 'never' || /\b(never|unknown)\b/u.test(from)) return true;
   if (!/\b(undefined|null)\b/u.test(from)) return false;

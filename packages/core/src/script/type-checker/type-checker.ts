@@ -50,7 +50,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
       const context = { facts, toolNames, signatureOf, judgeArgument, isObject, choices, prefix: HEAD.length, source };
-      // Known arguments can be judged without TypeScript.
+      // Without TypeScript, only known arguments can be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;
       if (answer.type === 'checked') return { isChecked: true, findings, hint };

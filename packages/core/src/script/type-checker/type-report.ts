@@ -117,7 +117,7 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
     severity: 'error',
     offset,
     call,
-    // A wrong name explains a missing one.
+    // A missing name comes after a wrong name, which may explain it.
     order: isMissing ? call.end : offset,
     message: () => shortened(message, MAX_SENTENCE),
     hint: () => declarationHint(call.tool, context),
@@ -187,7 +187,7 @@ function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolic
   return said;
 }
 
-/** TypeScript would print the type of the whole namespace. */
+/** Replaces TypeScript's sentence, which prints the type of the whole namespace. */
 function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
   const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
   const namespace = namespaceBefore(offset, source);
@@ -208,7 +208,7 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
   return `tools.${path} is a namespace, not a tool. It contains ${held.map((tool) => `tools.${tool}`).join(', ')}.`;
 }
 
-/** The names between `tools` and the name that begins there. */
+/** The names between `tools` and the name that begins at the offset. */
 function namespaceBefore(offset: number, source: string): string {
   const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
   return path.replace(/[\s!]/gu, '').slice(1);

@@ -15,7 +15,7 @@ import type { GuestSurface } from './surface.js';
 export async function buildTypeLibrary(surface: GuestSurface): Promise<string> {
   const library = emptyLibrary();
   for (const file of await readCompilerLibrary()) collectDeclarations(library, file);
-  // The guest has its own, smaller implementation of Intl.
+  // The guest has a smaller implementation of Intl.
   library.namespaces.delete('Intl');
   for (const file of GUEST_ADDITIONS) collectDeclarations(library, file);
   retainGuestSurface(library, surface);

@@ -64,8 +64,8 @@ function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>,
 }
 
 /**
- * A later declaration's members come first, as the compiler tries the overloads of merged interfaces. The type
- * parameters with defaults are kept.
+ * Puts a later declaration's members first, in the order in which the compiler tries the overloads of merged
+ * interfaces. Keeps the type parameters with defaults.
  */
 function collectInterface(library: Library, node: NodeOf<'TSInterfaceDeclaration'>, source: string): void {
   const found = library.interfaces.get(node.id.name);

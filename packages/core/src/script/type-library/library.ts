@@ -20,7 +20,7 @@ export interface MergedInterface {
 /** A declared variable or function, or one overload of it. */
 export interface Value {
   readonly name: string;
-  /** Without the word `declare`. */
+  /** The declaration without the word `declare`. */
   readonly text: string;
   readonly typeName: string | undefined;
 }

@@ -1,2 +1,2 @@
-// manner: terse
+// style: terse
 return (await tools.getWeather({ city: 'Oslo' })).celsius;

@@ -1,3 +1,3 @@
-// manner: terse
+// style: terse
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', perPage: 10 });
 return issues.map((i) => `#${i.number} ${i.title}`);

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const result = await tools.listOrders({ pageSize: 20 });
 const totals = {};
 for (const order of result.orders) {

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 let best;
 let worst;
 const { orders } = await tools.listOrders({ pageSize: 20 });

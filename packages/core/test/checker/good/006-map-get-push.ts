@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const users = await tools.listUsers();
 const byRole = new Map();
 for (const user of users) {

@@ -1,4 +1,4 @@
-// manner: typed, without checks
+// style: typed, without checks
 const { deals } = await tools.crm.deals.list({});
 const byStage = new Map<string, number[]>();
 for (const deal of deals) {

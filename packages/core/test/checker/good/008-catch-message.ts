@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 try {
   const file = await tools.readFile({ filePath: 'missing.txt' });
   return { ok: true, length: file.content.length };

@@ -1,4 +1,4 @@
-// manner: typed, any where it helps
+// style: typed, any where it helps
 const out: string[] = [];
 for (const id of [1, 99, 2]) {
   try {

@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 let attempts = 0;
 while (true) {
   attempts++;

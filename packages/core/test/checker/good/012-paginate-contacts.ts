@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const all = [];
 let cursor;
 do {

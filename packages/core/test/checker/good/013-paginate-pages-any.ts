@@ -1,4 +1,4 @@
-// manner: JSON shuffling
+// style: JSON shuffling
 let cursor = null;
 const items = [];
 for (;;) {

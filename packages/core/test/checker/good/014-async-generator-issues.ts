@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 type Issue = Awaited<ReturnType<typeof tools.github.getIssue>>;
 
 async function* allIssues(repo: string): AsyncGenerator<Issue, void, undefined> {

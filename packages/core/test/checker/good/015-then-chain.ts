@@ -1,4 +1,4 @@
-// manner: then chains
+// style: then chains
 return tools
   .readFile({ filePath: 'package.json' })
   .then((file) => JSON.parse(file.content))

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { orders } = await tools.listOrders({ pageSize: 20 });
 return orders.reduce((acc, order) => {
   acc[order.userId] = acc[order.userId] || { orders: 0, spent: 0 };

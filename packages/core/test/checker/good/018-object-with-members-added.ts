@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 // Builds the summary piece by piece.
 const summary = {};
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', state: 'all', perPage: 50 });

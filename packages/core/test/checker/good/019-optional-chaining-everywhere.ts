@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const res = await tools?.github?.listIssues?.({ repo: 'acme/app' });
 const issues = Array.isArray(res?.issues) ? res.issues : [];
 const names = issues

@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const raw = await tools.kv.get({ key: 'counter' });
 const counter = typeof raw === 'number' ? raw : typeof raw === 'string' ? parseInt(raw, 10) : 0;
 if (Number.isNaN(counter)) {

@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const result = await tools.listUsers({ active: true });
 // Some servers wrap the list, so look in both places.
 const list = Array.isArray(result) ? result : (result as any).users ?? (result as any).items ?? [];

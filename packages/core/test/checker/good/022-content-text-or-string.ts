@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const file = await tools.readFile({ filePath: 'README.md' });
 const body = typeof file === 'string' ? file : file.content || (file as any).text || '';
 const lines = body.split(/\r?\n/);

@@ -1,4 +1,4 @@
-// manner: class-heavy
+// style: class-heavy
 class NotFoundError extends Error {
   constructor(resource, id) {
     super(`${resource} ${id} was not found`);

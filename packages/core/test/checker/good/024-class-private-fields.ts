@@ -1,4 +1,4 @@
-// manner: class-heavy
+// style: class-heavy
 class Cache {
   #entries = new Map<string, string>();
   #hits = 0;

@@ -1,4 +1,4 @@
-// manner: class-heavy, plain JavaScript
+// style: class-heavy, plain JavaScript
 class Report {
   constructor(title) {
     this.title = title;

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 enum Severity {
   Low = 'low',
   High = 'high',

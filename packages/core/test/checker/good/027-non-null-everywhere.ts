@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 const issue = await tools.github.getIssue({ repo: 'acme/app', number: 1 });
 const login: string = issue.assignee!.login;
 const match = /release (\d+)\.(\d+)/.exec(issue.body!)!;

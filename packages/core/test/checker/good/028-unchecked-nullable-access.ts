@@ -1,4 +1,4 @@
-// manner: typed, without checks
+// style: typed, without checks
 const issue = await tools.github.getIssue({ repo: 'acme/app', number: 3 });
 const user = await tools.get_user({ id: 2 });
 return {

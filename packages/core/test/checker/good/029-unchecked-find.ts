@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const { orders } = await tools.listOrders({ pageSize: 20 });
 const discounted = orders.find((o) => o.discount);
 return { id: discounted.id, percent: discounted.discount.percent };

@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const { results } = await tools.search.web({ query: 'typescript', limit: 1 });
 const first = results[0];
 const last = results.at(-1);

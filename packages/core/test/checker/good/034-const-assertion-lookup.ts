@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 const LIMITS = { low: 2, medium: 5, high: 8 } as const;
 type Level = keyof typeof LIMITS;
 const isLevel = (value: string): value is Level => value in LIMITS;

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', state: 'all', perPage: 50 });
 const groups = Object.groupBy(issues, (issue) => issue.author.login);
 const ages = Map.groupBy(issues, (issue) => issue.createdAt.slice(0, 7));

@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 const ids = [1, 2, 77];
 const settled = await Promise.allSettled(ids.map((id) => tools.get_user({ id })));
 const names = settled.flatMap((s) => (s.status === 'fulfilled' ? [s.value.name] : []));

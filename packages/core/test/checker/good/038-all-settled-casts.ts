@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 const settled = await Promise.allSettled([
   tools.getOrder({ orderId: 'o1' }),
   tools.getOrder({ orderId: 'o404' }),

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const mirrors = ['nowhere', 'Atlantis', 'Lima'];
 const first = await Promise.any(mirrors.map((city) => tools.getWeather({ city })));
 let aggregate;

@@ -1,4 +1,4 @@
-// manner: typed, hand-made pool
+// style: typed, hand-made pool
 async function pool<T, R>(items: T[], size: number, work: (item: T, index: number) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array(items.length);
   let next = 0;

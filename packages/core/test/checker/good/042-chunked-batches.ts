@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 // We don't want to hammer the API, so requests go out in chunks of two.
 const ids = ['c1', 'c2', 'c3', 'c4', 'c5'];
 

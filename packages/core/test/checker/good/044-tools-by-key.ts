@@ -1,4 +1,4 @@
-// manner: reflective, typed
+// style: reflective, typed
 const name = 'now' as keyof typeof tools;
 const time = await (tools[name] as () => Promise<{ iso: string }>)();
 const calls: Array<[string, Record<string, unknown>]> = [

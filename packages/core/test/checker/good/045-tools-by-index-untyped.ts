@@ -1,4 +1,4 @@
-// manner: reflective, plain JavaScript
+// style: reflective, plain JavaScript
 const steps = [
   { tool: 'readFile', args: { filePath: 'data/scores.txt' } },
   { tool: 'stat', args: { filePath: 'data/scores.txt' } },

@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const a = await tools['get-user']({ id: 1 });
 const b = await tools.get_user({ id: 1 });
 const { prs } = await tools['list-open-prs']({ repo: 'acme/app' });

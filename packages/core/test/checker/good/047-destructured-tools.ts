@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const { readFile, writeFile, stat } = tools;
 const { content } = await readFile({ filePath: 'config/app.json' });
 const config = JSON.parse(content);

@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const gh = tools.github;
 const { contacts, deals } = tools.crm;
 const repo = 'acme/app';

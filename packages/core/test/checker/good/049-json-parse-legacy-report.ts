@@ -1,4 +1,4 @@
-// manner: JSON shuffling
+// style: JSON shuffling
 const raw = await tools.reports.legacy({ name: 'q1' });
 const report = JSON.parse(raw);
 const rows = report.sections.map((s) => ({

@@ -1,4 +1,4 @@
-// manner: JSON shuffling
+// style: JSON shuffling
 const { columns, rows } = await tools.runSql({ query: 'SELECT * FROM orders', params: [1, 2] });
 const table = [columns, ...rows.map((row) => columns.map((c) => row[c]))];
 text(table.map((line) => line.join('\t')).join('\n'));

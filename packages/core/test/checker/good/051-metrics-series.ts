@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { series } = await tools.metrics.query({ name: 'cpu', minutes: 6 });
 const peak = series
   .flatMap(({ labels, points }) => points.map(([time, value]) => ({ region: labels.region, time, value })))

@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 // Step 1: load the CSV that the sales team exports every month.
 const { content } = await tools.readFile({ filePath: 'data/sales.csv' });
 

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { content } = await tools.readFile({ filePath: 'data/scores.txt' });
 const scores = content
   .trim()

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { epochMs } = await tools.now();
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', perPage: 20 });
 const DAY = 24 * 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const { events } = await tools.calendar.listEvents({ from: '2024-05-06', to: '2024-05-07' });
 const minutes = events.map((e) => (new Date(e.end) - new Date(e.start)) / 60000);
 const longest = events[minutes.indexOf(Math.max(...minutes))];

@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 // Money for humans.
 const { deals } = await tools.crm.deals.list();
 const byCurrency: { [code: string]: number } = {};

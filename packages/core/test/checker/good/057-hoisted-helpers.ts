@@ -1,4 +1,4 @@
-// manner: newspaper order, functions used before they are defined
+// style: newspaper order, functions used before they are defined
 const issues = await openIssues('acme/app');
 return render(issues);
 

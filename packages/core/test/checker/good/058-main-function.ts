@@ -1,4 +1,4 @@
-// manner: everything in main
+// style: everything in main
 async function main() {
   const { matches } = await tools.searchFiles({ pattern: 'TODO' });
   const more = await tools.searchFiles({ pattern: 'FIXME' });

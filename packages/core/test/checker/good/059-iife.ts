@@ -1,4 +1,4 @@
-// manner: immediately called functions
+// style: immediately called functions
 const result = await (async () => {
   const { stock } = await tools.getInventory({ skus: ['pen', 'desk', 'ghost'] });
   return Object.entries(stock).filter(([, n]) => n > 0);

@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 const { jobId } = await tools.jobs.start({ kind: 'export', payload: { format: 'csv' } });
 let status = await tools.jobs.status({ jobId });
 const seen = [status.state];

@@ -1,4 +1,4 @@
-// manner: plain JavaScript, everything declared first
+// style: plain JavaScript, everything declared first
 var job, status, i;
 job = await tools.jobs.start({ kind: 'broken' });
 for (i = 0; i < 10; i++) {

@@ -1,4 +1,4 @@
-// manner: old-style JavaScript
+// style: old-style JavaScript
 var self = { results: [], errors: 0 };
 function fetchOne(city, done) {
   return tools.getWeather({ city: city }).then(

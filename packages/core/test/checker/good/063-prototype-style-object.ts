@@ -1,4 +1,4 @@
-// manner: old-style JavaScript
+// style: old-style JavaScript
 function Counter() {
   this.counts = {};
 }

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 function format(value, digits, unit) {
   const number = value.toFixed(digits || 0);
   return unit ? number + ' ' + unit : number;

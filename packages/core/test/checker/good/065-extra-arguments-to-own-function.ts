@@ -1,4 +1,4 @@
-// manner: plain JavaScript, callbacks with fewer or more parameters
+// style: plain JavaScript, callbacks with fewer or more parameters
 const add = (a, b = 0) => a + b;
 const sums = [1, 2, 3].map(add);
 const parsed = ['1', '2', '3'].map((s) => parseInt(s));

@@ -1,4 +1,4 @@
-// manner: destructuring with defaults
+// style: destructuring with defaults
 async function summary({ repo = 'acme/app', state = 'open', labels = [], limit = 5 } = {}) {
   const { issues, nextPage = null } = await tools.github.listIssues({ repo, state, perPage: limit });
   const [first = {}, second, ...rest] = issues;

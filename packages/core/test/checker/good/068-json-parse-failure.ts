@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 function tryParse(content: string) {
   try {
     return { ok: true, value: JSON.parse(content) };

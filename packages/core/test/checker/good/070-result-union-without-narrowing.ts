@@ -1,4 +1,4 @@
-// manner: typed, reads the other case without a check
+// style: typed, reads the other case without a check
 type Result = { ok: true; value: number } | { ok: false; error: string };
 async function compute(expression: string): Promise<Result> {
   try {

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 interface FlagSettings {
   theme: string;
   flags: Record<string, boolean>;

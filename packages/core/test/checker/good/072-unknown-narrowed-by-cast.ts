@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 const value: unknown = await tools.kv.get({ key: 'names' });
 const names = value as ReadonlyArray<string>;
 const upper = (names as string[]).map((name): string => name[0].toUpperCase() + name.slice(1));

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 type Row = { region: string; month: number; amount: number };
 const { content } = await tools.readFile({ filePath: 'data/sales.csv' });
 const raw = (await tools.parseCsv({ text: content })) as unknown as Record<keyof Row, string>[];

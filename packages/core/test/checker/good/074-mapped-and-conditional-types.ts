@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 type Nullable<T> = { [K in keyof T]: T[K] | null };
 type ElementOf<T> = T extends readonly (infer U)[] ? U : never;
 type Contact = ElementOf<Awaited<ReturnType<typeof tools.crm.contacts.list>>['items']>;

@@ -1,4 +1,4 @@
-// manner: class-heavy
+// style: class-heavy
 abstract class Exporter {
   constructor(protected readonly folder: string) {}
   abstract get extension(): string;

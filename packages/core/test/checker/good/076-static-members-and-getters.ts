@@ -1,4 +1,4 @@
-// manner: class-heavy
+// style: class-heavy
 class Money {
   static #made = 0;
   static readonly zero = new Money(0, 'EUR');

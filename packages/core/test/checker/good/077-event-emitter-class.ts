@@ -1,4 +1,4 @@
-// manner: class-heavy, plain JavaScript
+// style: class-heavy, plain JavaScript
 class Emitter {
   listeners = {};
   on(name, fn) {

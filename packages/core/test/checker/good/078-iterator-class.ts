@@ -1,4 +1,4 @@
-// manner: class-heavy
+// style: class-heavy
 class Pages {
   constructor(private readonly pageSize = 3) {}
   async *[Symbol.asyncIterator]() {

@@ -1,4 +1,4 @@
-// manner: functional, generators
+// style: functional, generators
 async function* contacts() {
   let cursor;
   do {

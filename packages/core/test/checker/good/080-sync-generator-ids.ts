@@ -1,4 +1,4 @@
-// manner: functional, generators
+// style: functional, generators
 function* ids(prefix, from = 1) {
   for (let i = from; ; i++) yield `${prefix}${i}`;
 }

@@ -1,4 +1,4 @@
-// manner: loops with labels
+// style: loops with labels
 const { entries } = await tools.listDir({ recursive: true });
 let found = null;
 files: for (const entry of entries) {

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { content } = await tools.readFile({ filePath: 'README.md' });
 const tasks = [...content.matchAll(/^- \[(?<mark>[ x])\] (?<title>.+)$/gm)].map(({ groups }) => ({
   title: groups.title,

@@ -1,4 +1,4 @@
-// manner: old-style JavaScript
+// style: old-style JavaScript
 const { content } = await tools.readFile({ filePath: 'logs/app.log' });
 const re = /(\d+)ms/g;
 let m;

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { content } = await tools.readFile({ filePath: 'logs/app.log' });
 const levels = content
   .split('\n')

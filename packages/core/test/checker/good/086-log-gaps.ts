@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 type Line = { at: Date; level: string; message: string };
 const { content } = await tools.readFile({ filePath: 'logs/app.log' });
 const lines: Line[] = content

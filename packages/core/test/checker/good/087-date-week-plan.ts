@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 // Plan three meetings on the next working days, starting the day after today.
 const { iso } = await tools.now();
 const day = new Date(iso);

@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 const emails = ['ada@acme.example', 'bob@acme.example'];
 const { busy } = await tools.calendar.freeBusy({ emails, date: '2024-05-06' });
 const minutes = (iso: string) => Number(iso.slice(11, 13)) * 60 + Number(iso.slice(14, 16));

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { events } = await tools.calendar.listEvents({ from: '2024-05-01', to: '2024-05-31' });
 const responses = events
   .flatMap((e) => e.attendees)

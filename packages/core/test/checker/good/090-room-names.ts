@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const { events } = await tools.calendar.listEvents({ from: '2024-05-01', to: '2024-05-31' });
 const rooms = new Set();
 for (const event of events ?? []) {

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const [vip, eu] = await Promise.all(
   ['vip', 'eu'].map(async (tag) => {
     const { items } = await tools.crm.contacts.list({ limit: 50 });

@@ -1,4 +1,4 @@
-// manner: typed, without checks
+// style: typed, without checks
 const matrix = new Map<string, Map<string, number>>();
 const { deals } = await tools.crm.deals.list({});
 for (const { currency, stage, amount } of deals) {

@@ -1,4 +1,4 @@
-// manner: typed, without checks
+// style: typed, without checks
 const counts = new Map<string, number>();
 const { results } = await tools.search.web({ query: 'map', limit: 5 });
 for (const { url } of results) {

@@ -1,4 +1,4 @@
-// manner: recursion
+// style: recursion
 const paths = [];
 function walk(node, path) {
   if (node !== null && typeof node === 'object') {

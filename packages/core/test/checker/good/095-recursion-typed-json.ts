@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 const depth = (node: Json): number => {

@@ -1,4 +1,4 @@
-// manner: recursion
+// style: recursion
 async function chain(id, seen = []) {
   const user = await tools.get_user({ id });
   seen.push(user.name);

@@ -1,4 +1,4 @@
-// manner: closures
+// style: closures
 const memo = (fn) => {
   const cache = {};
   let calls = 0;

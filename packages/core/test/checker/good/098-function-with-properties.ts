@@ -1,4 +1,4 @@
-// manner: plain JavaScript, members on functions
+// style: plain JavaScript, members on functions
 function log(message) {
   log.lines.push(`[${log.level}] ${message}`);
 }

@@ -1,4 +1,4 @@
-// manner: terse, with shadowed names
+// style: terse, with shadowed names
 const name = 'outer';
 const text = await tools.readFile({ filePath: 'data/scores.txt' });
 const scores = text.content

@@ -1,4 +1,4 @@
-// manner: terse, own variables named like globals
+// style: terse, own variables named like globals
 const context = 'ci';
 const status = 'green';
 const event = { status, context };

@@ -1,4 +1,4 @@
-// manner: closures
+// style: closures
 const makeCounter = (start = 0, step) => {
   let value = start;
   return { next: () => (value += step || 1), reset() { value = start; }, get value() { return value; } };

@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const root = context.workingDirectory ?? '.';
 const resolve = (...parts) => [root.replace(/\/+$/, ''), ...parts].join('/');
 const { entries } = await tools.listDir({ path: 'src' });

@@ -1,4 +1,4 @@
-// manner: careful about limits
+// style: careful about limits
 const budget = Math.min(context.sandbox.remainingToolBudget, 10);
 const calls = context.sandbox.maxConcurrentToolCalls > 1 ? ['Oslo', 'Lima'] : ['Oslo'];
 context.emitProgress('asking for the weather');

@@ -1,4 +1,4 @@
-// manner: chatty
+// style: chatty
 text('# Stock');
 console.info('checking', ['pen', 'ink'], { at: 'shop' });
 const { stock } = await tools.getInventory({ skus: ['pen', 'ink', 'lamp'] });

@@ -1,4 +1,4 @@
-// manner: discovery
+// style: discovery
 const found = await catalog.search('weather of a city', { limit: 3 });
 const names = found.map((tool) => tool.name);
 const declaration = names.includes('getWeather') ? await catalog.describe('getWeather') : '';

@@ -1,4 +1,4 @@
-// manner: discovery
+// style: discovery
 const [best] = await catalog.search('refund an order', { limit: 1 });
 if (best?.name !== 'refundOrder') return { found: best?.name ?? null };
 const call = tools[best.name];

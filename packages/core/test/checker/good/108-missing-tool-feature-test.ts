@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 let how = 'none';
 if (tools.spawn) how = 'spawn';
 else if (typeof tools.http === 'function') how = 'http';

@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 const attempts: any[] = [
   { filePath: 'README.md', maxBytes: -1 },
   { filePath: 'README.md', maxBytes: 20 },

@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 async function outcome(work) {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 const load = async (filePath) => {
   try {
     return JSON.parse((await tools.readFile({ filePath })).content);

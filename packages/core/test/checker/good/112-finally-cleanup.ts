@@ -1,4 +1,4 @@
-// manner: careful about errors
+// style: careful about errors
 const filePath = 'tmp/lock';
 let released = false;
 const work = async () => {

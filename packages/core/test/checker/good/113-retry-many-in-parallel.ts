@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const retry = (fn, n) => fn().catch((e) => (n > 1 ? retry(fn, n - 1) : Promise.reject(e)));
 const keys = ['a', 'b', 'c'];
 const settled = await Promise.allSettled(keys.map((key, i) => retry(() => tools.unstable({ key, failures: i * 2 }), 3)));

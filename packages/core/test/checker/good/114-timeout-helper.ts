@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 class TimeoutError extends Error {
   override name = 'TimeoutError';
 }

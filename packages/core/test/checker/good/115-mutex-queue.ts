@@ -1,4 +1,4 @@
-// manner: closures, promises by hand
+// style: closures, promises by hand
 let tail: Promise<unknown> = Promise.resolve();
 const order: number[] = [];
 function locked<T>(work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// manner: promises by hand
+// style: promises by hand
 let resolveIt;
 const ready = new Promise((resolve) => {
   resolveIt = resolve;

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const promises = [];
 for (let id = 1; id <= 4; id++) {
   promises.push(tools.get_user({ id }));

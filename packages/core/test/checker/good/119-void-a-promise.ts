@@ -1,4 +1,4 @@
-// manner: deliberate about promises
+// style: deliberate about promises
 const pending = tools.kv.set({ key: 'later', value: { done: true } });
 void pending.then(() => console.log('saved'));
 const names = (await tools.listUsers({ role: 'member' })).map((u) => u.name);

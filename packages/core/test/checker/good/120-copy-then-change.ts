@@ -1,4 +1,4 @@
-// manner: spreads
+// style: spreads
 const user = await tools.get_user({ id: 1 });
 const copy = { ...user, settings: { ...user.settings, theme: 'light' }, extra: true };
 const { email, ...publicUser } = copy;

@@ -1,4 +1,4 @@
-// manner: spreads
+// style: spreads
 const { orders } = await tools.listOrders({ pageSize: 2 });
 const draft = structuredClone(orders);
 draft[0].total = 0;

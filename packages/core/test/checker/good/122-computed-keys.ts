@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const field = 'score';
 const { items } = await tools.crm.contacts.list({ limit: 5 });
 const index = {};

@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 type SortKey = 'name' | 'score';
 const compare =
   <T,>(...keys: Array<(item: T) => string | number>) =>

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const { content } = await tools.readFile({ filePath: 'data/sales.csv' });
 const rows = content.trim().split('\n').slice(1).map((l) => l.split(','));
 // Amounts are texts, minus makes numbers of them.

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 let out = '';
 const { days } = await tools.getForecast({ city: 'Quito', days: 4 });
 days.forEach((d, i) => {

@@ -1,4 +1,4 @@
-// manner: plain JavaScript, null counts as zero
+// style: plain JavaScript, null counts as zero
 const { days } = await tools.getForecast({ city: 'Oslo', days: 7 });
 let rain = 0;
 for (const day of days) rain += day.rain;

@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const { issues, total } = await tools.jira.search_issues({ project: ['OPS', 'WEB'], max_results: 5 });
 return issues.map((i) => ({
   key: i.key,

@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 const drafts = { property: 'status', equals: 'draft' };
 const { results } = await tools.notion.query_database({
   database_id: 'db',

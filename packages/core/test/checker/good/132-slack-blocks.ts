@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 const blocks = [];
 const { prs } = await tools.list_open_prs({ repo: 'acme/app' });
 for (const pr of prs.filter((p) => !p.draft)) {

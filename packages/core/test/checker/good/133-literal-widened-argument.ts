@@ -1,4 +1,4 @@
-// manner: plain JavaScript, arguments built before the call
+// style: plain JavaScript, arguments built before the call
 const options = { repo: 'acme/app', state: 'closed' };
 options.state = 'all';
 const { totalCount } = await tools.github.listIssues(options);

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const args = { to: ['ada@acme.example', 'nobody'], subject: 'Weekly' };
 args.body = 'See below.';
 if (args.to.length > 1) args.cc = ['boss@acme.example'];

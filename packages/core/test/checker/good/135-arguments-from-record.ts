@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript, loose where it calls
+// style: over-typed TypeScript, loose where it calls
 const base: Record<string, any> = { repo: 'acme/app' };
 const filters: Partial<{ labels: string[]; state: 'open' | 'closed' | 'all' }> = { state: 'all', labels: ['bug'] };
 const list = await tools.github.listIssues({ ...base, ...filters } as any);

@@ -1,4 +1,4 @@
-// manner: spreads
+// style: spreads
 const defaults = { pageSize: 3 };
 const pages = await Promise.all([1, 2, 3].map((page) => tools.listOrders({ ...defaults, page })));
 const args = [{ city: 'Oslo' }] as const;

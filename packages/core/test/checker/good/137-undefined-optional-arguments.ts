@@ -1,4 +1,4 @@
-// manner: plain JavaScript, undefined for what is not given
+// style: plain JavaScript, undefined for what is not given
 async function orders(userId, status) {
   const r = await tools.listOrders({ userId, status, page: undefined });
   return r.orders.length;

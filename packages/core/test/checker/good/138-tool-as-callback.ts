@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const paths = ['README.md', 'package.json'];
 const stats = await Promise.all(paths.map((filePath) => ({ filePath })).map(tools.stat));
 const readers = { text: tools.readFile, size: tools.stat };

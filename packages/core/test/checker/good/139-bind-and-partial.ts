@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const partial = (fn, fixed) => (rest) => fn({ ...fixed, ...rest });
 const issue = partial(tools.github.getIssue, { repo: 'acme/app' });
 const comment = partial(tools.github.addComment, { repo: 'acme/app', body: 'Same here' });

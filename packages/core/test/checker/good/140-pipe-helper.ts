@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const pipe = (...steps) => (input) => steps.reduce((value, step) => (value instanceof Promise ? value.then(step) : step(value)), input);
 const shout = pipe(
   (filePath) => tools.readFile({ filePath }),

@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const steps = ['1 + 1', '2 * 5', '9 - 4'];
 const total = await steps.reduce(async (previous, expression) => {
   const sum = await previous;

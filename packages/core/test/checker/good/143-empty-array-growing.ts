@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const report = { open: [], closed: [], byAuthor: {} };
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', state: 'all', perPage: 50 });
 for (const issue of issues) {

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 let config = null;
 let lastError = null;
 let result = undefined;

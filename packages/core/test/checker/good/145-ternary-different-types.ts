@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const { exists, size } = await tools.stat({ filePath: 'README.md' });
 let value = exists ? size : 'missing';
 value = String(value);

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 let data = await tools.readFile({ filePath: 'data/scores.txt' });
 data = data.content.trim().split('\n');
 data = data.map((l) => l.split(' '));

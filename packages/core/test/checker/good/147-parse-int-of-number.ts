@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const { mean } = await tools.stats.describe({ values: [3, 4, 4.4] });
 const rounded = parseInt(mean);
 const asText = parseFloat(mean).toFixed(1);

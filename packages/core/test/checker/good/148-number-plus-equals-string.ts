@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 let ids = [];
 ids['total'] = 0;
 const { orders } = await tools.listOrders({ pageSize: 4 });

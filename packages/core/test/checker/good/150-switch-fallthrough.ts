@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 function describe(status) {
   let parts = [];
   switch (status) {

@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const reports = await Promise.all(['Oslo', 'Lima', 'Cairo'].map((city) => tools.getWeather({ city })));
 return reports.map((r) => {
   switch (true) {

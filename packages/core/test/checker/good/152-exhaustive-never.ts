@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 type State = Awaited<ReturnType<typeof tools.jobs.status>>['state'];
 const SYMBOLS: Record<State, string> = { queued: '…', running: '>', done: '✓', failed: '✗' };
 function describe(state: State): string {

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 namespace Units {
   export const enum Scale {
     Celsius,

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 function pick<T extends object, K extends keyof T>(source: T, ...keys: K[]): Pick<T, K>;
 function pick(source: any, ...keys: string[]): any {
   return Object.fromEntries(keys.map((key) => [key, source[key]]));

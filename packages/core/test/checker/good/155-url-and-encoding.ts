@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const url = new URL('https://shop.example/items?sort=price');
 url.searchParams.set('page', '2');
 const res = await tools.fetchPage({ url: url.toString(), cursor: url.searchParams.get('page') });

@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 /**
  * Renders rows as a Markdown table.
  * @param {Array<Object>} rows

@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const todos = await tools.searchFiles({ pattern: 'TODO', folder: 'src' });
 const fixmes = await tools.searchFiles({ pattern: 'FIXME', folder: 'src' });
 const all = todos.matches.concat(fixmes.matches);

@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const filePath = 'src/math.ts';
 const edits = [
   { find: 'a: number, b: number', replace: '...numbers: number[]' },

@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const { stdout, exitCode, stderr } = await tools.runCommand({ command: ['git', 'status', '--porcelain'], cwd: context.workingDirectory });
 if (exitCode !== 0) return { error: stderr };
 const groups = { modified: [], added: [], untracked: [] };

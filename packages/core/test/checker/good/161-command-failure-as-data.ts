@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const results = [];
 for (const command of [['echo', 'hi', 'there'], ['nope'], ['echo']]) {
   const r = await tools.runCommand({ command, timeoutMs: 1000 });

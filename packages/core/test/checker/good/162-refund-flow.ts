@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const { orders } = await tools.listOrders({ status: 'paid', pageSize: 20 });
 const refunds = [];
 for (const order of orders) {

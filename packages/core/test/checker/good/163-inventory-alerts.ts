@@ -1,4 +1,4 @@
-// manner: agent at work
+// style: agent at work
 const skus = new Set();
 for (let page = 1, last = 1; page <= last; page++) {
   const result = await tools.listOrders({ page });

@@ -1,4 +1,4 @@
-// manner: chatty with comments
+// style: chatty with comments
 // 1. Get the weather for every office.
 const offices = { north: 'Oslo', south: 'Lima', east: 'Cairo' };
 const lines = await Promise.all(

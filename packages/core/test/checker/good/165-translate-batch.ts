@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const languages = ['de', 'fr', 'es'] as const;
 const greetings = ['Hello', 'Bye'];
 const table = await Promise.all(

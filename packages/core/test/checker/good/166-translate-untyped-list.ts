@@ -1,4 +1,4 @@
-// manner: plain JavaScript
+// style: plain JavaScript
 const langs = ['de', 'fr'];
 const out = {};
 for (const to of langs) {

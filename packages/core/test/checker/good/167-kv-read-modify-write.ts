@@ -1,4 +1,4 @@
-// manner: JSON shuffling
+// style: JSON shuffling
 const settings = await tools.kv.get({ key: 'settings' });
 const next = { ...settings, flags: { ...settings.flags, dark: true }, version: (settings.version ?? 0) + 1 };
 const { ok, replaced } = await tools.kv.set({ key: 'settings', value: next, ttlSeconds: 60 });

@@ -1,4 +1,4 @@
-// manner: typed
+// style: typed
 const charge = await tools.payments.charge({ amount: 20, currency: 'USD', card: '4000' });
 let message: string;
 switch (charge.status) {

@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 let cached;
 const load = async () => (cached ??= await tools.readFile({ filePath: 'package.json' }));
 const a = await load();

@@ -1,4 +1,4 @@
-// manner: terse
+// style: terse
 const { epochMs } = await tools.now();
 const ns = BigInt(epochMs) * 1_000_000n;
 const days = Math.trunc(epochMs / 864e5);

@@ -1,4 +1,4 @@
-// manner: defensive
+// style: defensive
 const page = await tools.crm.contacts.list({ limit: 50 });
 const more = 'nextCursor' in page && page.nextCursor !== undefined;
 const withPhone = page.items.filter((c) => 'phone' in c && Object.hasOwn(c, 'phone')).map((c) => c.phone.replace(/\D/g, ''));

@@ -1,4 +1,4 @@
-// manner: defensive, unsure of names
+// style: defensive, unsure of names
 const res = await tools.getWeather({ city: 'Oslo' });
 const temperature = (res as any).temperature ?? (res as any).temp ?? res.celsius;
 const r: any = res;

@@ -1,4 +1,4 @@
-// manner: over-typed TypeScript
+// style: over-typed TypeScript
 const { items } = await tools.crm.contacts.list({ limit: 2 });
 // @ts-ignore: the declaration does not know it
 const first = items[0].nickname ?? items[0].name;

@@ -1,4 +1,4 @@
-// manner: then chains
+// style: then chains
 return tools.crm.deals
   .list({ stage: 'won' })
   .then(({ deals }) =>

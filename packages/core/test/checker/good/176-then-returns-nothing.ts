@@ -1,4 +1,4 @@
-// manner: then chains
+// style: then chains
 const log = [];
 await tools
   .now()

@@ -1,4 +1,4 @@
-// manner: plain JavaScript, accessors
+// style: plain JavaScript, accessors
 const cart = {
   lines: [],
   get total() {

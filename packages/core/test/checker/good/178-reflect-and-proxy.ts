@@ -1,4 +1,4 @@
-// manner: reflective
+// style: reflective
 const calls = [];
 const traced = new Proxy(
   {},

@@ -1,4 +1,4 @@
-// manner: careless but right
+// style: careless but right
 const unused = await tools.now();
 let neverRead = 1;
 function helper() {

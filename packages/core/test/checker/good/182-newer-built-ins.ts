@@ -1,4 +1,4 @@
-// manner: functional
+// style: functional
 const { items } = await tools.crm.contacts.list({ limit: 5 });
 const tags = new Set(items.flatMap((c) => c.tags));
 const extra = tags.difference(new Set(['eu'])).union(new Set(['new']));

@@ -1,3 +1,3 @@
-// manner: arguments from entries
+// style: arguments from entries
 const args = Object.fromEntries([['city', 'Oslo']]);
 return (await tools.getWeather(args)).celsius;

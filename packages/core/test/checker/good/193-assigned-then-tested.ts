@@ -1,4 +1,4 @@
-// manner: assigned then tested
+// style: assigned then tested
 const r = await tools.crm.contacts.list({});
 const results = r.results;
 const list = results ? results : r.items;

@@ -1,3 +1,3 @@
-// manner: callback parameter incomplete
+// style: callback parameter incomplete
 const { orders } = await tools.listOrders({});
 return orders.map((o: { id: string }) => `${o.id}: ${o.status}`);

@@ -1,2 +1,2 @@
-// manner: cast then more
+// style: cast then more
 const w = (await tools.getWeather({ city: 'Oslo' })) as { celsius: number }; return w.condition;

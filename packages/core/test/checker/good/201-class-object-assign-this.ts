@@ -1,4 +1,4 @@
-// manner: class object assign this
+// style: class object assign this
 class Item {
   constructor(data) { Object.assign(this, data); }
   label() { return `${this.title} (${this.number})`; }

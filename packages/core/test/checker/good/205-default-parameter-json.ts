@@ -1,2 +1,2 @@
-// manner: default parameter json
+// style: default parameter json
 function load(src = '') { src = JSON.parse(src); return src.a; } return load('{"a":1}');

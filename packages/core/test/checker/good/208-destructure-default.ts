@@ -1,3 +1,3 @@
-// manner: destructure default
+// style: destructure default
 const { items = [], total = 0 } = await tools.crm.contacts.list({ limit: 3 });
 return { n: items.length, total };

@@ -1,2 +1,2 @@
-// manner: destructure map default missing
+// style: destructure map default missing
 return (await tools.listUsers({})).map(({ name, title = 'n/a' }) => `${name} ${title}`);

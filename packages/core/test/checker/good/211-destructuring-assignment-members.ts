@@ -1,4 +1,4 @@
-// manner: destructuring assignment members
+// style: destructuring assignment members
 const p = { name: 'x' };
 [p.a, p.b] = [1, 2];
 ({ city: p.city } = await tools.getWeather({ city: 'Oslo' }));

@@ -1,4 +1,4 @@
-// manner: destructuring changes variable
+// style: destructuring changes variable
 let data = 'x', rest;
 ({ content: data, size: rest } = await tools.readFile({ filePath: 'README.md' }));
 [data] = [data.split('\n')];

@@ -1,2 +1,2 @@
-// manner: equality chain member var
+// style: equality chain member var
 const r = await tools.crm.contacts.list({}); const total = r.total; if (total === undefined) return r.items.length; return total;

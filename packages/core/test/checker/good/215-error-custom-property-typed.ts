@@ -1,2 +1,2 @@
-// manner: error custom property typed
+// style: error custom property typed
 interface ApiError { code: number } const e: ApiError = Object.assign(new Error('x'), { code: 5 }); return [e.code, e.message];

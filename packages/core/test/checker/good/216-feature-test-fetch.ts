@@ -1,3 +1,3 @@
-// manner: feature test fetch
+// style: feature test fetch
 const res = globalThis.fetch ? await fetch('https://x.y') : await tools.fetchPage({ url: 'https://x.y' });
 return res.status;

@@ -1,4 +1,4 @@
-// manner: for of changes variable
+// style: for of changes variable
 let line = 0;
 for (line of ['a', 'b']) ;
 return line.toUpperCase();

@@ -1,3 +1,3 @@
-// manner: generic extends object
+// style: generic extends object
 function names<T extends object>(xs: T[]) { return xs.map((x) => x.name); }
 return names(await tools.listUsers({}));

@@ -1,4 +1,4 @@
-// manner: globalthis then bare
+// style: globalthis then bare
 globalThis.cache = new Map();
 cache.set('a', 1);
 return cache.get('a');

@@ -1,2 +1,2 @@
-// manner: interface response loose
+// style: interface response loose
 interface Weather { celsius: number } const w: Weather = await tools.getWeather({ city: 'Oslo' }); return `${w.celsius} ${w.condition}`;

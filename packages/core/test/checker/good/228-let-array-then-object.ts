@@ -1,2 +1,2 @@
-// manner: let array then object
+// style: let array then object
 let out = []; out = { list: out, n: 0 }; return out.n;

@@ -1,4 +1,4 @@
-// manner: let empty string any
+// style: let empty string any
 let result = '';
 result = await tools.kv.get({ key: 'settings' });
 return result.theme;

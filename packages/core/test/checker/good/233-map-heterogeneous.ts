@@ -1,2 +1,2 @@
-// manner: map heterogeneous
+// style: map heterogeneous
 const m = new Map([['a', 1], ['b', 2]]); m.set('c', 'x'); return m.get('c').toUpperCase();

@@ -1,2 +1,2 @@
-// manner: map typed value loose
+// style: map typed value loose
 const users = new Map<number, { name: string }>(); for (const u of await tools.listUsers({})) users.set(u.id, u); return users.get(2).email;

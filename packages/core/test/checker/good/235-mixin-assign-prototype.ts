@@ -1,4 +1,4 @@
-// manner: mixin assign prototype
+// style: mixin assign prototype
 const Printable = { print() { return `<${this.name}>`; } };
 class Thing { constructor(name) { this.name = name; } }
 Object.assign(Thing.prototype, Printable);

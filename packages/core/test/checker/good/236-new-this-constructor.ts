@@ -1,4 +1,4 @@
-// manner: new this constructor
+// style: new this constructor
 class Money {
   constructor(amount) { this.amount = amount; }
   add(other) { return new this.constructor(this.amount + other.amount); }

@@ -1,4 +1,4 @@
-// manner: object dynamic keys then named
+// style: object dynamic keys then named
 const totals = { count: 0 };
 for (const line of ['north 3', 'south 4']) {
   const [region, amount] = line.split(' ');

@@ -1,4 +1,4 @@
-// manner: own api object extended
+// style: own api object extended
 const api = { get(args) { return tools.getWeather(args); } };
 api.forecast = (args) => tools.getForecast(args);
 return (await api.forecast({ city: 'Oslo', days: 1 })).days.length;

@@ -1,4 +1,4 @@
-// manner: own class tools
+// style: own class tools
 class Tools { constructor() { this.calls = 0; } async read(filePath) { this.calls++; return (await tools.readFile({ filePath })).content; } }
 const t = new Tools();
 await t.read('README.md');

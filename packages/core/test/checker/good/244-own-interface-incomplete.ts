@@ -1,4 +1,4 @@
-// manner: own interface incomplete
+// style: own interface incomplete
 interface Row { id: string; total: number }
 const { rows } = await tools.runSql({ query: 'select * from orders' });
 const typed: Row[] = rows;

@@ -1,3 +1,3 @@
-// manner: parameter property and field
+// style: parameter property and field
 class User { name: string; constructor(public name: string) {} }
 return new User('Ada').name;

@@ -1,4 +1,4 @@
-// manner: property split in place
+// style: property split in place
 const user = { name: 'Ada', tags: 'a,b,c' };
 user.tags = user.tags.split(',');
 return user.tags.map((t) => t.toUpperCase());

@@ -1,4 +1,4 @@
-// manner: proto literal
+// style: proto literal
 const base = { greet() { return 'hi ' + this.name; } };
 const child = { __proto__: base, name: 'Bo' };
 return child.greet();

@@ -1,2 +1,2 @@
-// manner: proxy array negative
+// style: proxy array negative
 const a = new Proxy([1, 2, 3], { get: (t, k) => (k === 'last' ? t[t.length - 1] : t[k]) }); return a.last;

@@ -1,3 +1,3 @@
-// manner: proxy over object
+// style: proxy over object
 const defaults = new Proxy({ retries: 3 }, { get: (t, k) => (k in t ? t[k] : 'n/a') });
 return [defaults.retries, defaults.timeout];

@@ -1,4 +1,4 @@
-// manner: quoted method name
+// style: quoted method name
 class Base { run() { return this.step(); } }
 class Child extends Base { 'step'() { return 5; } }
 return new Child().run();

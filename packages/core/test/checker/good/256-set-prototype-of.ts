@@ -1,4 +1,4 @@
-// manner: set prototype of
+// style: set prototype of
 const base = { greet() { return 'hi ' + this.name; } };
 const child = { name: 'Bo' };
 Object.setPrototypeOf(child, base);

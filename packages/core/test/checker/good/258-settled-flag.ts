@@ -1,4 +1,4 @@
-// manner: settled flag
+// style: settled flag
 const results = await Promise.allSettled([1, 77].map((id) => tools.get_user({ id })));
 const ok = (r) => r.status === 'fulfilled';
 const good = [], bad = [];

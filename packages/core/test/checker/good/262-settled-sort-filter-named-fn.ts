@@ -1,2 +1,2 @@
-// manner: settled sort filter named fn
+// style: settled sort filter named fn
 const rs = await Promise.allSettled([1, 99].map((id) => tools.get_user({ id }))); function isOk(r) { return r.status === 'fulfilled'; } return rs.filter(isOk).map((r) => r.value.name);

@@ -1,4 +1,4 @@
-// manner: symbol iterator assigned later
+// style: symbol iterator assigned later
 const range = { from: 1, to: 4 };
 range[Symbol.iterator] = function* () { for (let i = this.from; i <= this.to; i++) yield i; };
 return [...range];

@@ -15,14 +15,14 @@ export interface CampaignReport {
   readonly features: number;
   readonly ranOut: number;
   readonly findings: readonly Finding[];
-  /** Cases that reached something new. */
+  /** Cases that reached new code. */
   readonly kept: readonly FuzzCase[];
 }
 
 export interface CampaignOptions {
   readonly seed: number;
   readonly cases: number;
-  /** Guests that take turns. The first, which counts its blocks and whose lines can fail, leads the search. */
+  /** Guests that take turns. The first guest leads the search: it counts its blocks, and its lines can fail. */
   readonly guests: readonly GuestUnderTest[];
   readonly maxFindings: number;
 }
@@ -31,9 +31,9 @@ export interface CampaignOptions {
 const MAX_KEPT = 2_000;
 
 /**
- * Generates cases from nothing, from cases that reached new code, and from the sweeps of faults and of failing lines.
- * Its behaviour depends only on the seed and the code: scripts are stopped by the work that they have done, never by
- * a clock.
+ * Generates new cases, changes cases that reached new code, and takes cases from the sweeps of faults and of failing
+ * lines. Its behaviour depends only on the seed and the code: scripts are stopped by the work that they have done,
+ * never by a clock.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const random = new Random(options.seed);
@@ -91,7 +91,7 @@ export async function runHarnessCampaign(options: HarnessCampaignOptions): Promi
 interface CaseMaker {
   next(): FuzzCase;
   ran?(report: CaseReport): void;
-  /** Its cases are valid only in the first guest. */
+  /** True: the cases are valid only in the first guest. */
   readonly isForFirst?: true;
 }
 

@@ -11,7 +11,7 @@ export type FaultPoint = 'begin' | 'evaluate' | 'start' | 'settle' | 'flush' | '
 /** From one moment on, the engine has only this much memory left. */
 export interface Fault {
   readonly point: FaultPoint;
-  /** The first such moment is 0. */
+  /** The number of the moment; the first is 0. */
   readonly nth: number;
   /**
    * The engine takes memory from the heap in large pieces, and small blocks from these: 'memory' refuses new pieces,
@@ -24,14 +24,14 @@ export interface Fault {
   readonly lasts: number;
 }
 
-/** Large ones first: smaller ones use the remaining memory. */
+/** Large blocks come first, because smaller ones use the remaining memory. */
 const BLOCK_SIZES = [2_000, 1_000, 700, 480, 360, 230, 168, 136, 104, 88, 72, 56, 40, 24, 8, 1];
 const MAX_TEXTS = 4_000;
 const MANY_BLOCKS = 40;
 
 /** An engine that runs out of memory or stack at chosen moments. */
 export class FaultyEngine extends Engine {
-  /** The guest could send all of its messages in the last segment; otherwise the segment is dropped. */
+  /** True: the guest could send all of its messages in the last segment. Otherwise the segment is dropped. */
   hasFlushed = false;
   readonly #image: Image;
   #faults: readonly Fault[] = [];
@@ -41,7 +41,7 @@ export class FaultyEngine extends Engine {
   #lifts: { kind: Fault['kind']; at: number }[] = [];
   #timesBefore = 0;
   #lineFails = false;
-  /** Values that take the small blocks. */
+  /** Values that occupy the small blocks. */
   #taken: EngineValue[] = [];
 
   constructor(module: WasmModule, host: EngineHost, image: Image) {
@@ -76,7 +76,7 @@ export class FaultyEngine extends Engine {
     this.#timesBefore = this.#timesOut();
   }
 
-  /** True if it ran out of memory or stack since the last query. */
+  /** True if the engine ran out of memory or stack since the last query. */
   takeRunOut(): boolean {
     const times = this.#timesOut();
     const hasRunOut = times !== this.#timesBefore;
@@ -137,7 +137,9 @@ export class FaultyEngine extends Engine {
     this.#lifts = this.#lifts.filter(({ at }) => at > this.#moments);
   }
 
-  /** Texts of every small size until no block is left; then a few of one size are free, and many of the others. */
+  /**
+   * Allocates texts of every small size until no block is left. Then frees a few of one size, and many of the others.
+   */
   #takeBlocks(room: number): void {
     const { raw } = this;
     const times = raw.toolscript_oom.value;
@@ -148,7 +150,7 @@ export class FaultyEngine extends Engine {
       for (const text of texts.splice(Math.max(0, texts.length - free))) raw.qjs_free_value(text);
     }
     this.#taken.push(...bySize.flat());
-    // The script has not run out of anything yet.
+    // The counter is reset: the script has not run out of memory or stack yet.
     raw.toolscript_oom.value = times;
   }
 

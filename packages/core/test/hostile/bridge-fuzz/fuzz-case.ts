@@ -5,16 +5,16 @@ import type { LineFailure } from './guest-images.js';
 import type { Random } from './random.js';
 import { makeEnding, makeStatements, mutate, type Statement } from './script-tree.js';
 
-/** All inputs of the case; JSON, so that the case can be repeated alone. */
+/** The inputs of a case, as JSON, so that the case can be repeated alone. */
 export interface FuzzCase {
   readonly statements: readonly Statement[];
   readonly ending: Statement;
   readonly faults: readonly Fault[];
-  /** Only in a guest whose lines can fail. */
+  /** Only for a guest whose lines can fail. */
   readonly lineFailure?: LineFailure;
   readonly limits: Partial<SandboxLimits>;
   readonly spawn: boolean;
-  /** In which order pending calls are settled, and how many at once. */
+  /** The order in which pending calls are settled, and how many are settled together. */
   readonly settling: { readonly order: 'first' | 'last'; readonly atOnce: number };
   /** The segments after which the script continues in another sandbox. */
   readonly movesAfter: readonly number[];

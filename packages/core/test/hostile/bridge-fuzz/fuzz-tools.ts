@@ -18,7 +18,7 @@ export class HostRecord {
     this.#settling = settling;
   }
 
-  /** A tool starts; resolves when it is its turn to answer. */
+  /** Starts a tool. Resolves when it is the tool's turn to answer. */
   async execute(callId: string, input: unknown): Promise<void> {
     if (this.executed.has(callId)) this.violations.push(`the call ${callId} was executed twice`);
     this.executed.set(callId, JSON.stringify(input));
@@ -59,7 +59,7 @@ async function reply(input: Record<string, unknown>, { callId, app }: { callId: 
 
 const common = { description: 'Of the fuzzer', input: anyObject, execute: reply };
 
-/** `hold`: answers the calls of the tool of that name, which belong to no case. */
+/** `hold`: answers the calls of the tool `hold`, which belong to no case. */
 export function fuzzTools(hold: () => Promise<unknown>): readonly Tool[] {
   return [
     ...['echo', 'fail', 'never', 'readFile'].map((name) =>

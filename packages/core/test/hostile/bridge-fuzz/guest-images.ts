@@ -25,7 +25,7 @@ export interface PlantedFault {
 export async function buildInstrumented(fault?: PlantedFault): Promise<ExecuteArtefacts> {
   const instruments = new Instruments();
   const changed = new Map<string, string>();
-  // In this order, so that counters and lines have the same numbers every time.
+  // The modules are in a fixed order, so that counters and lines always have the same numbers.
   for (const path of bridgeModules()) {
     const source = readFileSync(new URL(path, sources), 'utf8');
     const faulty = fault?.module === path ? fault.change(source) : source;
@@ -62,18 +62,18 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Bytes before the counters, by which the host finds them in the guest's memory. */
+/** The bytes before the counters. The host finds the counters in the guest's memory by them. */
 export const COUNTER_MARK = Buffer.from(Array.from({ length: 16 }, (_, index) => (index * 37 + 11) & 255));
 const MAX_COUNTERS = 4_000;
 
-/** Words before the plan of a failing line, by which the host finds it in the guest's memory. */
+/** The words before the plan of a failing line. The host finds the plan in the guest's memory by them. */
 const PLAN_MARK = [0x3c6ef372, 0x510e527f, 0x1f83d9ab, 0x5be0cd19] as const;
 const MAX_LINES = 1_000;
 const PLAN = { line: 4, countdown: 5, passed: 6, length: 6 + MAX_LINES } as const;
 
 /**
- * A statement of the bridge that fails, as any statement may that uses memory or stack: `line` is its number among
- * those, `nth` the pass.
+ * A statement of the bridge that fails, as any statement may that uses memory or stack: `line` is the number of the
+ * statement among these, `nth` the pass that fails.
  */
 export interface LineFailure {
   readonly line: number;
@@ -190,7 +190,7 @@ const SIMPLE_STATEMENTS: ReadonlySet<string> = new Set([
 const TAKES_MEMORY =
   /^(?:CallExpression|NewExpression|ArrayExpression|ObjectExpression|TemplateLiteral|FunctionExpression|ArrowFunctionExpression|ClassExpression)$/u;
 
-/** It uses memory or stack: it calls, creates a value, joins text, or grows a list. */
+/** True for a statement that uses memory or stack: it calls, creates a value, joins text, or grows a list. */
 function canFail(node: SyntaxNode): boolean {
   if (TAKES_MEMORY.test(node.type)) return true;
   if (node.type === 'BinaryExpression' && node['operator'] === '+') return true;
@@ -207,7 +207,7 @@ function assignmentCanFail(node: SyntaxNode): boolean {
 
 const PLAN_BYTES = Buffer.from(Int32Array.from(PLAN_MARK).buffer);
 
-/** The plan within the memory of a guest whose lines can fail; undefined if they cannot. */
+/** The plan within the memory of a guest whose lines can fail; undefined if they cannot fail. */
 export class LinePlan {
   private constructor(readonly at: number) {}
 
@@ -246,7 +246,7 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
     .filter((child): child is SyntaxNode => typeof (child as SyntaxNode | null)?.type === 'string');
 }
 
-/** At the same position, inner ends come before beginnings, and outer ends come last. */
+/** Sorts the inserts. At the same position, inner ends come before beginnings, and outer ends come last. */
 function applyInserts(source: string, inserts: readonly { at: number; text: string; isEnd: boolean }[]): string {
   const ordered = inserts
     .map((insert, index) => ({ ...insert, order: insert.isEnd ? -index - 1 : index }))

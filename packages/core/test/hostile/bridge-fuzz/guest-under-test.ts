@@ -19,16 +19,16 @@ export interface CaseReport {
   readonly violations: readonly string[];
   /** The coverage: blocks of the bridge, kinds of messages and ends. */
   readonly features: readonly string[];
-  /** The engine ran out of memory or stack. */
+  /** True: the engine ran out of memory or stack. */
   readonly ranOut: boolean;
-  /** The number of passes of each line of the bridge that can fail; none if lines cannot. */
+  /** The number of passes of each line of the bridge that can fail; empty if lines cannot fail. */
   readonly passed: ReadonlyMap<number, number>;
 }
 
 /** Interrupts before a script is stopped: a measure of its work that is the same on every machine. */
 const MAX_INTERRUPTS = 25;
 const MAX_SEGMENTS = 40;
-/** Not a measurement: a host that a script blocks would wait without end. */
+/** A maximum and not a measurement: if a script blocks the host, the host would wait without end. */
 const MAX_CASE_MS = 10_000;
 const WALL_MS = 600_000;
 const CLOCK_MS = 1_700_000_000_000;
@@ -59,7 +59,7 @@ export class GuestUnderTest {
     this.#compiler = compiler;
   }
 
-  /** Without artefacts: the guest of the product. */
+  /** Without artefacts, this is the guest of the product. */
   static async open(artefacts?: ExecuteArtefacts): Promise<GuestUnderTest> {
     const shipped = await loadArtefacts(128);
     const compiler = new BytecodeCompiler(shipped.module, shipped.compile);
@@ -126,7 +126,7 @@ export class GuestUnderTest {
     return { slot, engine: made.engine! };
   }
 
-  /** The next script finds the same state as the first one, or the instance is not used again. */
+  /** Checks that the next script finds the same state as the first one, or that the instance is not used again. */
   #expectClean(instance: Instance, run: CaseRun): void {
     const { slot, engine } = instance;
     if (!slot.recycle()) return;
@@ -151,7 +151,7 @@ export class GuestUnderTest {
     return (this.#next ??= this.compileText(NEXT_SCRIPT));
   }
 
-  /** A recycled instance may have grown, and its added memory must be zero. */
+  /** A recycled instance may have grown, but its added memory must be zero. */
   #isPristine(slot: Slot): boolean {
     const memory = slot.inspectMemory().subarray(this.imageStart);
     const pristine = this.#pristine!;
@@ -178,7 +178,7 @@ class CaseRun {
   #pending: { index: number; call: SeenCall }[] = [];
   #passed: ReadonlyMap<number, number> = new Map();
   #ranOut = false;
-  /** After the first segment. */
+  /** True: the engine ran out of memory or stack after the first segment. */
   #ranOutLate = false;
 
   constructor(guest: GuestUnderTest, fuzzCase: FuzzCase, source: string) {
@@ -229,7 +229,7 @@ class CaseRun {
     return instance;
   }
 
-  /** The script continues in another sandbox. */
+  /** Continues the script in another sandbox. */
   #move({ slot }: Instance): Instance {
     const snapshot = slot.capture();
     const instance = this.#take();
@@ -248,7 +248,7 @@ class CaseRun {
     return slot.settle(writeBatch(batch), indexes, CLOCK_MS, WALL_MS);
   }
 
-  /** True if the script continues. */
+  /** Reads a segment. True if the script continues. */
   #read(segment: SlotSegment, instance: Instance): boolean {
     const { slot, engine } = instance;
     this.#noteRoom(engine);

@@ -17,7 +17,7 @@ import { judgeRun } from './host-oracle.js';
 import { isForeign, renderScript } from './script-tree.js';
 import { ThreadMemory, type ThreadFault } from './thread-memory.js';
 
-/** The settings of a case; its changes are added. */
+/** The settings of a case, to which its own changes are added. */
 const CASE_LIMITS = {
   timeoutMs: 1_000,
   computeMs: 300,
@@ -36,13 +36,13 @@ const PROBE =
   'const { n } = await tools.echo({ n: 41 });\nreturn [n + 1, typeof leak, Object.keys(globalThis).length];';
 const PROBE_VALUE = '[42,"undefined",0]';
 
-/** Its memory and its promise must not be affected by the case next to it. */
+/** A script that waits next to the case. The case must not affect its memory and its promise. */
 const NEIGHBOUR = `const kept = { list: Array.from({ length: 100 }, (_, n) => ({ n })) };
 const [first, held] = await Promise.all([tools.echo({ n: 1 }), tools.hold({})]);
 return [first.n, held, kept.list.length, kept.list[99].n, typeof leak];`;
 const NEIGHBOUR_VALUE = '[1,"released",100,99,"undefined"]';
 
-/** Not a measurement: an outcome that never arrives. */
+/** A maximum and not a measurement: after this time, the outcome never arrives. */
 const NO_OUTCOME_MS = 60_000;
 /**
  * The maximum time for which one case may block the host's event loop, and the number of repetitions of a case that
@@ -68,7 +68,7 @@ export class HarnessUnderTest {
   readonly #unhandled: string[] = [];
   readonly #onUnhandled = (reason: unknown) => void this.#unhandled.push(String(reason));
   readonly #delay = monitorEventLoopDelay({ resolution: 5 });
-  /** The ends of scripts, and their events. */
+  /** The ends of scripts, and their events, that the cases reached. */
   readonly reached = new Set<string>();
   #release: (value: unknown) => void = () => {};
   #isHolding: () => void = () => {};
@@ -87,7 +87,7 @@ export class HarnessUnderTest {
     this.#delay.enable();
   }
 
-  /** With a fault: one that the campaign must find. */
+  /** Opens the harness. `fault`: a planted fault that the campaign must find. */
   static async open(fault?: ThreadFault): Promise<HarnessUnderTest> {
     const thread = ThreadMemory.share(fault);
     const { entry, folder } = await bundleThread(new URL('fuzz-thread.ts', import.meta.url));
@@ -113,7 +113,7 @@ export class HarnessUnderTest {
     return { ...report, violations: [...report.violations, `the host's event loop was held for ${heldMs} ms`] };
   }
 
-  /** Next to another script that waits, and before another that uses the same sandbox. */
+  /** Runs a case next to another script that waits, and before another script that uses the same sandbox. */
   async #runOnce(fuzzCase: FuzzCase): Promise<{ report: CaseReport; heldMs: number }> {
     const source = renderScript(fuzzCase.statements, fuzzCase.ending);
     this.#thread.clear();
@@ -153,7 +153,7 @@ export class HarnessUnderTest {
     return judgeRun({ source, isForeign: isForeignCase, limits: all, outcome, events, host, thread: this.#thread });
   }
 
-  /** Faults outside of the scripts since the last case. */
+  /** Faults outside of the scripts since the last case, which this call removes. */
   #takeFaults(): string[] {
     const { workersReplaced, instancesDropped } = this.#harness.stats().sandbox;
     const faults = [

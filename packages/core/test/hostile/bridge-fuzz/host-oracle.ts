@@ -7,7 +7,7 @@ import type { ThreadMemory } from './thread-memory.js';
 /** All data of one script that a host observes, and the script's own data. */
 export interface SeenRun {
   readonly source: string;
-  /** It contains scripts of the corpus, whose calls do not describe themselves. */
+  /** True: the source contains scripts of the corpus, whose calls do not describe themselves. */
   readonly isForeign: boolean;
   readonly limits: Limits;
   readonly outcome: Outcome;
@@ -51,7 +51,7 @@ function payloadsOf<Type extends EventPayload['type']>(events: readonly StreamEv
   return events.map(({ payload }) => payload).filter((payload): payload is PayloadOf<Type> => payload.type === type);
 }
 
-/** Every operation starts at most once, in the order of the calls, ends once, and runs in the place of its start. */
+/** Every operation starts at most once, in the order of the calls, ends once, and has its start before its end. */
 function judgeEvents({ outcome, events, host }: SeenRun): string[] {
   const faults: string[] = [];
   const started = payloadsOf(events, 'tool_call_start').map(({ call_id }) => call_id);
@@ -150,8 +150,8 @@ function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRu
 }
 
 /**
- * A script that was stopped from outside may have made calls that were never reported. So may one that detaches
- * tasks: they count as calls, and refused ones are not operations.
+ * A script that was stopped from outside may have made calls that were never reported. A script that detaches tasks may
+ * have made such calls too: tasks count as calls, and refused tasks are not operations.
  */
 function isWhole(source: string, outcome: Outcome, thread: ThreadMemory): boolean {
   const isStopped =

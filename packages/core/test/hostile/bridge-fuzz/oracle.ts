@@ -13,7 +13,10 @@ export function check(n: number): number {
   return (Math.imul(n + 1, 2_654_435_761) >>> 0) % 1_000_003;
 }
 
-/** The bridge's own functions have a budget of their own; a detached task counts as a call of its tool. */
+/**
+ * True for a call of the bridge's own functions, which have a separate budget; a detached task counts as a call
+ * of its tool.
+ */
 export function isBuiltin({ name }: SeenCall): boolean {
   return name.startsWith('$') && name !== '$spawn';
 }
@@ -58,7 +61,7 @@ export function compareCalls(
   const numbers = seen.filter(({ name }) => !name.startsWith('$')).map(numberOf);
   const expected = made.slice(0, rules.maxCalls);
   let at = 0;
-  // Calls since the last one that describes itself.
+  // The number of calls since the last one that describes itself.
   let others = 0;
   for (const n of numbers) {
     if (n === undefined) {
@@ -80,7 +83,7 @@ export function compareCalls(
   return faults;
 }
 
-/** Scripts of the corpus make calls that are in no record. */
+/** True if the numbers are equal. Scripts of the corpus make calls that are in no record. */
 function isSameCount(made: number, seen: number, isForeign: boolean): boolean {
   return isForeign ? made <= seen : made === seen;
 }

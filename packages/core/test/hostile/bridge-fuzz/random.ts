@@ -1,4 +1,4 @@
-/** Numbers that follow from a seed. */
+/** Pseudo-random numbers, which depend only on the seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = (seed ^ 0x9e37_79b9) | 0;
   }
 
-  /** 0 to 2 ** 32 - 1 (Tommy Ettinger's mulberry32). */
+  /** A number from 0 to 2 ** 32 - 1 (Tommy Ettinger's mulberry32). */
   word(): number {
     this.#state = (this.#state + 0x6d2b_79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -27,7 +27,7 @@ export class Random {
     return list[this.below(list.length)]!;
   }
 
-  /** Small numbers more often than large ones. */
+  /** A number up to `max`; small numbers are more frequent. */
   size(max: number): number {
     return Math.floor(max * (this.word() / 2 ** 32) ** 3);
   }

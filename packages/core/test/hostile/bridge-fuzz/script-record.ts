@@ -1,4 +1,4 @@
-/** Bytes before a script's own record, by which the host finds it in the guest's memory. */
+/** The bytes before a script's own record. The host finds the record in the guest's memory by them. */
 export const RECORD_MARK = [0x51f0a3c1, 0x2b7e1516, 0x0badcafe, 0x7ea1d00d] as const;
 /** Words of the record. */
 export const RECORD = { made: 4, wrong: 5, kept: 6, settled: 7, calls: 16, length: 1_600 } as const;
@@ -7,9 +7,9 @@ export const RECORD = { made: 4, wrong: 5, kept: 6, settled: 7, calls: 16, lengt
 export interface ScriptRecord {
   /** The numbers of the calls that were made, in order. */
   readonly made: readonly number[];
-  /** The number of calls that got another call's result. */
+  /** The number of calls that got the result of another call. */
   readonly wrong: number;
-  /** Promises of calls that it listens to, and those of them that were settled. */
+  /** The number of promises of calls that the script listens to, and of those that were settled. */
   readonly kept: number;
   readonly settled: number;
 }

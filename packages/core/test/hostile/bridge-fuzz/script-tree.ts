@@ -7,20 +7,20 @@ export interface Statement {
   readonly open: string;
   readonly close: string;
   readonly body: readonly Statement[];
-  /** `await` is possible directly in the body: 'same' as around it. */
+  /** The context of the body: `await` is possible in 'async' and not in 'sync'. 'same': as in the code around it. */
   readonly inside: 'sync' | 'async' | 'same';
-  /** It awaits itself. */
+  /** True: the statement contains an `await`. */
   readonly awaits?: boolean;
-  /** A script of the corpus, whose calls do not describe themselves. */
+  /** True: the statement is a script of the corpus, whose calls do not describe themselves. */
   readonly foreign?: boolean;
 }
 
-/** Every line that contains it has a call to a tool. */
+/** The mark of every line with a call to a tool. */
 export const CALL_LINE = '/*call*/';
 
 /**
  * Each call sends arguments that describe themselves, and registers itself in a record that uses no memory. The record
- * is right even if the script has no memory left for output. A global keeps it after the script's end.
+ * stays correct even if the script has no memory left for output. A global keeps the record after the script's end.
  */
 const PRELUDE = `const at = Date.now, record = new Int32Array(${RECORD.length});
 record.set([${RECORD_MARK.join(', ')}]);
@@ -78,7 +78,7 @@ const CALLEES = [
   'new Proxy(echo, {})(ARGS)',
 ];
 
-/** Each is read back by `expectedArguments` in `oracle.ts`. */
+/** The arguments of calls. `expectedArguments` in `oracle.ts` computes the same ones. */
 const ARGUMENTS = [
   '{ n, check: check(n) }',
   '{ n, check: check(n), shape: "text", pad: "aé😀\\n\\u2028\\"".repeat(n % 9) }',
@@ -95,7 +95,7 @@ export const call = (callee: string, args: string): Statement =>
     `{ const n = next++; try { const p = ${callee.replace('ARGS', args)}; record[${RECORD.calls} + record[${RECORD.made}]++] = n; keep(n, p); } catch {} } ${CALL_LINE}`,
   );
 
-/** Its arguments are written by statements of the script. */
+/** A call whose arguments run statements of the script. */
 export const callThatRuns = (before: string, after: string) => (body: readonly Statement[]) => ({
   open: `{ const n = next++; try { const p = echo(${before} ${CALL_LINE}`,
   close: `${after}); record[${RECORD.calls} + record[${RECORD.made}]++] = n; keep(n, p); } catch {} } ${CALL_LINE}`,

@@ -16,7 +16,7 @@ const say = leaf(
 const look = leaf('try { Object.keys(tools); tools.space.inner; tools.missing; } catch {}');
 const settled = leaf('await Promise.allSettled(held); return next;');
 
-/** Its calls exceed the bridge's lists repeatedly. */
+/** The calls of this statement exceed the bridge's lists repeatedly. */
 const many: Statement = { open: 'for (let k = 0; k < 300; k++) {', close: '}', body: [flat], inside: 'same' };
 
 interface Program {
@@ -65,18 +65,18 @@ const MOMENTS: readonly (readonly [FaultPoint, nth: number, lasts: number])[] = 
 /** Bytes, blocks, and about a third of the smallest frame. */
 const STEP = { memory: 512, blocks: 1, stack: 16 } as const;
 const MAX_ROOM = { memory: 80_000, blocks: 600, stack: 8_000 } as const;
-/** The number of consecutive sizes that were enough. */
+/** The number of consecutive sizes that must be enough before a sweep ends. */
 const ENOUGH = 40;
 
 /**
- * A fault at every allocation and every frame in turn: the memory at one moment grows from zero until it is enough. Its
- * input is whether the last case ran out of memory. It starts with many consecutive calls.
+ * A fault at every allocation and every frame in turn: the memory at one moment grows from zero until it is enough. The
+ * caller passes whether the last case ran out of memory. The sweep starts with many consecutive calls.
  */
 export function* sweepFaults(random: Random): Generator<FuzzCase, never, boolean> {
   yield* sweepMoment(PROGRAMS[0]!, MOMENTS[0]!, 'memory', STEP.memory);
   for (;;) {
     const kind = random.pick(['blocks', 'blocks', 'memory', 'stack'] as const);
-    // A short campaign covers all of a moment sooner in large steps than in small ones.
+    // Takes large steps sometimes: a short campaign then covers the whole range of a moment sooner.
     const step = STEP[kind] * random.pick([1, 1, 3, 7]);
     yield* sweepMoment(random.pick(PROGRAMS), random.pick(MOMENTS), kind, step);
     for (let samples = 0; samples < 50; samples++) yield makeSample(random);
@@ -115,7 +115,7 @@ const MAX_TIMES = 3;
 
 /**
  * A failure of each line of the bridge that a program passes, one after the other, at its first passes and its last;
- * then failures of any line in generated scripts. It receives the lines that the last case passed.
+ * then failures of any line in generated scripts. The caller passes the lines that the last case reached.
  */
 export function* sweepLines(random: Random): Generator<FuzzCase, never, ReadonlyMap<number, number>> {
   const failing: FuzzCase[] = [];

@@ -21,7 +21,7 @@ const HEAD = 2;
 
 /**
  * The data that a sandbox thread writes about the one script with a plan, and that its test reads: the script's own
- * record of its calls at the time of its last message. It is written before the message.
+ * record of its calls at the time of its last message. The thread writes the data before the message.
  */
 export class ThreadMemory {
   readonly #words: Int32Array;
@@ -33,14 +33,14 @@ export class ThreadMemory {
     this.#words = new Int32Array(buffer);
   }
 
-  /** For the threads that this thread starts later. */
+  /** Shares memory with the threads that this thread starts later. */
   static share(fault?: ThreadFault): ThreadMemory {
     const buffer = new SharedArrayBuffer((HEAD + RECORD.length) * WORD_BYTES);
     setEnvironmentData(KEY, { buffer, fault });
     return new ThreadMemory(buffer, fault);
   }
 
-  /** In a thread: the memory that its parent shares. */
+  /** The memory that the parent of this thread shares. */
   static shared(): ThreadMemory {
     const { buffer, fault } = getEnvironmentData(KEY) as { buffer: SharedArrayBuffer; fault: ThreadFault | undefined };
     return new ThreadMemory(buffer, fault);
@@ -51,12 +51,12 @@ export class ThreadMemory {
     this.#words[IS_COMPLETE] = 1;
   }
 
-  /** A message is being written; until it is complete, the record is that of the previous message. */
+  /** Marks that a message is being written. Until it is complete, the record is that of the previous message. */
   beginMessage(): void {
     this.#words[IS_COMPLETE] = 0;
   }
 
-  /** The last message is complete. */
+  /** Marks that the last message is complete. */
   endMessage(record: Int32Array | undefined): void {
     if (record !== undefined) this.#words.set(record, HEAD);
     this.#words[IS_COMPLETE] = 1;
@@ -74,7 +74,7 @@ export class ThreadMemory {
     return this.#words[RAN_OUT] === 1;
   }
 
-  /** A copy; undefined if the script made none. */
+  /** A copy of the record; undefined if the script created none. */
   record(): Int32Array | undefined {
     return this.#words[HEAD] === RECORD_MARK[0] ? this.#words.slice(HEAD) : undefined;
   }

@@ -1,4 +1,4 @@
-// A sandbox worker with planted faults: its source requests that the thread hangs or ends.
+// A sandbox worker with planted faults: the thread hangs or ends if a script's source requests it.
 import { parentPort } from 'node:worker_threads';
 import { Control } from '../../../dist/sandbox/worker/control.js';
 

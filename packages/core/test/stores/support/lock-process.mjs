@@ -1,4 +1,4 @@
-// Locks a file: `count FILE TIMES` adds to the number in it, `hold FILE` keeps the lock until it is killed.
+// Locks a file: `count FILE TIMES` adds to the number in it, `hold FILE` keeps the lock until the process is killed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { withFileLock } from '@toolscript/core';
 

@@ -91,7 +91,7 @@ async function decide(
   return approval;
 }
 
-/** The decision is already effective: a failed write to the log does not undo it. */
+/** Adds the decision to the audit log. It is already effective, so a failed write to the log does not undo it. */
 function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, approval: Approval): void {
   try {
     audit.append(decisionEntry(approval, caller));

@@ -40,7 +40,7 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
   });
 }
 
-/** Only administrators may request undefined, which means all principals. */
+/** The principal whose entries are listed. Only administrators may request undefined, which means all principals. */
 function whose(caller: Caller, asked: string | undefined): AuditFilter {
   if (hasScope(caller, 'admin')) return present({ principal: asked });
   if (asked !== undefined && asked !== caller.principal)

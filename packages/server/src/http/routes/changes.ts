@@ -5,7 +5,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Service } from '../service.js';
 import { sendFrames } from '../sse.js';
 
-/** The least time between two frames of a stream, in ms: changes within it are one frame. */
+/** The minimum interval between two frames of a stream, in ms. Changes within it are sent as one frame. */
 const GATHER_MS = 100;
 
 /** The route that reports changes of lists. */

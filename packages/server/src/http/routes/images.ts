@@ -52,7 +52,7 @@ async function namedImage(
   return { items, image: named.find((image) => image.sha256 === sha256) };
 }
 
-/** The run's agent finds images that have a path. */
+/** The run's agent loads images that have a path. */
 async function imageSource({ agents }: Service, { options }: Run) {
   const served = await agents.find((options as { agentId?: string }).agentId);
   const loadImage = (await served?.open({}))?.loadImage;

@@ -68,7 +68,7 @@ export function keyRoutes(
   });
 }
 
-/** Throws a 404 if the server cannot change its keys. */
+/** The store of the keys. Throws a problem with status 404 if the server cannot change its keys. */
 function storeOf(keys: AuthOptions['keys']): ApiKeyStore {
   if (keys !== undefined && 'add' in keys && 'list' in keys && 'delete' in keys) return keys as ApiKeyStore;
   throw new ProblemError(404, 'This server has no store of API keys. Give it one with the option auth.keys.');

@@ -3,7 +3,7 @@ import type { Caller } from '../../access/index.js';
 
 /** Model Context Protocol over Streamable HTTP, such as a gateway of `@toolscript/mcp`. */
 export interface McpEndpoint {
-  /** `body`: of the request, as parsed JSON. `caller` has at least the scope `read`. */
+  /** `body`: the request's body as parsed JSON. `caller` has at least the scope `read`. */
   fetch(request: Request, options: { caller: Caller; body: unknown }): Promise<Response>;
   /** Ends open requests and streams. */
   close(): Promise<void>;
@@ -12,7 +12,7 @@ export interface McpEndpoint {
 /** Methods of Streamable HTTP: messages, a stream of announcements, the end of a session. */
 const METHODS = ['POST', 'GET', 'DELETE'];
 
-/** `/mcp`, with the same checks as all other routes. The scopes of a caller decide what it may do there. */
+/** `/mcp`, with the same checks as all other routes. The scopes of a caller decide what the caller may do there. */
 export function mcpRoute(app: FastifyInstance, endpoint: McpEndpoint): void {
   app.route({
     method: METHODS,
@@ -27,7 +27,7 @@ export function mcpRoute(app: FastifyInstance, endpoint: McpEndpoint): void {
   app.addHook('preClose', () => endpoint.close());
 }
 
-/** Aborted when the client disconnects. */
+/** Converts the request. Its signal aborts when the client disconnects. */
 function webRequest({ method, headers, url }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());

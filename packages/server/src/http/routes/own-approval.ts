@@ -7,7 +7,7 @@ import type { Service } from '../service.js';
 
 export const ApprovalParameters = z.object({ approvalId: IdSchema });
 
-/** The approval that the path names. Throws 404 unless it is the caller's. */
+/** The approval that the path names. Throws a problem with status 404 unless the approval belongs to the caller. */
 export async function ownApproval({ stores }: Service, request: FastifyRequest): Promise<Approval> {
   const { approvalId } = request.params as { approvalId: string };
   const approval = await stores.threads.approval(approvalId);
@@ -16,7 +16,7 @@ export async function ownApproval({ stores }: Service, request: FastifyRequest):
   return approval;
 }
 
-/** The tool whose call waits; undefined if its agent has it no more. */
+/** The tool of the pending call; undefined if its agent no longer has the tool. */
 export async function toolOf({ stores, agents }: Service, { runId, request }: Approval): Promise<Tool | undefined> {
   const run = await stores.runs.get(runId);
   const { agentId } = (run?.options ?? {}) as { agentId?: string };

@@ -32,15 +32,15 @@ export interface SandboxOptions {
 export interface SandboxedCommand {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Data for its descriptors from 3 on. */
+  /** Data for the command's descriptors from 3 on. */
   readonly inputs: readonly Uint8Array[];
-  /** Moves away files that the command made and other programs would obey; returns them. */
+  /** Moves away files that the command created and that other programs would execute or obey; returns them. */
   readonly finish: () => Promise<readonly MovedEntry[]>;
 }
 
 /**
  * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process alive,
- * and ends with it. Rejections are ToolCallErrors that say what is missing.
+ * and ends with this process. Rejections are ToolCallErrors that say what is missing.
  */
 export class Sandbox {
   readonly #options: SandboxOptions;
@@ -110,7 +110,7 @@ export class Sandbox {
       if (host.startError !== undefined) throw startFailure('the sandbox for commands', host.startError);
       throw refused(refusedBySystem(answer.reason));
     } catch (error) {
-      // The missing part may be installed before the next command.
+      // The next command tries again, because the missing part may be installed by then.
       this.#host = undefined;
       throw error;
     }
@@ -131,7 +131,7 @@ class SandboxHost {
     this.#process = fork(new URL('./sandbox-host.js', import.meta.url), [], {
       env: { ...passedOn(), PATH: programs.path },
       execArgv: [],
-      // The current folder may have been removed.
+      // The current folder of this process may have been removed.
       cwd: '/',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });

@@ -21,7 +21,7 @@ export interface GuardedFolders {
 /** The state before a command. */
 export interface Guarded {
   readonly folders: GuardedFolders;
-  /** Existing paths without links to mount read-only for the command. */
+  /** Existing paths, with symbolic links resolved, to mount read-only for the command. */
   readonly readOnly: readonly string[];
   /** Files that the command cannot change; the user may, meanwhile. */
   readonly mounted: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface Guarded {
 
 /** Maximum number of mounts on a command line. Further entries are compared afterwards, including their content. */
 const MAX_MOUNTS = 800;
-/** Renaming an entry can reveal another one. */
+/** Maximum number of rounds, because renaming an entry can reveal another one. */
 const MAX_ROUNDS = 4;
 
 export class Guard {
@@ -54,7 +54,7 @@ export class Guard {
     };
   }
 
-  /** Moves new entries away. Call it when no process of the command is left. */
+  /** Moves new entries away. Call it after all processes of the command have ended. */
   after(guarded: Guarded): MovedEntry[] {
     const moved: MovedEntry[] = [];
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -70,7 +70,7 @@ export class Guard {
     return moved;
   }
 
-  /** A command could have removed permissions of folders to hide its files. */
+  /** Reads folders even if the command has removed their permissions to hide its files. */
   #readable(folders: GuardedFolders, unreadable: ReadonlySet<string>): ProtectedEntries {
     const found = this.#search.find(folders.roots, folders.unprotected);
     const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
@@ -152,7 +152,7 @@ function rename(from: string, to: string): void {
 
 function open(folder: string): boolean {
   try {
-    // This only adds permissions.
+    // The call only adds permissions.
     chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
     return true;
   } catch {

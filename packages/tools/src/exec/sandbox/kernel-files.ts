@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 
 /** Options for bubblewrap that make the kernel's settings in the command's own `/proc` read-only. */
 export function readOnlyKernelFiles(userId: number | undefined): string[] {
-  // Users other than root cannot write them; for root, the sandbox's own `/proc` is mounted again inside.
+  // Users other than root cannot write these files; for root, the sandbox mounts its own `/proc` again.
   if (userId !== 0) return [];
   // defence: kernel-settings-read-only, without it: return [];
   return kernelEntries().flatMap((path) => ['--ro-bind-try', path, path]);

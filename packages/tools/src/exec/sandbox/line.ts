@@ -16,7 +16,7 @@ export function withMoreOptions(line: string): string {
   return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;
 }
 
-/** The bytes for that descriptor. */
+/** The bytes for the descriptor of these options. */
 export function optionBytes(options: readonly string[]): Buffer {
   return Buffer.from(options.map((option) => `${option}\0`).join(''));
 }

@@ -20,7 +20,7 @@ export interface SandboxedDisk {
   readonly unprotected: readonly string[];
 }
 
-/** On Linux each command gets its own empty ones instead. */
+/** Folders of temporary files. On Linux, each command gets its own empty folders instead. */
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
 
 /** The current rules; computed for each command, because files come and go. */
@@ -121,7 +121,7 @@ function absolute(path: string): string {
   try {
     return resolve(path);
   } catch {
-    // The current folder was removed.
+    // The current folder was removed, so the path stays unresolved.
     return path;
   }
 }

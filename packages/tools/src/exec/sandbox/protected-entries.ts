@@ -4,8 +4,8 @@ import { foldName, isInPackages, PROTECTED_NAMES, protectedName } from '../../fi
 
 /*
  * Existing entries in the roots that other programs execute or obey: protected names at any depth, and the files that
- * control git in each repository. In folders of package managers only git counts: users do not open those, but git
- * reads them.
+ * control git in each repository. In folders of package managers, only the files of git count: users do not open these
+ * folders, but git reads them.
  */
 
 export interface ProtectedEntry {
@@ -36,7 +36,7 @@ interface Listing {
   readonly folders: readonly string[];
   /** Files with protected names, and folders too. */
   readonly named: readonly string[];
-  /** Whether it has the files that make git treat a folder as a repository. */
+  /** Whether the folder has the files that make git treat it as a repository. */
   readonly isRepository: boolean;
 }
 

@@ -1,16 +1,19 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
 
-/** The programs that the sandbox consists of, by absolute path. */
+/** The programs that make up the sandbox, by absolute path. */
 export interface SandboxPrograms {
-  /** The search path for them and the shell: the host's PATH without folders that a command could have written. */
+  /**
+   * The search path for these programs and the shell: the host's PATH without folders that a command could have
+   * written.
+   */
   readonly path: string;
   readonly bubblewrap?: string;
   readonly socat?: string;
 }
 
 export interface SandboxRefusal {
-  /** One sentence. */
+  /** Why there is no sandbox, in one sentence. */
   readonly reason: string;
   /** How to fix it. */
   readonly fix: string;
@@ -78,7 +81,10 @@ export function refusedBySystem(detail: string): SandboxRefusal {
   };
 }
 
-/** A command could have written a file inside a root, even one that a link leads to. */
+/**
+ * Whether a program is outside the roots, also after its symbolic links are resolved: a command could have written a
+ * file inside a root.
+ */
 function isOutside(path: string, roots: readonly string[]): boolean {
   if (!isAbsolute(path)) return false;
   // defence: no-program-of-the-sandbox-through-a-link, without it: const places = [path];
@@ -98,7 +104,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The first executable file of that name. */
+/** The first executable file with the name. */
 function findIn(folders: readonly string[], name: string, roots: readonly string[] = []): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => isProgram(path) && isOutside(path, roots));
 }

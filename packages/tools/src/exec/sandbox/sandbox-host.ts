@@ -25,7 +25,7 @@ import { systemCallFilter } from './system-calls.js';
  * current folder is an empty one.
  */
 
-/** The package's own programs, which run inside; the package may be installed below a folder that is hidden there. */
+/** The package's own programs, which run inside; the package may be installed in a folder that the sandbox hides. */
 const HELPERS = fileURLToPath(new URL('../vendor', import.meta.resolve('@anthropic-ai/sandbox-runtime')));
 
 const NOTHING: SandboxedDisk = {
@@ -37,7 +37,7 @@ const NOTHING: SandboxedDisk = {
   hidden: [],
   unprotected: [],
 };
-/** When the host ends, the system kills the command; the check waits for that. */
+/** How long the host waits before it checks for new files, in ms: the system kills each command when the host ends. */
 const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
@@ -51,7 +51,7 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 process.on('disconnect', () => void end());
-// The tool handles signals to the whole group (Ctrl-C). This process ends when the tool ends.
+// The tool process handles signals to the whole group (Ctrl-C). This process ends when the tool ends.
 process.on('SIGINT', () => undefined);
 process.on('message', (request: SandboxRequest) => {
   work(request).then(
@@ -88,7 +88,10 @@ async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap
   return wrapped;
 }
 
-/** Removes the files that the package made for the command, and moves away those that the command made for others. */
+/**
+ * Removes the files that the package created for the command, and moves away those that the command created for other
+ * programs.
+ */
 function finish(wrapped: number): readonly MovedEntry[] {
   const guarded = running.get(wrapped);
   if (guarded === undefined) return [];
@@ -113,7 +116,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   const configuration: SandboxRuntimeConfig = {
     network: { allowedDomains: [...allowedHosts], deniedDomains: [], strictAllowlist: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    // The package searches the current folder for files to protect, which is empty here.
+    // The package searches the current folder, which is empty, for files to protect.
     ripgrep: { command: 'true' },
     mandatoryDenySearchDepth: 1,
     ...(programs.bubblewrap === undefined ? {} : { bwrapPath: programs.bubblewrap }),
@@ -129,7 +132,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
 /** Fails with the obstacle. Also fails if kernel settings are writable, which would let root escape. */
 const TRIAL = 'if test -w /proc/sys/kernel/core_pattern; then echo "/proc/sys can be written" >&2; exit 1; fi';
 
-/** Only an attempt shows whether the system allows the sandbox. */
+/** Tries a command, because only an attempt shows whether the system allows the sandbox. */
 async function tryOut(): Promise<void> {
   try {
     const { line, inputs } = await wrap(TRIAL, NOTHING, []);
@@ -201,7 +204,7 @@ function hide(path: string): string[] {
   return isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** The sockets of the proxy; they are in the temporary folder that the sandbox replaces. */
+/** The sockets of the proxy, which are in the temporary folder that the sandbox replaces. */
 function proxySockets(): string[] {
   const sockets = [SandboxManager.getLinuxHttpSocketPath(), SandboxManager.getLinuxSocksSocketPath()];
   return [...new Set(sockets)].filter((path) => path !== undefined);

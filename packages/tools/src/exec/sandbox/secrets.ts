@@ -1,5 +1,6 @@
 /*
- * Where programs store keys, tokens and typed input, according to their documentation. Other files stay readable.
+ * The places where programs store keys, tokens and typed input, according to their documentation. Other files stay
+ * readable.
  */
 
 /** Files and folders below a home that contain keys, tokens, cookies or typed input. */
@@ -212,7 +213,7 @@ export const POINTERS = [
   'HISTFILE',
   'PGPASSFILE',
 ];
-/** Only root can read most of them, and so could a sandboxed command of root. */
+/** Files of the system that only root can read, in most cases. A sandboxed command of root could read them too. */
 export const SYSTEM_SECRETS = [
   '/etc/shadow',
   '/etc/shadow-',

@@ -58,7 +58,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mknod: { x64: 133, when: mode(1), error: EPERM },
   // defence: no-setuid-by-mknodat
   mknodat: { x64: 259, arm64: 33, when: mode(2), error: EPERM },
-  // A filter cannot inspect the arguments of these calls, which are in memory. Programs have alternatives.
+  // A filter cannot inspect the arguments of these calls, which are in memory. Programs can use other calls.
   // defence: no-openat2
   openat2: { x64: 437, arm64: 437, error: ENOSYS },
   // defence: no-io-uring
@@ -111,7 +111,7 @@ const ERROR = 0x00050000;
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
-/** Numbers from here on belong to x32 programs, which have a second number for every call. */
+/** Call numbers from this one on belong to x32 programs, which have a second number for every call. */
 const X32 = 0x40000000;
 
 /** Calls of 32-bit programs have other numbers and are all rejected. */

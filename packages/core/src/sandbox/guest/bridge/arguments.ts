@@ -55,7 +55,7 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** An error that the arguments' own code throws gets its path. */
+/** If the arguments' own code throws an error, the error gets the path. */
 function writeArgs(value: unknown): string | undefined {
   let flat = '';
   try {
@@ -73,7 +73,7 @@ export function argumentsProblem(): string {
   return problem;
 }
 
-/** The arguments' JSON text; empty, with `argumentsProblem` set, if they have none. */
+/** The arguments' JSON text. If JSON cannot represent them, it is empty and `argumentsProblem` returns the reason. */
 export function writeArguments(value: unknown): string {
   problem = '';
   if (value === undefined) return '{}';

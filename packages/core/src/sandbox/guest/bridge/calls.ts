@@ -17,7 +17,7 @@ let toolCalls = 0;
 let builtinCalls = 0;
 const resolvers: (Resolve | undefined)[] = [];
 const rejecters: (Reject | undefined)[] = [];
-/** The host inspects them to find the calls that are still awaited. */
+/** The host reads these promises to find the calls that the script still awaits. */
 export const promises: (Promise<unknown> | undefined)[] = [];
 
 let notifyHost: () => void = () => {};
@@ -41,7 +41,7 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
   if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
-  // A getter or a toJSON in the arguments may make calls itself: those come first.
+  // A getter or a toJSON in the arguments may make calls itself. These calls come first.
   const text = writeArguments(value);
   const problem = argumentsProblem();
   // defence: budget-after-arguments

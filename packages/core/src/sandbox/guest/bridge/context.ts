@@ -12,7 +12,7 @@ export function setContext(text: string): void {
   contextText = text;
 }
 
-/** Made when it is first read: most scripts never do. */
+/** Created at the first read, because most scripts never read it. */
 export const readContext = (): object => (context ??= makeContext());
 
 function makeContext(): object {

@@ -4,7 +4,7 @@ import { weakSet } from './captured.js';
 
 /** The bridge's own record of an error that it created. */
 interface ErrorRecord {
-  /** The call that the error answers. */
+  /** The call that rejected with this error. */
   readonly call?: number;
   readonly code: string;
   /** The script's frame at that call, from the host. */
@@ -14,7 +14,7 @@ interface ErrorRecord {
 type ErrorClass = new (message: string) => Error;
 
 export const errorRecords = new WeakMap<object, ErrorRecord>();
-/** By code. */
+/** The error classes, by code. */
 export const errorClasses: Record<string, ErrorClass | undefined> = create(null) as never;
 
 for (const code of [

@@ -47,7 +47,7 @@ const isUrl = inheritsFrom(URL);
 const isUrlSearchParams = inheritsFrom(URLSearchParams);
 const { toStringTag } = Symbol;
 
-/** Characters that the values of a text may still take. When none are left, members are counted and not read. */
+/** The number of characters that the values of a text may still take. At 0, members are counted but not read. */
 let room = 0;
 const hasRoom = (): boolean => room > 0;
 
@@ -136,7 +136,7 @@ function inspectObject(value: object, depth: number, ancestors: Chain | null): s
   return inspectMembers(value, depth + 1, chain);
 }
 
-/** `depth` is that of the members. */
+/** `depth`: the depth of the members. */
 function inspectMembers(value: object, depth: number, chain: Chain): string {
   if (isArray(value)) return listOf('[', value.length, ']', (index) => showMember(value, index, depth, chain));
   if (isTypedArray(value)) {
@@ -175,7 +175,7 @@ function listOf(open: string, count: number, close: string, showNext: (index: nu
   return open + join(shown, ', ') + close;
 }
 
-/** With its stack, and the errors that it holds. */
+/** The text of an error: its stack, and the errors that it holds. */
 function inspectError(error: Error, chain: Chain): string {
   let shown = spend(titleOf(error));
   const stack = stackText(error);
@@ -185,7 +185,7 @@ function inspectError(error: Error, chain: Chain): string {
   return shown + showHeld(error, chain);
 }
 
-/** The engine still has a stack for an error that has lost its prototype, and with it `stack`. */
+/** The engine still has the stack of an error that has lost its prototype, and with it the member `stack`. */
 function stackText(error: Error): string {
   const stack: unknown = getPrototypeOf(error) === null ? stackOf(error) : error.stack;
   return typeof stack === 'string' ? stack : '';
@@ -199,7 +199,7 @@ function showHeld(error: Error, chain: Chain): string {
   return shown;
 }
 
-/** The message of a thrown error; a SuppressedError says nothing without the errors that it holds. */
+/** The message of a thrown error; a SuppressedError has no useful message without the errors that it holds. */
 export function thrownMessage(error: Error): string {
   const message = readText(error, 'message', '');
   const isMadeOfOthers = getOwnPropertyDescriptor(error, 'suppressed') !== undefined;

@@ -37,12 +37,12 @@ const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   Object: true,
   Array: true,
-  // Written as its name and message.
+  // Written as the error's name and message.
   Error: true,
   Boolean: true,
   Number: true,
   String: true,
-  // These two have a toJSON.
+  // Date and the next class have a toJSON.
   Date: true,
   URL: true,
 });
@@ -68,7 +68,7 @@ function refuseClass(name: string, prototype: object): void {
   weakSet(refusals, prototype, article + name + (instead === undefined ? '' : '; ' + instead));
 }
 
-/** Called once, when all classes of the realm exist. */
+/** The host calls this once, after all classes of the realm exist. */
 export function refuseClassesOf(holders: readonly object[]): void {
   for (const holder of holders) {
     for (const name of ownKeys(holder)) {
@@ -137,7 +137,7 @@ class Descent {
   readonly sources: object[] = [];
   /** The keys that led to the holders. */
   readonly heldBy: string[] = [];
-  /** The member of each holder that was reached last. */
+  /** The last member of each holder that was reached. */
   readonly reached: (string | undefined)[] = [];
   readonly #root: string;
 

@@ -12,7 +12,7 @@ interface ScoredName {
   score: number;
 }
 
-/** At most three, the nearest first. */
+/** The names most similar to `wanted`: at most three, the nearest first. */
 export function nearestNames(wanted: string, names: readonly string[]): string[] {
   const wantedTokens = tokensOf(wanted);
   const scored: ScoredName[] = [];

@@ -23,7 +23,7 @@ export function flush(): string {
   const hasDropped = outbox.droppedLogs + outbox.droppedProgress > 0;
   const isQuiet =
     outbox.end === '' && outbox.logs === '' && outbox.output === '' && outbox.progress === '' && !hasDropped;
-  // Most segments have no entry, or one call.
+  // Most segments contain at most one call and nothing else.
   if (isQuiet && outbox.calls.length < 2) {
     if (outbox.calls.length === 0) return '';
     const oneCall = ':{"calls":[' + outbox.calls[0] + ']}\n' + outbox.arguments[0];

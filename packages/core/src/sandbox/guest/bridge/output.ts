@@ -19,7 +19,7 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   try {
     text = makeLine(makeText);
   } catch {
-    // A label that cannot be read.
+    // The label cannot be read.
   }
   // defence: budget-after-log-text
   if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {

@@ -5,7 +5,7 @@ import { parse } from '../primordials.js';
 type Line = number[];
 
 let positionsText = '';
-/** Made when the first stack is read. */
+/** Created when the first stack is read. */
 let positions: Line[] | undefined;
 
 export function setPositions(text: string): void {
@@ -29,7 +29,7 @@ export function originalPlace(line: number, column: number): string | undefined 
   return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + (pieces[at + 2]! + beyond);
 }
 
-/** True where code and source have the same length from this triple to the next. */
+/** True if code and source have the same length from this triple to the next. */
 function isRunAt(pieces: Line, at: number, column: number): boolean {
   const columns = pieces[at + 3]! - pieces[at]!;
   const sourceColumns = pieces[at + 5]! - pieces[at + 2]!;

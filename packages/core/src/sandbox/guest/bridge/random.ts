@@ -1,4 +1,4 @@
-// sfc32, Chris Doty-Humphrey's small fast counting generator; the host seeds it and warms it up.
+// sfc32, Chris Doty-Humphrey's small fast counting generator; the host seeds it with `warmSeed`.
 let seed0 = 1;
 let seed1 = 2;
 let seed2 = 3;

@@ -84,8 +84,8 @@ function byteLength(text: string): number {
 }
 
 /**
- * JSON text of a thrown value. The texts are the script's; the record is the bridge's own. `path`: of the member whose
- * getter or toJSON threw it, where that is known.
+ * JSON text of a thrown value. The script controls the texts; the bridge wrote the record. `path`: the member whose
+ * getter or toJSON threw the value, if known.
  */
 export function describeThrown(value: unknown, path = ''): string {
   const record = weakGet(errorRecords, value);
@@ -95,7 +95,7 @@ export function describeThrown(value: unknown, path = ''): string {
       ? { name: capText(readText(value, 'name', 'Error')), message: thrownMessage(value), stack: readStack(value) }
       : { name: '', message: capText(describeText(value)), stack: '' };
   } catch {
-    // A revoked proxy, or one whose traps throw.
+    // The value is a revoked proxy, or a proxy whose traps throw.
   }
   // The host knows the engine's own errors by their messages.
   if (path !== '' && thrown.name !== 'InternalError' && thrown.message !== 'null')
@@ -105,7 +105,7 @@ export function describeThrown(value: unknown, path = ''): string {
   return stringify(thrown);
 }
 
-/** In lines of the code: the host maps them itself, whatever the script did to the error. */
+/** Positions are in lines of the code: the host maps them itself, whatever the script did to the error. */
 function readStack(value: Error): string {
   const raw = rawStack(value);
   return typeof raw === 'string' ? capText(raw) : '';

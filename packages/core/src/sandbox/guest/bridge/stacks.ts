@@ -1,4 +1,4 @@
-// Stacks as a script sees them: neither a frame of the bridge, nor a line that is not the model's own.
+// The stacks that a script can read contain neither frames of the bridge nor lines that are not in the model's source.
 import { apply, defineProperty, Error, getOwnPropertyDescriptor, max, TypeError, WeakMap } from '../primordials.js';
 import { isError, join, lastIndexOf, replace, slice, split, startsWith, toText, weakGet, weakSet } from './captured.js';
 import { errorRecords } from './errors.js';
@@ -21,7 +21,7 @@ export function rawStack(value: unknown): unknown {
   return weakGet(capturedStacks, value) ?? (apply(engineStack, value, []) as unknown);
 }
 
-/** A line of the engine's text as the script may see it; empty where the frame is not the script's. */
+/** A line of the engine's text in the form that the script may read; empty if the frame is not the script's. */
 function ownFrame(text: string): string {
   const at = lastIndexOf(text, SCRIPT_FILE);
   if (at < 0 || !startsWith(text, '    at ')) return '';
@@ -61,7 +61,7 @@ export function titleOf(error: Error): string {
   return replace(title, BREAK_BEFORE_FRAME, '\\n');
 }
 
-/** The text of a member; NOT_SHOWN where reading it throws. */
+/** The text of a member; NOT_SHOWN if reading it throws. */
 export function readText(error: Error, name: 'name' | 'message', fallback: string): string {
   try {
     const text: unknown = error[name];

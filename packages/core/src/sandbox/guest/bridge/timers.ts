@@ -15,7 +15,7 @@ function wait(duration: unknown, isTimer: boolean): Promise<unknown> {
 
 export const sleep = (duration: unknown): Promise<unknown> => wait(duration, false);
 
-/** The functions that decide the timers' races, by id. */
+/** By timer id: the function that ends the timer's race. */
 const timers = new Map<unknown, (answer: unknown) => void>();
 let lastTimer = 0;
 const CLEARED = freeze({ __proto__: null });
@@ -26,8 +26,8 @@ function newTimer(callback: unknown): number {
 }
 
 /**
- * A timer is a call to `sleep` in a race. Clearing it decides the race, so that nothing can observe the call any
- * more: the host ends the call, as it ends every loser of a race.
+ * A timer is a call to `sleep` in a race. Clearing it decides the race, so that nothing can still observe the call: the
+ * host ends the call, as it ends every loser of a race.
  */
 function startTimer(id: number, duration: unknown, fire: () => unknown): void {
   const slept = wait(duration, true);

@@ -42,9 +42,9 @@ const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
 const namespacePaths = new WeakMap<object, string>();
 const rootNamespace = create(null) as Namespace;
 weakSet(namespacePaths, rootNamespace, '');
-/** JSON text of the tools' names as a tree; empty when the root has them. */
+/** JSON text of the tools' names as a tree; empty after the root has them. */
 let toolsText = '';
-/** The prefix of the ids of detached tasks; empty where a script can start none. */
+/** The prefix of the ids of detached tasks; empty if the script cannot start any. */
 let taskPrefix = '';
 
 export function setTools(treeText: string, prefix: string): void {
@@ -60,7 +60,7 @@ function fillRoot(): void {
   for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
   if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
   preventExtensions(rootNamespace);
-  // This is last: if the heap is full before this line, the next read starts again.
+  // This must be the last line: if the heap is full before it, the next read starts again.
   toolsText = '';
 }
 

@@ -76,7 +76,7 @@ function memberCell(value: unknown, name: string, show: Show): string {
   }
 }
 
-/** On one line. */
+/** The text of a value on one line. */
 function cell(value: unknown, show: Show): string {
   const text = show(value, typeof value === 'string' ? 0 : 1);
   return text.includes('\n') ? stringify(text) : text;

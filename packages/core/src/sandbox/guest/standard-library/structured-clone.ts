@@ -74,7 +74,7 @@ const setSize = getter(Set.prototype, 'size');
 const setForEach = Set.prototype.forEach;
 const setAdd = Set.prototype.add;
 
-// Views are rebuilt by these names.
+// Copies of views are created with these constructors, found by name.
 const typedArrays: Record<string, Uint8ArrayConstructor | undefined> = { __proto__: null as never };
 for (const name of (
   'Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array BigInt64Array ' +

@@ -37,7 +37,7 @@ for (let at = 0; at < 26; at++) {
 // Acute, grave, breve, circumflex, caron, ring, diaeresis, double acute, tilde, dot, ogonek, cedilla, macron. Other
 // marks sort by code point.
 const MARKS = '\u0301\u0300\u0306\u0302\u030c\u030a\u0308\u030b\u0303\u0307\u0328\u0327\u0304';
-// Letters that sort as other letters do, and differ from them at the second level only.
+// Letters that sort like other letters, and differ from these only at the second level.
 const EXPANSIONS: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   ß: 'ss',
@@ -110,7 +110,7 @@ function compare(first: string, second: string, settings: Collation): number {
   return result;
 }
 
-// The common case without keys: undefined if text is not plain ASCII up to the first letter that differs.
+// The common case, which needs no keys. Undefined if the text is not plain ASCII up to the first letter that differs.
 function comparePlain(
   first: string,
   second: string,

@@ -1,8 +1,8 @@
 // Intl.DateTimeFormat and the toLocaleString family of Date.
 //
-// A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the
-// options as en-US orders its fields and split into its pieces. Formatting fills them in. The guest's own time zone is
-// UTC. Named zones need tables that are not here, so they are refused; fixed offsets ('+05:30') work.
+// A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the options
+// as en-US orders its fields and split into its pieces. Formatting fills them in. The guest's own time zone is UTC.
+// Named zones are refused, because their tables are not included; fixed offsets ('+05:30') work.
 
 import { apply, Boolean, Date, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 import { choice, LOCALE, readOptions, whole, type Options } from './options.js';
@@ -36,7 +36,7 @@ type StyleWidth = 'full' | 'long' | 'medium' | 'short';
 type Cycle = 'h11' | 'h12' | 'h23' | 'h24';
 /** The fields that a caller must have asked for. */
 type Required = 'any' | 'date' | 'time';
-/** The fields that are shown where the caller asked for none of them. */
+/** The fields that are shown if the caller asked for none of them. */
 type Defaults = 'all' | 'date' | 'time';
 
 interface DateSettings {

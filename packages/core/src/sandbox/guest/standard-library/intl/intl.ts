@@ -45,7 +45,7 @@ export function makeIntl(): object {
   return Intl;
 }
 
-/** `isCallable`: works without `new` too, as the standard's older constructors do. */
+/** `isCallable`: the class also works without `new`, as the standard's older constructors do. */
 function publicForm(name: string, Type: Formatter, isCallable: boolean): object {
   const Constructor = function (locales: unknown, options: unknown): object {
     if (new.target === undefined && !isCallable) throw new TypeError(`Intl.${name} must be called with new`);

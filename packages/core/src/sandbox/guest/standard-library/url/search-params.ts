@@ -5,7 +5,7 @@ import { cut, wellFormed } from './records.js';
 
 type Pair = [name: string, value: string];
 
-// The class assigns them: they are the only access to its private members.
+// The static block of the class assigns these functions. They are the only access to its private members.
 export let replaceList: (parameters: URLSearchParams, list: Pair[]) => void;
 export let onListChange: (parameters: URLSearchParams, changed: (query: string) => void) => void;
 
@@ -80,7 +80,7 @@ export class URLSearchParams {
     }
   }
 
-  // Live: the iteration sees a pair that is appended meanwhile.
+  // The iteration is live: it includes pairs that are appended during it.
   *entries(): IterableIterator<Pair> {
     for (let at = 0; at < this.#list.length; at++) yield [...this.#list[at]!];
   }

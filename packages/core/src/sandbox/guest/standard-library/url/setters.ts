@@ -1,4 +1,4 @@
-// Changes parts of a URL as the setters of the class URL do: an invalid value changes nothing.
+// The setters of the class URL. An invalid value changes nothing.
 import { parseHost } from './hosts.js';
 import { INVALID } from './percent-encoding.js';
 import {
