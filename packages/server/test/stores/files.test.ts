@@ -235,7 +235,7 @@ describe('URLs', () => {
 
   it.each([
     'mysql://user:secret@host/db',
-    'redis://:secret@host',
+    'redis+tls://:secret@host',
     'libsql://host/secret',
     'libsql:',
     'libsql::memory:',
@@ -246,9 +246,19 @@ describe('URLs', () => {
     for (const open of [openStores, openEventLog]) {
       const refused = await open(url).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ToolscriptUsageError);
-      expect((refused as Error).message).toMatch(/Supported are "postgres:.*", "libsql:FILE".* and "memory:"\.$/u);
+      expect((refused as Error).message).toMatch(
+        open === openEventLog
+          ? /Supported are "redis:.*", "postgres:.*", "libsql:FILE".* and "memory:"\.$/u
+          : /Supported are "postgres:.*", "libsql:FILE".* and "memory:"\.$/u,
+      );
       expect((refused as Error).message).not.toContain('secret');
     }
+  });
+
+  it('Redis keeps a log of events, but no stores', async () => {
+    const refused = await openStores('redis://:secret@host').catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ToolscriptUsageError);
+    expect((refused as Error).message).toMatch(/^Stores cannot be opened at "redis:…"\. Supported are "postgres:/u);
   });
 
   it('a program with open stores exits by itself', async () => {
