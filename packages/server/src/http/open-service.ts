@@ -60,20 +60,30 @@ export function openService(
     rules: options.rules,
     isDraining: false,
   };
+  app.addHook('onResponse', requestObserver(metrics, options.logRequests === true ? 'info' : 'debug'));
+  workWhileOpen(app, service, { persistence, drainMs: options.drainMs ?? DEFAULT_DRAIN_MS });
+  app.addHook('onClose', () => parts.close());
+  return service;
+}
+
+interface ServiceWork {
+  readonly persistence: { start(): void; stop(): Promise<void> };
+  readonly drainMs: number;
+}
+
+function workWhileOpen(app: FastifyInstance, service: Service, { persistence, drainMs }: ServiceWork): void {
+  const { worker, log, streams } = service;
   app.addHook('onReady', async () => {
     worker?.start();
     persistence.start();
     await warnOperator(app, log);
   });
-  app.addHook('onResponse', requestObserver(metrics, options.logRequests === true ? 'info' : 'debug'));
   app.addHook('preClose', async () => {
     service.isDraining = true;
-    await worker?.drain(options.drainMs ?? DEFAULT_DRAIN_MS);
+    await worker?.drain(drainMs);
     await persistence.stop();
     await endStreams(streams);
   });
-  app.addHook('onClose', () => parts.close());
-  return service;
 }
 
 function sandboxOf({ harness, sandbox }: ServerOptions): ServerOptions['sandbox'] {
@@ -94,7 +104,7 @@ interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scri
 function openPersistence(
   { stores, log, scripts, projection, consumer, onFault }: PersistenceSettings,
   { roles, hasWorker }: { readonly roles: ServerOptions['roles']; readonly hasWorker: boolean },
-): { start(): void; stop(): Promise<void> } {
+): ServiceWork['persistence'] {
   const cleaner = new RunCleaner({ stores, log, scripts, projection, onFault: (error) => onFault(error, undefined) });
   const { threads } = stores;
   const projector = projection === undefined ? undefined : new RunProjector(threads, projection);
