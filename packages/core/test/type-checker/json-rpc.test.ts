@@ -41,8 +41,8 @@ describe('frames', () => {
     const { input, rpc } = connect();
     const asked = rpc.request('method', null);
     input.write('Content-Type: nothing\r\n\r\n{}');
-    await expect(asked).rejects.toThrow('protocol');
-    await expect(rpc.request('later', null)).rejects.toThrow('protocol');
+    await expect(asked).rejects.toThrow('violates JSON-RPC');
+    await expect(rpc.request('later', null)).rejects.toThrow('violates JSON-RPC');
   });
 });
 
