@@ -167,7 +167,7 @@ describe('the stored data', () => {
 
   it.each([
     ['is readable by others', (key: string) => chmodSync(key, 0o644), 'is accessible to other users'],
-    ['is too short', (key: string) => writeFileSync(key, 'short'), 'needs 32'],
+    ['is too short', (key: string) => writeFileSync(key, 'short'), 'a key has at least 32'],
   ])('is rejected if the key %s', async (_name, spoil, why) => {
     const place = new Place();
     await place.suspend(WRITE);
@@ -416,7 +416,7 @@ describe('toolscript approvals', () => {
     const { id } = await place.suspend(String.raw`console.log('x\u202ey');` + WRITE);
     const list = await place.run(['approvals']);
     expect(list.stdout).toContain(`${id}  waits`);
-    expect(list.stdout).toContain(`writeFile, line 2\n    in ${place.workspace}`);
+    expect(list.stdout).toContain(`writeFile a.txt, line 2\n    in ${place.workspace}`);
     const json = JSON.parse((await place.run(['approvals', '--json'])).stdout) as object[];
     expect(json).toMatchObject([{ scriptId: id, state: 'suspended', workspace: place.workspace }]);
     const shown = (await place.run(['approvals', 'show', id])).stdout;

@@ -133,7 +133,7 @@ describe('the user’s own agents', () => {
     write(scene.ownFile('agents/bad.ts'), 'export default { get slug() { throw new Error("nor tomorrow"); } };');
     expect((await bad()).stderr).toContain('nor tomorrow');
     write(scene.ownFile('agents/bad.ts'), 'export default { slug: "other" };');
-    expect((await bad()).stderr).toContain("is its file's name");
+    expect((await bad()).stderr).toContain('the slug "other" differs from the name of the file');
     write(scene.ownFile('agents/bad.ts'), 'export const other = 1;');
     expect((await bad()).status).toBe(2);
   });

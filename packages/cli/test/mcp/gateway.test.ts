@@ -268,7 +268,7 @@ describe('the gateway', () => {
     const place = new McpPlace();
     place.useServers({ self: { command: process.execPath, args: [PROGRAM, 'mcp'], env: place.env } });
     const { stderr } = await place.toolscript(['mcp'], { stdin: '', env: { TOOLSCRIPT_MCP_DEPTH: '2' } });
-    expect(stderr).toContain('Take toolscript mcp out of the mcp.json that it reads');
+    expect(stderr).toContain('Remove that server from the file');
     const value = await place.evaluate('return Object.keys(tools.mcp.self)');
     expect(value).toContain('run_script');
   });
