@@ -233,7 +233,7 @@ describe('the file of trust', () => {
     );
     const full = fileTrustStore('/dev/full/trust.json');
     await expect(full.update('a', () => [{ server: 'a', tools: {} }])).rejects.toThrow(
-      /"\/dev\/full\/trust\.json" cannot be written \(E\w+\)\. Make room/u,
+      /"\/dev\/full\/trust\.json" cannot be written \(E\w+\)\. Free disk space/u,
     );
   });
 });

@@ -77,15 +77,18 @@ function aboutOwn(): readonly Operation[] {
   return operations.filter(({ path }) => path.includes('{') && !path.startsWith('/v1/models'));
 }
 
+/** It ends with a full stop, or with the command that fixes the problem. */
+const SENTENCE = /(?:\.|: toolscript .+)$/u;
+
 /** A problem document, or an error in the form of the OpenAI API. */
 function expectError(path: string, { status, type, text }: { status: number; type: string; text: string }): void {
   const body = JSON.parse(text);
   if (path.startsWith('/v1/') && body.error !== undefined) {
-    expect(body).toEqual({ error: expect.objectContaining({ message: expect.stringMatching(/\.$/u) }) });
+    expect(body).toEqual({ error: expect.objectContaining({ message: expect.stringMatching(SENTENCE) }) });
     return;
   }
   expect(type).toMatch(/^application\/problem\+json/u);
-  expect(body).toMatchObject({ status, title: expect.any(String), detail: expect.stringMatching(/\.$/u) });
+  expect(body).toMatchObject({ status, title: expect.any(String), detail: expect.stringMatching(SENTENCE) });
 }
 
 async function describedOperations(): Promise<readonly Operation[]> {

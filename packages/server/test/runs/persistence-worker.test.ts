@@ -99,7 +99,7 @@ it('events that do not fit the thread become a dead letter with the reason, and 
   const letters = async () => (await parts.log.deadLetters({ group: PERSISTENCE_GROUP })).letters;
   await until(async () => (await letters()).length > 0);
   expect(await letters()).toEqual([
-    { runId: bad.runId, seq: 0, reason: expect.stringContaining('has another event 0') },
+    { runId: bad.runId, seq: 0, reason: expect.stringContaining('has a different event 0') },
   ]);
   await until(async () => (await storedCount(parts, good)) === 3);
   expect(faults).toHaveLength(MAX_DELIVERIES);

@@ -52,7 +52,7 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     const names = path === '.cursor/mcp.json' ? 2 : 1;
     expect(result.quarantined).toHaveLength(names);
     expect(existsSync(join(folder, path))).toBe(false);
-    const place = /moved to '(.*)'\.$/.exec(result.quarantined![0]!)![1]!;
+    const place = /moved it to '(.*)'\.$/.exec(result.quarantined![0]!)![1]!;
     expect(existsSync(join(folder, place))).toBe(true);
   });
 
@@ -115,7 +115,7 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     controller.abort();
     const error = await call;
     expect(error.data).toMatchObject({ reason: 'aborted', quarantined: [expect.stringContaining("'.vscode'")] });
-    expect(error.message).toContain('moved to');
+    expect(error.message).toContain('moved it to');
     expect(readdirSync(folder).filter((name) => name === '.vscode')).toEqual([]);
   });
 
