@@ -102,7 +102,7 @@ export class PageFolder {
     return { output: stdout + stderr, status };
   }
 
-  /** The text of the screen at the end; undefined where there is no tmux. */
+  /** The text of the screen at the end; undefined if tmux is not installed. */
   runAtTerminal(command: string, steps: readonly TerminalStep[]): string | undefined {
     return shownAtTerminal(command, steps, { cwd: this.path, env: { ...this.environment(), TERM: 'xterm' } });
   }

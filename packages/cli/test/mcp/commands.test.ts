@@ -61,7 +61,7 @@ describe('toolscript mcp add', () => {
     const { command, args } = place.mail() as { command: string; args: string[] };
     const added = await place.run(['mcp', 'add', 'mail', '--scope', 'workspace', '--', command, ...args]);
     expect(added.stdout).toContain('To use it, trust the folder: toolscript trust');
-    expect((await place.run(['mcp', 'list'])).stderr).toContain('does not count');
+    expect((await place.run(['mcp', 'list'])).stderr).toContain('is ignored, because you have not trusted it');
     const untested = await place.run(['mcp', 'test']);
     expect(untested).toMatchObject({ status: 1, stdout: 'There are no MCP servers to test.\n' });
     await place.run(['trust', '--yes']);

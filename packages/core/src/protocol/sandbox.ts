@@ -34,7 +34,7 @@ export interface SandboxRuntime {
   close(): Promise<void>;
 }
 
-/** `lost-races`: to find calls that nothing in the script can observe any more; they run to their end. */
+/** `lost-races`: the runtime cannot find calls that nothing in the script still observes; they run to their end. */
 export type RuntimeFeature = 'lost-races';
 
 /** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */

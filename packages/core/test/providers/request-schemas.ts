@@ -25,7 +25,7 @@ const CONTENT = (...types: string[]) => ({
 });
 
 /**
- * Bounds that the types of an SDK cannot express, in our own words.
+ * Bounds that the types of an SDK cannot express, written for this repository.
  * - Responses: the schema that OpenAI published with others as Open Responses, version 2026-04-24,
  *   https://github.com/openresponses/openresponses, `public/openapi/openapi.json`, `CreateResponseBody`.
  * - Chat: the descriptions of the parameters in the `openai` package 6.49.0, which come from OpenAI's OpenAPI document.

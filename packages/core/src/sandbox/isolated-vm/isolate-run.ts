@@ -97,7 +97,7 @@ export class IsolateRun {
     return this.#segment(wallMs, () => this.#enter(() => entries.settle.apply(undefined, [clockMs, batchJson])));
   }
 
-  /** Resolves when none of the script's code runs any more. */
+  /** Resolves after the last of the script's code has run. */
   async drop(): Promise<void> {
     this.#stop({ type: 'cancelled', reason: 'cancelled' });
     await this.#executed;

@@ -25,7 +25,7 @@ export type ChildReport =
   | readonly [type: 'segment', run: number, text: string, figures: SegmentFigures]
   /** The isolate is ready, and the script's first segment starts. */
   | readonly [type: 'begun', run: number]
-  /** None of the run's code is executing any more. */
+  /** The last of the run's code has been executed. */
   | readonly [type: 'dropped', run: number];
 
 export interface SegmentFigures {

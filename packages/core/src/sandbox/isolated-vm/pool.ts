@@ -38,8 +38,8 @@ const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT',
  * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment.
  *
  * A script can end that process: V8 aborts where it cannot allocate. So the process is expected to die. A script that
- * was executing alone then is the cause, and ends. If several were executing, each starts over in a process of its own,
- * along its tape; the others, which only waited for tools, start over in a new shared process. No script sees it.
+ * was executing alone then is the cause, and ends. If several were executing, each starts again in a separate process,
+ * along its tape; the others, which only waited for tools, start again in a new shared process. No script can observe this.
  */
 export class IsolatedVmPool implements SandboxRuntime {
   readonly name = 'isolated-vm';
