@@ -15,6 +15,7 @@ const BETWEEN_PROCESSES = new Set([
   'packages/server/src/runs/run-cleaner.ts',
   'packages/tools/src/files/change-journal.ts',
   'packages/tools/src/files/place-locks.ts',
+  'packages/tools/src/web/cache.ts',
 ]);
 
 const ARITHMETIC = /Date\.now\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*Date\.now\(\)/u;
