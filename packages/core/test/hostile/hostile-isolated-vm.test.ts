@@ -11,6 +11,7 @@ const ENDS = {
   'an array that grows': memoryOrTime,
   'fill of a huge array': memoryOrTime,
   'errors with long stacks': memoryOrTime,
+  'caught and tried again': memoryOrTime,
   split: memoryOrTime,
   'recursion by JSON.parse': ['completed'],
   'a regular expression nested deeply': ['ScriptTimeoutError', 'ScriptRuntimeError'],
