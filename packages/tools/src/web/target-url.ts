@@ -54,7 +54,7 @@ function isReservedPort(port: string): boolean {
 
 /**
  * The parser reads `0x7f.1`, `2130706433` and `１２７.0.0.1` as IPv4 addresses. Such spellings have no honest use: they
- * hide an address from whoever reads the URL.
+ * hide an address from the reader of the URL.
  */
 function isOddAddress(text: string, { hostname }: URL, base: URL | undefined): boolean {
   if (!isIPv4(hostname)) return false;

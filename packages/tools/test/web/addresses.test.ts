@@ -174,7 +174,7 @@ describe('the operator', () => {
       await expect(guard.addressesOf(new URL(url), never)).rejects.toThrow('not public');
   });
 
-  it('is told about an entry that allows nothing', () => {
+  it('gets an error for an entry that allows nothing', () => {
     for (const entry of ['', '10.0.0.0/99', 'http://a.example', 'a.example:80', '10.0.0.0/', 'a b'])
       expect(() => web({ allow: [entry] }), entry).toThrow('"allow" of the web tools');
   });

@@ -56,7 +56,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
     expect(seen).toEqual([0, 1, 2, 3]);
   });
 
-  it('after its data is deleted, a writer is told the gap, a group receives again, and numbers do not return', async () => {
+  it('after its data is deleted, a writer gets the gap as an error, a group receives again, and numbers do not return', async () => {
     const redis = await OwnRedis.start();
     const log = await opened(redis.url());
     const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };
