@@ -82,8 +82,10 @@ export class RunCleaner {
   async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
     const { stores, projection, keepEndedMs = KEEP_ENDED_MS } = this.#settings;
     const run = await stores.runs.get(runId);
-    if (run === undefined) await projection?.delete(runId);
-    if (run === undefined) return true;
+    if (run === undefined) {
+      await projection?.delete(runId);
+      return true;
+    }
     if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
     if (nextSeq === 0) return true;
     const last = await stores.threads.readEvents(runId, { from: nextSeq - 1, limit: 1 });

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '@toolscript/core/protocol';
+import { UNREACHABLE } from '../unreachable.js';
 
 /** How long a statement waits for another transaction's lock, and a transaction for its program, in ms. */
 export const WAIT_MS = 15_000;
@@ -60,16 +61,6 @@ const KIND_OF_CLASS: Readonly<Record<string, Kind>> = {
   '58': 'failed',
   XX: 'failed',
 };
-
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'ENOTFOUND',
-  'ETIMEDOUT',
-]);
 
 const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
 

@@ -12,6 +12,7 @@ import {
 } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/protocol';
 import type { RedisPlace } from './place.js';
+import { UNREACHABLE } from '../unreachable.js';
 
 type Sentence = (place: RedisPlace, message: string) => string;
 
@@ -52,16 +53,6 @@ const KIND_OF_REPLY: Readonly<Record<string, Kind>> = {
   READONLY: 'readOnly',
   WRONGPASS: 'password',
 };
-
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'ENOTFOUND',
-  'ETIMEDOUT',
-]);
 
 /** Errors of the client and of the network for a connection that has ended or does not exist. */
 const LOST = [
