@@ -99,7 +99,7 @@ function mistypedFirstWord(program: Command, word: string): string | undefined {
 }
 
 function mistypedSubcommand(command: Command, word: string): string {
-  const name = command.name();
+  const name = pathOf(command);
   const problem = `There is no command ${name} ${word}.`;
   const own = ownCommand();
   const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
@@ -112,7 +112,7 @@ function mistypedSubcommand(command: Command, word: string): string {
   );
   if (meant === undefined)
     return `${problem} The commands are ${namesIn(command).join(', ')}; ${own} ${name} --help describes them.`;
-  const words = replaced(command.parent?.args ?? [], word, meant);
+  const words = replaced(programOf(command).args, word, meant);
   return `${problem} Did you mean ${meant}? Write: ${own} ${shellWords(words)}`;
 }
 
@@ -198,4 +198,8 @@ function flagOf(option: Option | undefined): string | undefined {
 function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+}
+
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent);
 }

@@ -6,6 +6,10 @@ const SCRIPT = "the script's id, or the start of it (toolscript approvals lists 
 
 /** A command line, and the text of stderr after `toolscript: `. */
 const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[] = [
+  [
+    ['admin', 'dead-letter', 'lst'],
+    'There is no command admin dead-letter lst. Did you mean list? Write: toolscript admin dead-letter list',
+  ],
   [['threads', 'lst'], 'There is no command threads lst. To list: toolscript threads'],
   [['threads', 'ls', '--all'], 'There is no command threads ls. To list: toolscript threads'],
   [
