@@ -19,6 +19,8 @@ beforeAll(() => {
 const context: ToolCallContext = {
   app: undefined,
   principal: undefined,
+  threadId: undefined,
+  runId: undefined,
   signal: new AbortController().signal,
   callId: 'call_1',
   scriptId: undefined,

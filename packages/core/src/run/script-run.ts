@@ -139,6 +139,7 @@ function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFac
     app: run.app,
     principal: run.principal,
     scriptId: run.scriptId,
+    identity: sink.identity,
     plan: run.script.plan,
     clock: hooks,
     startedAtMs: 0,

@@ -44,6 +44,7 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     app,
     principal,
     scriptId: undefined,
+    identity: call.sink.identity,
     plan: [],
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,

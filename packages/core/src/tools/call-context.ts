@@ -36,7 +36,7 @@ export function idempotencyKey(
  * of a context, and objects that inherit from it, have it too.
  */
 export function callContext(
-  { app, principal, scriptId, limits }: FacadeOptions,
+  { app, principal, scriptId, identity, limits }: FacadeOptions,
   record: CallRecord,
   reporter: CallReporter,
 ): ToolCallContext {
@@ -44,6 +44,8 @@ export function callContext(
   const context: LazyContext = {
     app,
     principal,
+    threadId: identity?.threadId,
+    runId: identity?.runId,
     callId,
     scriptId,
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),

@@ -1,4 +1,5 @@
 import type { ApprovalRequest, Remember } from '../protocol/approvals.js';
+import type { RunIdentity } from '../protocol/event-envelopes.js';
 import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
@@ -182,6 +183,7 @@ export interface FacadeOptions {
   readonly app: unknown;
   readonly principal: string | undefined;
   readonly scriptId: string | undefined;
+  readonly identity?: RunIdentity | undefined;
   readonly plan: readonly PlannedCall[];
   readonly clock: { nowMs(): number };
   /** When the script started, by the monotonic clock. Default: when the facade is created. */

@@ -74,6 +74,7 @@ function setUp(setup: Setup = {}) {
     app: { host: true },
     principal: 'ann',
     scriptId: 'scr_1',
+    identity: { runId: 'run_1', threadId: 'thr_1', turnId: 'turn_1' },
     plan: [],
     clock: { nowMs: () => now },
     onEvent: (event) => {
@@ -117,6 +118,8 @@ describe('a call that is admitted', () => {
     expect(held[0]?.context).toMatchObject({
       app: { host: true },
       principal: 'ann',
+      threadId: 'thr_1',
+      runId: 'run_1',
       callId: 'c0',
       scriptId: 'scr_1',
       idempotencyKey: 'scr_1:0',

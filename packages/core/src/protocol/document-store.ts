@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { PageQuerySchema, TimeSchema } from "./store-shapes.js";
+
+/** Who shares a document: one conversation, one user, or everybody in one workspace. */
+export const DocumentScopeSchema = z.strictObject({
+  kind: z.enum(["thread", "principal", "workspace"]),
+  /** The id of the thread, the principal, or the workspace. */
+  id: z.string().min(1).max(1_024),
+});
+export type DocumentScope = z.infer<typeof DocumentScopeSchema>;
+
+/** `file`: the File Cabinet. `value`: values of `store`. `prompt`: saved prompts. `snippet`: saved scripts. */
+export const DocumentKindSchema = z.enum([
+  "file",
+  "value",
+  "prompt",
+  "snippet",
+]);
+export type DocumentKind = z.infer<typeof DocumentKindSchema>;
+
+/** Names are unique for a scope and a kind. */
+export const DocumentPlaceSchema = z.strictObject({
+  scope: DocumentScopeSchema,
+  kind: DocumentKindSchema,
+  name: z.string().min(1).max(256),
+});
+export type DocumentPlace = z.infer<typeof DocumentPlaceSchema>;
+
+export const DocumentDraftSchema = DocumentPlaceSchema.extend({
+  text: z.string(),
+  /** Small data about the document, in the shape that its kind defines. At most 64 KB of JSON. Default: empty. */
+  about: z.record(z.string(), z.unknown()).optional(),
+  /** When it is deleted. Default: never. */
+  expiresAt: TimeSchema.optional(),
+  /** The version that must be the newest one; 0: there must be none. Default: any. */
+  ifVersion: z.number().int().min(0).optional(),
+  /**
+   * Names one call. A repeated `save` of the same place with the same key returns the version that the first one
+   * stored.
+   */
+  idempotencyKey: z.string().min(1).max(256).optional(),
+});
+export type DocumentDraft = z.input<typeof DocumentDraftSchema>;
+
+/** One version of a document, without its text. */
+export interface DocumentInfo extends DocumentPlace {
+  /** 1, 2, 3 … A deleted document starts again at 1. */
+  readonly version: number;
+  /** UTF-8 bytes of the text. */
+  readonly bytes: number;
+  readonly about: Readonly<Record<string, unknown>>;
+  /** When this version was saved. */
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+}
+
+export interface StoredDocument extends DocumentInfo {
+  readonly text: string;
+}
+
+export const DocumentQuerySchema = PageQuerySchema.extend({
+  scope: DocumentScopeSchema,
+  kind: DocumentKindSchema,
+  /** How the names begin. Default: any. */
+  prefix: z.string().max(256).optional(),
+});
+export type DocumentQuery = z.input<typeof DocumentQuerySchema>;
+
+export interface DocumentPage {
+  readonly documents: readonly DocumentInfo[];
+  /** Present if there are more: `after` of the next page. */
+  readonly next?: string;
+}
+
+/** The most that one scope stores for one kind. The oldest versions beyond `versions` are deleted. */
+export interface DocumentLimits {
+  /** UTF-8 bytes of one text. */
+  readonly bytes: number;
+  /** UTF-8 bytes of all versions of all documents. */
+  readonly totalBytes: number;
+  readonly documents: number;
+  readonly versions: number;
+}
+
+export const DOCUMENT_LIMITS: DocumentLimits = {
+  bytes: 5_000_000,
+  totalBytes: 100_000_000,
+  documents: 1_000,
+  versions: 20,
+};
+
+/**
+ * Texts that outlive a script, by scope, kind and name, in versions. The rules of `RunStore` about transactions and
+ * arguments apply here too. An expired document does not exist for any function. The documents of a thread are deleted
+ * with the thread.
+ */
+export interface DocumentStore {
+  /**
+   * Stores the next version. Rejects with a `DocumentConflictError` unless `ifVersion` is the newest version, with a
+   * `DocumentLimitError` beyond the limits, and with a `NotFoundError` for a thread that does not exist.
+   */
+  save(draft: DocumentDraft): Promise<DocumentInfo>;
+  /** The newest version, or the given one. Undefined if it does not exist. */
+  read(
+    place: DocumentPlace,
+    version?: number
+  ): Promise<StoredDocument | undefined>;
+  /** The newest versions, in the order of the names by code units. */
+  list(query: DocumentQuery): Promise<DocumentPage>;
+  /** The stored versions of one document, the newest first. Empty if it does not exist. */
+  versions(place: DocumentPlace): Promise<readonly DocumentInfo[]>;
+  /** Deletes all versions. False if there were none. */
+  delete(place: DocumentPlace): Promise<boolean>;
+  /** Deletes expired documents, at most 1 000 of them, and returns their number. */
+  deleteExpired(): Promise<number>;
+}

@@ -1,0 +1,231 @@
+import {
+  DEFAULT_PAGE,
+  DOCUMENT_LIMITS,
+  DocumentDraftSchema,
+  DocumentPlaceSchema,
+  DocumentQuerySchema,
+  parseShape,
+  present,
+  storeErrors,
+  type DocumentDraft,
+  type DocumentInfo,
+  type DocumentLimits,
+  type DocumentPage,
+  type DocumentPlace,
+  type DocumentQuery,
+  type DocumentScope,
+  type DocumentStore,
+  type StoredDocument,
+} from "../protocol/index.js";
+
+export interface MemoryDocumentsOptions {
+  /** In ms since 1970. Default: the system clock. */
+  now?: () => number;
+  limits?: Partial<DocumentLimits>;
+  /** Whether a thread exists. Default: every thread does. */
+  threadExists?: (threadId: string) => boolean;
+}
+
+/** A stored version, and the key of the call that stored it. */
+interface Version extends StoredDocument {
+  readonly idempotencyKey: string | undefined;
+}
+
+type Shelf = Map<string, Version[]>;
+
+/** Documents in memory: for tests, and for hosts whose documents may end with the process. */
+export function memoryDocuments(
+  options: MemoryDocumentsOptions = {}
+): MemoryDocuments {
+  return new MemoryDocuments(options);
+}
+
+export class MemoryDocuments implements DocumentStore {
+  /** By scope and kind; then by name, the oldest version first. */
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #now: () => number;
+  readonly #limits: DocumentLimits;
+  readonly #threadExists: (threadId: string) => boolean;
+
+  constructor({
+    now = Date.now,
+    limits,
+    threadExists = () => true,
+  }: MemoryDocumentsOptions) {
+    this.#now = now;
+    this.#limits = { ...DOCUMENT_LIMITS, ...limits };
+    this.#threadExists = threadExists;
+  }
+
+  async save(draft: DocumentDraft): Promise<DocumentInfo> {
+    const {
+      scope,
+      kind,
+      name,
+      text,
+      about = {},
+      expiresAt,
+      ifVersion,
+      idempotencyKey,
+    } = parseShape(DocumentDraftSchema, draft, "document");
+    if (scope.kind === "thread" && !this.#threadExists(scope.id))
+      throw storeErrors.notFound("thread", scope.id);
+    const shelf = this.#shelf(scope, kind);
+    const earlier = shelf.get(name) ?? [];
+    const repeated = earlier.find(
+      (one) =>
+        idempotencyKey !== undefined && one.idempotencyKey === idempotencyKey
+    );
+    if (repeated !== undefined) return withoutText(repeated);
+    const newest = earlier.at(-1)?.version ?? 0;
+    if (ifVersion !== undefined && ifVersion !== newest)
+      throw storeErrors.otherVersion(name, ifVersion, newest);
+    const bytes = Buffer.byteLength(text);
+    this.#refuseBeyondLimits(shelf, kind, { bytes, isNew: newest === 0 });
+    const saved: Version = {
+      scope,
+      kind,
+      name,
+      version: newest + 1,
+      bytes,
+      about,
+      createdAt: this.#now(),
+      ...present({ expiresAt }),
+      text,
+      idempotencyKey,
+    };
+    shelf.set(name, [...earlier, saved].slice(-this.#limits.versions));
+    return withoutText(saved);
+  }
+
+  async read(
+    place: DocumentPlace,
+    version?: number
+  ): Promise<StoredDocument | undefined> {
+    const versions = this.#versionsOf(place);
+    const found =
+      version === undefined
+        ? versions.at(-1)
+        : versions.find((one) => one.version === version);
+    return found === undefined
+      ? undefined
+      : { ...withoutText(found), text: found.text };
+  }
+
+  async list(query: DocumentQuery): Promise<DocumentPage> {
+    const {
+      scope,
+      kind,
+      prefix = "",
+      after,
+      limit = DEFAULT_PAGE,
+    } = parseShape(DocumentQuerySchema, query, "query");
+    const names = [...this.#shelf(scope, kind).keys()]
+      .filter(
+        (name) =>
+          name.startsWith(prefix) && (after === undefined || name > after)
+      )
+      .toSorted((one, other) => (one < other ? -1 : 1));
+    const documents = names
+      .slice(0, limit)
+      .map((name) => withoutText(this.#shelf(scope, kind).get(name)!.at(-1)!));
+    const last = documents.at(-1);
+    return {
+      documents,
+      ...(names.length > limit && last !== undefined
+        ? { next: last.name }
+        : {}),
+    };
+  }
+
+  async versions(place: DocumentPlace): Promise<readonly DocumentInfo[]> {
+    return this.#versionsOf(place).map(withoutText).toReversed();
+  }
+
+  async delete(place: DocumentPlace): Promise<boolean> {
+    const { scope, kind, name } = parseShape(
+      DocumentPlaceSchema,
+      place,
+      "place"
+    );
+    return this.#shelf(scope, kind).delete(name);
+  }
+
+  async deleteExpired(): Promise<number> {
+    let deleted = 0;
+    for (const shelf of this.#shelves.values())
+      deleted += this.#dropExpired(shelf);
+    return deleted;
+  }
+
+  /** Deletes everything of a thread that was deleted. */
+  deleteThread(threadId: string): void {
+    for (const key of this.#shelves.keys())
+      if (key.endsWith(`:thread:${threadId}`)) this.#shelves.delete(key);
+  }
+
+  #versionsOf(place: DocumentPlace): readonly Version[] {
+    const { scope, kind, name } = parseShape(
+      DocumentPlaceSchema,
+      place,
+      "place"
+    );
+    return this.#shelf(scope, kind).get(name) ?? [];
+  }
+
+  /** Without the documents that have expired. */
+  #shelf(scope: DocumentScope, kind: string): Shelf {
+    const key = `${kind}:${scope.kind}:${scope.id}`;
+    let shelf = this.#shelves.get(key);
+    if (shelf === undefined) this.#shelves.set(key, (shelf = new Map()));
+    this.#dropExpired(shelf);
+    return shelf;
+  }
+
+  #dropExpired(shelf: Shelf): number {
+    const before = shelf.size;
+    for (const [name, versions] of shelf) {
+      const { expiresAt = Infinity } = versions.at(-1)!;
+      if (expiresAt <= this.#now()) shelf.delete(name);
+    }
+    return before - shelf.size;
+  }
+
+  #refuseBeyondLimits(
+    shelf: Shelf,
+    kind: string,
+    { bytes, isNew }: { bytes: number; isNew: boolean }
+  ): void {
+    const limits = this.#limits;
+    if (bytes > limits.bytes) throw storeErrors.tooLarge(bytes, limits.bytes);
+    if (isNew && shelf.size >= limits.documents)
+      throw storeErrors.tooManyDocuments(kind, limits.documents);
+    const stored = [...shelf.values()]
+      .flat()
+      .reduce((sum, one) => sum + one.bytes, 0);
+    if (stored + bytes > limits.totalBytes)
+      throw storeErrors.tooManyBytes(kind, limits.totalBytes);
+  }
+}
+
+function withoutText({
+  scope,
+  kind,
+  name,
+  version,
+  bytes,
+  about,
+  createdAt,
+  expiresAt,
+}: Version): DocumentInfo {
+  return {
+    scope,
+    kind,
+    name,
+    version,
+    bytes,
+    about,
+    createdAt,
+    ...present({ expiresAt }),
+  };
+}
