@@ -13,7 +13,7 @@ export interface Approvals {
   readonly policy: ApprovalPolicy;
   /** Asks the user; undefined if there is no terminal. */
   asker(): Asker | undefined;
-  /** Puts the question of an MCP server to the user; undefined if there is no terminal. */
+  /** Asks the user the question of an MCP server; undefined if there is no terminal. */
   readonly askForm: AskForm | undefined;
   /** A user was asked, and has seen the pending calls. */
   readonly hasAsked: boolean;
@@ -78,7 +78,7 @@ function formAsker(asker: Approvals['asker'], { screen, interrupt }: ApprovalsOp
   };
 }
 
-/** The user's prohibitions stay in force; `auto` answers their questions. */
+/** The user's `deny` rules stay in force; `auto` approves the calls that other rules ask about. */
 export function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[]): ApprovalPolicy {
   if (!rules.some(({ action }) => action === 'deny')) return approve;
   if (approve === 'deny') return [...rules.filter(({ action }) => action === 'deny'), { action: 'deny' }];

@@ -31,7 +31,7 @@ const TYPING_MS = 400;
 /** A decision, or a marker that it follows later. */
 export type Answered = Decision | 'suspend';
 
-/** Why arguments do not fit a tool; undefined if they do. */
+/** Why arguments are invalid for a tool; undefined if they are valid. */
 export type ValidateInput = (tool: string, input: unknown) => string | undefined;
 
 interface Question {
@@ -51,7 +51,7 @@ interface Question {
   unread?: NodeJS.Timeout;
 }
 
-/** Another question, which reads the terminal itself. */
+/** A question that reads the terminal itself. */
 interface Lending {
   readonly use: (terminal: QuestionTerminal) => Promise<void>;
   /** Ends the question for its caller. */
@@ -110,7 +110,9 @@ export class Asker {
     return Object.fromEntries(answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend'));
   }
 
-  /** Lends the terminal to another question in its turn. `left`: its answer if all questions are left for later. */
+  /**
+   * Gives the terminal to another question when its turn comes. `left`: its answer if all questions are left for later.
+   */
   lend<Value>(use: (terminal: QuestionTerminal) => Promise<Value>, left: Value): Promise<Value> {
     return new Promise((resolve, reject) => {
       if (this.#isSuspended) return resolve(left);
@@ -168,7 +170,8 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
+    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else
+    // this.#drainTypeahead(question, UNREAD_MS);
     this.#drainTypeahead(question, UNREAD_MS);
   }
 
@@ -344,7 +347,7 @@ export class Asker {
     this.#prompt(question);
   }
 
-  /** The text that the user sees about it. */
+  /** The text of the question. */
   #takeEdited(question: Question, text: string): string {
     let input: unknown;
     try {

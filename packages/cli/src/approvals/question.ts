@@ -54,7 +54,7 @@ export interface Choices {
   plan: boolean;
 }
 
-/** The call and its context, for the deciding user. Every text in it is made safe. */
+/** The call and its context, for the user who decides. All text is escaped. */
 export function questionText(request: ApprovalRequest, style: Style): string {
   return ['', questionHead(request, style), ...requestLines(request, style), ''].join('\n');
 }

@@ -7,10 +7,10 @@ const BACKSPACE = /[\b\x7f]/u;
 /** Sequences of keys without text, such as arrows. */
 const ESCAPES = /\x1b(?:\[[\d;?]*[ -/]*[@-~]|O.)/gu;
 
-/** The result of some keys: more are needed, the line has ended, or the user has pressed Ctrl-C. */
+/** What the keys so far mean: more are needed, the line has ended, or the user has pressed Ctrl-C. */
 export type Typed = 'more' | 'end' | 'interrupt';
 
-/** A line that is typed in raw mode: the reason of a refusal. */
+/** Reads a line in raw mode: the reason why the user denies a call. */
 export class ReasonLine {
   readonly #write: (text: string) => void;
   #text = '';

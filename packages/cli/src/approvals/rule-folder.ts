@@ -36,7 +36,7 @@ export class RuleFolder {
   readonly #workspace: string;
   readonly #path: string;
 
-  /** The rules of a workspace, whose path has no links. */
+  /** The rules of a workspace. The path is a real path. */
   constructor(user: UserFolder, workspace: string) {
     this.#workspace = workspace;
     this.#path = join(user.rulesFolder, fileNameOf(workspace));

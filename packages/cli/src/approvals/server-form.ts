@@ -21,12 +21,12 @@ export interface FormOptions {
 /** Keys that were typed before the question was visible are dropped for this long, in ms. */
 const TYPED_AHEAD_MS = 400;
 
-/** For commands at a terminal that make no calls: servers offer the same tools as to those that do. */
+/** For commands at a terminal that make no calls, so that servers offer them the same tools. */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasQuestionTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
 }
 
-/** Puts the question of an MCP server to the user: a form in the user's editor, or an address to open. */
+/** Asks the user the question of an MCP server: shows a form in the user's editor, or an address to open. */
 export async function askForm(
   terminal: QuestionTerminal,
   request: ElicitationRequest,
@@ -74,7 +74,7 @@ function headOf({ server, message, url }: ElicitationRequest, form: Form | undef
   return lines.join('\n');
 }
 
-/** The values of a form, as JSON. Its schema is the server's, and untrusted. */
+/** The values of a form as JSON. The schema comes from the server and is untrusted. */
 class Form {
   content: Content;
   readonly #fields: Readonly<Record<string, Record<string, unknown>>>;
@@ -130,10 +130,10 @@ class Form {
 interface Field {
   readonly type?: unknown;
   readonly enum?: unknown;
-  /** Values with titles. */
+  /** The choices of a field, with titles. */
   readonly oneOf?: unknown;
   readonly anyOf?: unknown;
-  /** The values of a list. */
+  /** The choices of a list. */
   readonly items?: unknown;
 }
 

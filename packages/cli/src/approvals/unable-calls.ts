@@ -5,8 +5,8 @@ import type { Settings } from '../configuration/settings.js';
 const IN_SANDBOX: ReadonlySet<string> = new Set(['exec', 'shell']);
 
 /**
- * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` finds the obstacle to
- * the sandbox once; undefined if it works.
+ * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` checks the sandbox
+ * once and returns why it does not work; undefined if it does.
  */
 export function refusingUnable(
   ask: ApprovalCallback,
@@ -23,7 +23,7 @@ export function refusingUnable(
   };
 }
 
-/** Undefined: it works. */
+/** Undefined if the sandbox works. */
 async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();

@@ -50,7 +50,7 @@ export class WorkspaceRules {
     return suggestion === undefined ? undefined : { covers: suggestion.covers, rules: [...suggestion.rules] };
   }
 
-  /** Throws a UsageError if it cannot be stored; then it applies to nothing. */
+  /** Throws a UsageError if the rule cannot be stored. Then it does not apply. */
   async remember(rule: NewRule): Promise<void> {
     await this.#folder?.add(rule);
     this.#remembered.push(...rule.rules);

@@ -8,7 +8,7 @@ import { systemCode, UsageError } from '../usage-error.js';
 /** A file for a final answer, which another program never sees half written. */
 export class AnswerFile {
   readonly #given: string;
-  /** Without links, so that a link stays one. */
+  /** The real path, so that writing does not replace a symbolic link. */
   readonly #path: string;
   /** A device or a pipe, which cannot be replaced. */
   readonly #isSpecial: boolean;
@@ -21,7 +21,7 @@ export class AnswerFile {
     this.#mode = found.mode;
   }
 
-  /** Tries whether the file can be written, and leaves no file. Throws a UsageError. */
+  /** Checks that the file can be written, and leaves no file. Throws a UsageError. */
   static async open(given: string): Promise<AnswerFile> {
     try {
       const path = await realpath(given).catch(() => resolve(given));

@@ -4,19 +4,19 @@ import { readJsonFile } from '../configuration/read-json.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 
-/** A final answer: its JSON on one line, or why it does not fit. */
+/** A final answer: its JSON on one line, or why it does not match the schema. */
 type Checked = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly problem: string };
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {
-  /** The request for such an answer, for the end of a prompt. */
+  /** The instruction that asks for such an answer. It ends the prompt. */
   readonly request: string;
   check(answer: string): Checked;
 }
 
 const MAX_ISSUES = 5;
 
-/** Reads a JSON Schema. Throws a UsageError if there is none. */
+/** Reads a JSON Schema. Throws a UsageError if the file has none. */
 export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   const name = visibleLine(path);
   const schema = await readJsonFile(path);
@@ -39,7 +39,7 @@ export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   };
 }
 
-/** The validator of the schema: why a value does not fit; undefined if it does. */
+/** Validates values: returns why one does not match the schema; undefined if it does. */
 function validator(schema: unknown, name: string): (value: unknown) => string | undefined {
   const { validateOutput } = compiled(schema, name);
   return (value) => {

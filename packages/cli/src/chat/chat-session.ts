@@ -18,13 +18,13 @@ export interface ChatSettings {
   readonly screen: Screen;
   readonly view: EventView;
   readonly loadImage: LoadImage;
-  /** Stdout is for data alone: no summary goes there. */
+  /** Stdout carries only data, and no summary. */
   readonly isQuiet: boolean;
 }
 
 export interface ContinueOptions {
   readonly signal: AbortSignal;
-  /** Its process ended while it ran. Default: it waits for decisions. */
+  /** The process ended while the script ran. Default: the script waits for decisions. */
   readonly isInterrupted?: boolean;
   /** Claims the script even if another process may still run it. */
   readonly force?: boolean;

@@ -38,7 +38,7 @@ export interface OpenChat {
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
   readonly view: EventView;
-  /** Stdout is for data alone. */
+  /** Stdout carries only data. */
   readonly isQuiet: boolean;
   /** The options that a command must repeat to continue in the same way. */
   readonly options: readonly string[];

@@ -53,7 +53,7 @@ export class PromptReader {
 
 interface TypedLine {
   readonly text: string;
-  /** Its end was not an Enter of the user. */
+  /** It did not end because the user pressed Enter. */
   readonly isPasted: boolean;
 }
 

@@ -21,7 +21,7 @@ export function listDeadLetters({ json = false, ...flags }: DeadLetterFlags): Pr
   });
 }
 
-/** Retries all of the named runs or none. */
+/** Retries all named runs, or none. */
 export function retry(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
   return change(runs, flags, async (log, runId) => {
     await log.revive(PERSISTENCE_GROUP, runId);
@@ -29,7 +29,7 @@ export function retry(runs: readonly string[], flags: DeadLetterFlags): Promise<
   });
 }
 
-/** Drops all of the named runs or none. */
+/** Drops all named runs, or none. */
 export function drop(runs: readonly string[], flags: DeadLetterFlags): Promise<number> {
   return change(runs, flags, async (log, runId) => {
     await log.delete(runId);

@@ -19,10 +19,10 @@ export interface LoginFlags {
   config?: string;
 }
 
-/** So long a user may take in the browser, in ms. */
+/** Maximum time that the user has in the browser, in ms. */
 const LOGIN_MS = 5 * 60_000;
 
-/** Logs in to a remote server with the user's browser, and keeps the login. */
+/** Logs in to a remote server with the user's browser, and stores the tokens. */
 export async function logIn(name: string, flags: LoginFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);
@@ -57,7 +57,7 @@ async function connect(
   };
   const path = dataFolder(process.env).mcpLoginsFile;
   const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage });
-  // An earlier registration names another address to come back to.
+  // An earlier registration names another redirect address.
   await authProvider(name).invalidateCredentials?.('all');
   return connectMcpServers({ mcpServers: entries }, { ...safeguards, authProvider });
 }
@@ -72,9 +72,9 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
   screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
 }
 
-/** Where the browser is sent after the login: a page of this machine alone. */
+/** The redirect address: a page that only this machine can reach. */
 class Callback {
-  /** A page to log in at was shown. */
+  /** A login page was shown. */
   isAwaited = false;
   #arrive: (address: URL) => void = () => {};
   readonly #arrived = new Promise<URL>((resolve) => (this.#arrive = resolve));
@@ -95,7 +95,7 @@ class Callback {
     await once(this.#server, 'listening');
   }
 
-  /** With which the browser came back. Throws a UsageError where it does not. */
+  /** The code of the redirect. Throws a UsageError if the browser does not return. */
   async address(): Promise<URL> {
     const address = await Promise.race([this.#arrived, sleep(LOGIN_MS, undefined, { ref: false })]);
     if (address !== undefined) return address;

@@ -106,7 +106,7 @@ export async function testServers(names: readonly string[], flags: McpServerFlag
   });
 }
 
-/** Shows the held back tools, and trusts them if the user agrees. */
+/** Shows the tools that are held back, and trusts them if the user agrees. */
 export async function trustServer(name: string, flags: TrustFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);

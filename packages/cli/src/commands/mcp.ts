@@ -12,11 +12,13 @@ export interface McpFlags extends GatewayFlags, HttpFlags {
 const NOT_A_CLIENT =
   'This is an MCP server, which waits for messages of another program on stdin. Ctrl-C ends it; toolscript mcp --help shows how a program starts it, and how to add servers.';
 
-/** Serves MCP clients until they disconnect or the process receives a signal. Standard output carries only the protocol. */
+/**
+ * Serves MCP clients until they disconnect or the process receives a signal. Standard output carries only the protocol.
+ */
 export async function serveMcp(flags: McpFlags): Promise<number> {
   const screen = openScreen();
   const warn = screen.notice;
-  // Both are waited for before anything is opened: a client may leave at once.
+  // Listens for both before anything is opened, because a client may disconnect at once.
   const ended = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), once(process, 'SIGHUP')]);
   const opened = await openGateway(flags, warn);
   if (flags.http === undefined && process.stdin.isTTY) warn(NOT_A_CLIENT);

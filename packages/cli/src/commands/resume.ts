@@ -234,7 +234,7 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
     throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
 }
 
-/** The place where the script was started; it continues only there. */
+/** The workspace in which the script was started. It resumes only there. */
 async function workspaceOf(
   scriptId: string,
   origin: Origin | undefined,

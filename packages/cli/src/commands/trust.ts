@@ -18,7 +18,7 @@ export interface TrustFolderFlags {
   yes?: boolean;
 }
 
-/** Trusts a workspace's own configuration, or ends the trust. Asks before MCP servers of it count. */
+/** Trusts a workspace's configuration, or ends the trust. Asks before it trusts MCP servers. */
 export async function trustFolder(folder: string | undefined, flags: TrustFolderFlags): Promise<number> {
   const real = await workspaceFolder(folder);
   demandOwnFoldersOutside(real, process.env);
@@ -65,7 +65,7 @@ function shownServers({ path, servers }: McpFile): string {
   return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
 }
 
-/** All that counts of the entry beside its program or address: variables and rules decide about what it does, too. */
+/** The rest of the entry that has an effect: variables and rules also decide what the server does. */
 function settingsLine(entry: unknown): string {
   const {
     command: _command,

@@ -10,7 +10,7 @@ import { leadsInto } from './real-path.js';
  * workspace's files may write there. This is the only module that checks it.
  */
 
-/** Checks every path of the user's own folders. `workspace` has no links. Throws a UsageError. */
+/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError. */
 export function demandOwnFoldersOutside(workspace: string, environment: Environment): void {
   demandAll(Object.values(userFolder(environment)), workspace, 'configuration', 'XDG_CONFIG_HOME');
   demandAll(Object.values(dataFolder(environment)), workspace, 'data', 'XDG_DATA_HOME');

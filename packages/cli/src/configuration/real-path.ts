@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:p
 const MAX_LINKS = 40;
 
 /**
- * Whether the resolution of a path passes through a folder, whose own path has no links: at its end, or at a link
+ * Whether the resolution of a path passes through a folder, given by its real path: at its end, or at a symbolic link
  * that the rest depends on. Dangling links and missing parts are resolved too. The folder is also recognised by its
  * identity, because the file system may allow several spellings.
  */
@@ -39,7 +39,7 @@ function namesOf(path: string, root: string): string[] {
     .filter((name) => name !== '' && name !== '.');
 }
 
-/** Both are without links. */
+/** Both are real paths. */
 function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/u.test(way);

@@ -45,7 +45,7 @@ interface ExecSettings {
 
 /** The effective settings for one run of the program. */
 export interface Settings {
-  /** The workspace, without links. */
+  /** The real path of the workspace. */
   cwd: string;
   approve: Approve;
   /** The user's own rules. */
@@ -71,7 +71,7 @@ export interface Settings {
   sources: string[];
 }
 
-/** The defaults, with every call denied. */
+/** The defaults, which deny every call. */
 export function plainSettings(cwd: string): Settings {
   return {
     cwd,

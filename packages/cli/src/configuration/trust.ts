@@ -10,21 +10,24 @@ import { deleteFile, fileNameOf, writeJsonFile } from './write-json.js';
 /** `trusted/HASH.json`. */
 const TrustSchema = z.strictObject({
   folder: z.string(),
-  /** The SHA-256 of the MCP servers' file that the user has seen: its commands run, so another text needs trust again. */
+  /**
+   * The SHA-256 of the file with MCP servers that the user has seen. Its commands run, so a changed file must be
+   * trusted again.
+   */
   mcp: z.string().optional(),
 });
 
-/** Whether the user trusts this workspace's own configuration. `folder` has no links. */
+/** Whether the user trusts this workspace's own configuration. `folder` is a real path. */
 export async function isTrusted(user: UserFolder, folder: string): Promise<boolean> {
   return (await readTrust(user, folder)) !== undefined;
 }
 
-/** The SHA-256 of the workspace's MCP servers' file that the user trusts; undefined where there is none. */
+/** The SHA-256 of the workspace's file with MCP servers that the user trusts; undefined if there is none. */
 export async function trustedMcp(user: UserFolder, folder: string): Promise<string | undefined> {
   return (await readTrust(user, folder))?.mcp;
 }
 
-/** Adds a folder, whose path has no links, with its MCP servers' file. Answers whether that changed anything. */
+/** Adds a folder, given by its real path, with its file of MCP servers. Returns whether that changed anything. */
 export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp) return false;
@@ -32,7 +35,7 @@ export async function addTrust(user: UserFolder, folder: string, mcp: string | u
   return true;
 }
 
-/** Removes a folder, whose path has no links. Answers whether that changed anything. */
+/** Removes a folder, given by its real path. Returns whether that changed anything. */
 export function removeTrust(user: UserFolder, folder: string): Promise<boolean> {
   return deleteFile(fileOf(user, folder));
 }

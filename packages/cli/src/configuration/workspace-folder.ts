@@ -4,14 +4,14 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { noWorkspaceFolder } from './locations.js';
 
-/** The named folder, or the current one, without links. Throws a UsageError if it is missing or not a folder. */
+/** The real path of the named folder, or of the current one. Throws a UsageError if it is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
   // Threads cannot start without a current folder, even if another one is named.
   const current = currentFolder();
   return realFolder(named ?? current);
 }
 
-/** The folder without links. Throws a UsageError if it is missing or not a folder. */
+/** The real path of the folder. Throws a UsageError if it is missing or not a folder. */
 export async function realFolder(folder: string): Promise<string> {
   const name = visibleLine(folder);
   try {

@@ -10,7 +10,7 @@ import { systemCode, UsageError } from '../usage-error.js';
  * rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
  */
 
-/** The name of a fact's file. */
+/** The name of the file for a key. */
 export function fileNameOf(fact: string): string {
   return createHash('sha256').update(fact).digest('hex').slice(0, 32);
 }
@@ -27,7 +27,7 @@ export async function writeJsonFile(path: string, value: unknown): Promise<void>
   }
 }
 
-/** Returns whether there was one. Throws a UsageError. */
+/** Deletes the file. Returns whether there was one. Throws a UsageError. */
 export async function deleteFile(path: string): Promise<boolean> {
   try {
     await unlink(path);

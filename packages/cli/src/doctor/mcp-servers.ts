@@ -9,10 +9,12 @@ import type { Environment } from '../terminal/style.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 
-/** A server that is still starting then is reported as that, in ms. */
+/** How long a server may start before it is reported as starting, in ms. */
 const WAIT_MS = 10_000;
 
-/** Starts the MCP servers of the user and of the workspace, and says how each is. Never rejects for one of them. */
+/**
+ * Starts the MCP servers of the user and of the workspace, and reports the state of each. Never rejects if one fails.
+ */
 export async function checkServers({ cwd }: Settings, environment: Environment): Promise<Check[]> {
   const notes: Check[] = [];
   const warn = (detail: string) => void notes.push({ name: 'mcp', status: 'warning', detail });

@@ -24,7 +24,7 @@ export interface CliHarness {
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
   readonly kept: PersistentState;
-  /** Why arguments do not fit a tool; undefined if they do. */
+  /** Why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
 }

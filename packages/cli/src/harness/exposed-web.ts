@@ -3,14 +3,14 @@ import { dataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import type { Environment } from '../terminal/style.js';
 
-/** The tools of the web. They exist only where the user's exposure names one of them, or a pack that does. */
+/** The web tools. They exist only if the user exposes one of them, or a pack that contains one. */
 export const WEB_TOOLS: readonly string[] = ['webSearch', 'fetchUrl', 'http'];
 
 const WEB_PACK: readonly string[] = ['webSearch', 'fetchUrl'];
 
 type Exposing = Pick<Settings, 'expose' | 'packs'>;
 
-/** The web tools that the user's exposure names. `all` means all tools that there are, and names none. */
+/** The web tools that the user's exposure names. `all` names none of them. */
 export function namedWebTools({ expose, packs }: Exposing): readonly string[] {
   const named = new Set([...(expose.tools ?? []), ...toolsOfPack(expose.pack, packs)]);
   return WEB_TOOLS.filter((name) => named.has(name));

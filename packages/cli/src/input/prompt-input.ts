@@ -6,7 +6,7 @@ import { readWhole, sourceFor, stdinBringsText, type TextSource } from './source
 /** Maximum length of a prompt with its context: about 250 000 tokens. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
-/** A program that starts this one may leave stdin open; after this time the user reads what is awaited, in ms. */
+/** A program that starts this one may leave stdin open. After this time, in ms, a notice says that stdin is awaited. */
 const PATIENCE_MS = 3_000;
 
 /** The parts of a prompt: words of the command line, and the text of stdin as the prompt or as its context. */

@@ -11,7 +11,7 @@ export interface ClientFoldersOptions {
   readonly onTools: () => void;
 }
 
-/** The tools for work on a folder, moved to the folders that a client has open. */
+/** The tools for work on a folder. They follow the folders that a client has open. */
 export class ClientFolders {
   readonly #harness: Harness;
   readonly #settings: Settings;
@@ -24,7 +24,7 @@ export class ClientFolders {
     this.#options = options;
   }
 
-  /** A client without folders leaves the tools where they are. */
+  /** If a client has no folders, the tools keep theirs. */
   use(folders: readonly string[]): void {
     const usable = folders.flatMap((folder) => this.#usable(folder) ?? []);
     if (usable.length > 0) this.#last = this.#last.then(() => this.#move(usable));
@@ -45,7 +45,7 @@ export class ClientFolders {
     this.#options.onTools();
   }
 
-  /** Undefined, and reported, where scripts could write to the user's own files there. */
+  /** Undefined, with a report, if scripts could write to the user's own files there. */
   #usable(folder: string): string | undefined {
     try {
       const real = realpathSync(folder);

@@ -8,8 +8,8 @@ import { isUsageError } from '../usage-error.js';
 import type { McpPlace } from './mcp-files.js';
 
 /**
- * The current folder without links; an empty one where it cannot be a workspace, because MCP clients start servers in
- * any folder. `isNeeded`: throws a UsageError instead.
+ * The real path of the current folder. If that cannot be a workspace: an empty folder, because MCP clients start
+ * servers in any folder, or a UsageError if `isNeeded`.
  */
 export async function currentWorkspace(
   environment: Environment,
@@ -28,7 +28,7 @@ export async function currentWorkspace(
   }
 }
 
-/** Where a command finds its servers; `cwd` and `config` are its options. Throws UsageErrors. */
+/** The workspace and the files of a command's servers; `cwd` and `config` are its options. Throws UsageErrors. */
 export async function mcpPlace({ cwd, config }: { cwd?: string; config?: string }, screen: Screen): Promise<McpPlace> {
   const workspace =
     cwd === undefined ? await currentWorkspace(process.env, { warn: screen.notice }) : await workspaceFolder(cwd);

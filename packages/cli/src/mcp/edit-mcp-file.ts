@@ -6,8 +6,8 @@ import { readMcpFile } from './mcp-files.js';
 type Servers = Readonly<Record<string, unknown>>;
 
 /**
- * Changes the servers of a file, which is made where there is none; all else in it stays. Processes that change it at
- * once lose nothing. Throws a UsageError for a file that cannot be read or written.
+ * Changes the servers of a file, or creates it; the rest of the file stays. Concurrent changes by several processes are
+ * all kept. Throws a UsageError if the file cannot be read or written.
  */
 export async function changeServers(path: string, change: (servers: Servers) => Servers): Promise<void> {
   await withFileLock(path, async () => {

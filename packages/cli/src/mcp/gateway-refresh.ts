@@ -1,6 +1,6 @@
 import type { Gateway } from '@toolscript/mcp';
 
-/** Changes of many servers within this time, in ms, are one for clients. */
+/** Clients get one notification for all changes within this time, in ms. */
 const REFRESH_MS = 200;
 
 /** Notifies the clients of a gateway that the tools have changed, a moment after the last change. */
@@ -8,7 +8,7 @@ export class GatewayRefresh {
   #gateway: Gateway | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Something has changed. */
+  /** Call this after each change. */
   readonly request = (): void => {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#gateway?.refresh(), REFRESH_MS).unref();

@@ -14,13 +14,13 @@ import { repeatedName } from './repeated-name.js';
 export interface McpFile {
   readonly path: string;
   readonly servers: Readonly<Record<string, unknown>>;
-  /** The hash of its text. */
+  /** The SHA-256 of the file's text. */
   readonly sha256: string;
 }
 
-/** A server that counts. */
+/** A server that is used. */
 export interface McpEntry {
-  /** As its file has it; checked when it is started. */
+  /** The entry of the file, unchanged. It is checked when the server is started. */
   readonly entry: unknown;
   readonly path: string;
   /** A file that the user names on the command line is the user's. */
@@ -30,21 +30,21 @@ export interface McpEntry {
 export interface McpConfiguration {
   /** By name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
-  /** A file that was found does not count. */
+  /** Whether a file was found that is not used. */
   readonly isPartial: boolean;
 }
 
 export interface McpPlace {
   readonly user: UserFolder;
-  /** Without links. */
+  /** A real path. */
   readonly workspace: string;
-  /** In place of the files of the user and of the workspace. */
+  /** Replaces the files of the user and of the workspace. */
   readonly file?: string | undefined;
-  /** Receives what was found and does not count. */
+  /** Called for files and entries that are ignored. */
   readonly warn: (message: string) => void;
 }
 
-/** The user's servers and those of a workspace that is trusted; or those of one file. Throws UsageErrors. */
+/** The servers of the user and of a trusted workspace, or those of one file. Throws UsageErrors. */
 export async function readMcpConfiguration(place: McpPlace): Promise<McpConfiguration> {
   const { user, workspace, file, warn } = place;
   if (file !== undefined) return configurationOf(undefined, await demandFile(file));
@@ -71,7 +71,7 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
   throw new UsageError(`There are ${found.map(({ path }) => visibleLine(path)).join(' and ')}. Keep one of them.`);
 }
 
-/** Undefined if there is no such file. Throws a UsageError for one that names no servers. */
+/** Undefined if there is no such file. Throws a UsageError if it names no servers. */
 export async function readMcpFile(path: string): Promise<McpFile | undefined> {
   const text = await readTextFile(path);
   if (text === undefined) return undefined;
@@ -90,7 +90,7 @@ async function demandFile(path: string): Promise<McpFile> {
   throw new UsageError(`There is no file ${visibleLine(path)}. Name one with { "mcpServers": { … } }.`);
 }
 
-/** The workspace's file if it counts. */
+/** The workspace's file, if it is trusted. */
 async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ file?: McpFile; isPartial: boolean }> {
   const found = await readWorkspaceFile(workspace);
   if (found === undefined) return { isPartial: false };

@@ -2,7 +2,7 @@ import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
-/** `path`: of the file without it; left out, no file has it. */
+/** `path`: the file that lacks the server. Omitted: no file has it. */
 export function noServer(name: string, known: readonly string[], path?: string): UsageError {
   const where = path === undefined ? '' : ` in ${visibleLine(path)}`;
   return new UsageError(

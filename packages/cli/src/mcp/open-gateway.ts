@@ -16,7 +16,7 @@ import { demandShallow } from './server-environment.js';
 import { openServers } from './open-servers.js';
 
 export interface GatewayFlags {
-  /** The servers' file, in place of those of the user and of the workspace. */
+  /** The file of the servers. Replaces those of the user and of the workspace. */
   config?: string;
   cwd?: string;
   /** `coding`: scripts get the tools for work on a folder. */
@@ -29,10 +29,13 @@ export interface OpenGateway {
   close(): Promise<void>;
 }
 
-/** Clients give a server about 10 s to start. Servers that are slower join later. */
+/** Clients give a server about 10 s to start. The tools of slower servers are added later. */
 export const SERVERS_WAIT_MS = 5_000;
 
-/** A gateway of the flags over the user's own data folder. `warn` receives what the user should know. Throws UsageErrors. */
+/**
+ * Opens the gateway that the flags describe, over the user's data folder. `warn` is called for problems that the user
+ * should know. Throws UsageErrors.
+ */
 export async function openGateway(flags: GatewayFlags, warn: (message: string) => void): Promise<OpenGateway> {
   demandShallow(process.env);
   const settings = await gatewaySettings(flags, warn);
@@ -46,7 +49,7 @@ async function openGatewayOf(
   const audit = openAudit(process.env);
   const refresh = new GatewayRefresh();
   const { request: onTools } = refresh;
-  // They start while the harness is opened.
+  // The servers start while the harness is opened.
   const starting = openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
   starting.catch(() => {});
   const engines = gatewayEngines();
@@ -72,7 +75,7 @@ export interface GatewayParts extends Required<Pick<HarnessSettings, 'audit' | '
   readonly warn: (message: string) => void;
 }
 
-/** A gateway over servers that are open. Its scripts are kept with those of the other commands. */
+/** A gateway over servers that are open. Its scripts are stored with those of the other commands. */
 export async function makeGateway(
   settings: Settings,
   { servers: starting, refresh, coding, followsRoots, warn, ...parts }: GatewayParts,
@@ -107,7 +110,7 @@ function howToDecide(scriptId: string): string {
   return `in a terminal, \`${command} show ${scriptId}\` shows the calls, and \`${command} approve ${scriptId}\` or \`${command} deny ${scriptId}\` decides`;
 }
 
-/** All tools are exposed, whatever the user exposes elsewhere: a gateway is for the tools of servers. */
+/** All tools of the servers are exposed, whatever the user exposes elsewhere. */
 async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
   const { config, approve } = flags;
   const cwd = flags.cwd ?? (await currentWorkspace(process.env, { isNeeded: flags.tools === 'coding', warn }));

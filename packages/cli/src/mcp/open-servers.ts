@@ -16,17 +16,17 @@ type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | '
 
 export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'> {
   readonly environment: Environment;
-  /** Answers questions of servers. Undefined: they are refused. */
+  /** Answers questions of servers. Undefined: questions are refused. */
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** The tools for scripts have changed. */
   readonly onTools?: () => void;
-  /** Receives sentences for the user. */
+  /** Called with messages for the user. */
   readonly warn: (message: string) => void;
 }
 
 /**
- * Starts the MCP servers of the settings. Undefined where there are none, or scripts cannot use any of them. A server
- * that fails is reported, and the others work. Throws a UsageError for a file that cannot be read.
+ * Starts the MCP servers of the settings. Undefined if there are none, or if scripts can use none of them. A server
+ * that fails is reported; the others work. Throws a UsageError for a file that cannot be read.
  */
 export async function openServers(
   settings: ServerSettings,
@@ -39,7 +39,7 @@ export async function openServers(
   return connectServers(servers, settings.cwd, options);
 }
 
-/** The same with servers that were read already. */
+/** The same for servers whose files were already read. */
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,
@@ -75,7 +75,7 @@ export interface PreparedServers {
   readonly safeguards: Pick<McpOptions, 'environment' | 'refuse' | 'trustStore'>;
 }
 
-/** The entries of servers as they are started, and the options that hold for them in every command. */
+/** The entries of the servers to start, and the options that apply to them in every command. */
 export async function prepareServers(
   servers: McpConfiguration['servers'],
   environment: Environment,
@@ -84,7 +84,7 @@ export async function prepareServers(
   const { fileTrustStore } = await import('@toolscript/mcp');
   const { mcpFile, mcpTrustFile } = userFolder(environment);
   const trusted = fileTrustStore(mcpTrustFile);
-  // Files of others may use the same names for other servers.
+  // Files of other users may use the same names for other servers.
   const keyOf = (name: string) => {
     const path = servers[name]?.path ?? mcpFile;
     return path === mcpFile ? name : `${name} of ${path}`;

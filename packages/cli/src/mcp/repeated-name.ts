@@ -2,7 +2,7 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/gsu;
 
 /**
- * The first name that the servers' object of a configuration has twice: JSON.parse would silently drop the first one.
+ * The first name that occurs twice in the servers of a configuration: JSON.parse would silently drop the first one.
  * `text` is valid JSON.
  */
 export function repeatedName(text: string): { name: string; line: number } | undefined {

@@ -40,7 +40,7 @@ export async function serveGateway(
   }
 }
 
-/** A gateway as the server mounts it: what a caller may do follows from the scopes of its key. */
+/** The gateway as a route of the server: the scopes of a caller's key decide what it may do. */
 export function endpointOf(gateway: GatewayHttp) {
   return {
     fetch: (request: Request, { caller, body }: { caller: Caller; body: unknown }) =>

@@ -6,14 +6,14 @@ import { UsageError } from '../usage-error.js';
 import type { McpConfiguration, McpEntry } from './mcp-files.js';
 import { narrowedEntry } from './workspace-servers.js';
 
-/** How many gateways have started each other as servers. */
+/** The number of nested gateways: each was started as a server by the previous one. */
 const DEPTH = 'TOOLSCRIPT_MCP_DEPTH';
 
-/** A gateway may be a server of another one. */
+/** Gateways may be nested up to this depth. */
 const MAX_DEPTH = 1;
 
 /**
- * The entries as they are started: programs in a folder where no script can write, with a PATH without folders of the
+ * The entries to start. Programs run in a folder where no script can write, and their PATH contains no folder of the
  * workspace.
  */
 export function startedEntries(
@@ -35,7 +35,7 @@ export function startedEntries(
   return Object.fromEntries(Object.entries(servers).map(([name, one]) => [name, started(one)]));
 }
 
-/** Throws a UsageError where gateways start each other: a configuration that names its own gateway would never end. */
+/** Throws a UsageError if gateways start each other without end, because a configuration names its own gateway. */
 export function demandShallow(environment: Environment): void {
   // defence: gateway-starts-itself-not-forever
   if (depthIn(environment) > MAX_DEPTH)
@@ -49,7 +49,7 @@ function depthIn(environment: Environment): number {
   return Number.isSafeInteger(depth) && depth >= 0 ? depth : MAX_DEPTH + 1;
 }
 
-/** Empty if nothing is to be left out. Relative folders depend on the current folder. */
+/** Empty if nothing must be removed. Relative folders depend on the current folder. */
 function pathOutside(environment: Environment, workspace: string): Record<string, string> {
   const folders = (environment['PATH'] ?? '').split(delimiter);
   // defence: servers-start-no-program-of-a-workspace, without it: const outside = folders;
@@ -66,6 +66,6 @@ function withVariables(
   { path, depth }: Record<'path' | 'depth', Readonly<Record<string, string>>>,
 ): object {
   const { env = {} } = entry;
-  // A wrong entry is reported by its reader.
+  // The reader of the entry reports an invalid one.
   return typeof env === 'object' && env !== null ? { ...entry, env: { ...path, ...env, ...depth } } : entry;
 }

@@ -1,7 +1,7 @@
 import { shellWord } from '../terminal/shell-word.js';
 import { visibleWord } from '../terminal/untrusted.js';
 
-/** A server of a configuration on one line: its name and what is started or connected to. No variables are expanded. */
+/** Describes a server on one line: its name, and its program or address. No variables are expanded. */
 export function serverLine(name: string, entry: unknown): string {
   const { command, url } = targetOf(entry);
   const targets = [command?.map(shellWord).join(' '), url === undefined ? undefined : visibleWord(url)];
@@ -10,7 +10,7 @@ export function serverLine(name: string, entry: unknown): string {
   return `${visibleWord(name)}: ${known.length === 0 ? 'without "command" or "url"' : known.join(' and ')}${state}`;
 }
 
-/** The program with its arguments, or the address, of an entry that need not be valid. */
+/** The program with its arguments, or the address. The entry may be invalid. */
 export function targetOf(entry: unknown): { command?: string[]; url?: string } {
   const { command, args, url } = (entry ?? {}) as { command?: unknown; args?: unknown; url?: unknown };
   const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].map(String);

@@ -5,7 +5,7 @@ import type { ServerToStart } from '@toolscript/mcp';
 import { leadsInto } from '../configuration/real-path.js';
 import { ownCommand } from '../terminal/own-command.js';
 
-/** The entry without its `allow`: a workspace only narrows what a script may do. */
+/** The entry without its `allow`, because a workspace may only narrow the permissions of scripts. */
 export function narrowedEntry(entry: unknown): unknown {
   if (!isRecord(entry) || !isRecord(entry['tools'])) return entry;
   // defence: workspace-servers-only-narrow, without it: const tools = Object.entries(entry['tools']);
@@ -15,7 +15,7 @@ export function narrowedEntry(entry: unknown): unknown {
 
 /**
  * Why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts can
- * change all files of a workspace, and a server runs outside of the sandbox. `workspace` has no links; `startFolder`:
+ * change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path; `startFolder`:
  * where its programs start.
  */
 export function refusalInside(
@@ -35,10 +35,10 @@ export function refusalInside(
     : `${reason}; scripts can change files there, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }
 
-/** The beginning of an absolute path anywhere in a word, to the next character that ends a path. */
+/** An absolute path anywhere in a word, up to a character that ends a path. */
 const ABSOLUTE = /[/\\][^\s"'`:;,|&()<>=]*/gu;
 
-/** Whether a word contains a path into the workspace. An entry that composes its path at run time is not noticed. */
+/** Whether a word contains a path into the workspace. Paths that the program composes at run time are not detected. */
 function namesPlaceIn(workspace: string, word: string): boolean {
   return [word, decoded(word), word.replaceAll('\\', '')].some(
     (text) =>

@@ -5,7 +5,7 @@ import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
-/** Other programs' words for a subcommand. */
+/** The words of other programs for a subcommand. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   delete: ['rm', 'del', 'remove', 'erase'],
   rename: ['mv', 'title'],
@@ -23,7 +23,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 /** The action of a command with subcommands if none is named. */
 const LIST = ['list', 'ls'];
 
-/** A command that reports a mistake in its use in one sentence: the problem, its cause and what to write instead. */
+/** A command that reports wrong usage in one sentence: the problem, its cause and the correct form. */
 export class ToolscriptCommand extends Command {
   override createCommand(name?: string): ToolscriptCommand {
     return new ToolscriptCommand(name);

@@ -8,7 +8,7 @@ interface App {
   readonly server: Server;
 }
 
-/** Opens a server. Throws a UsageError, which names the option that chooses another place. */
+/** Opens a server. Throws a UsageError that names the option for another address. */
 export async function listenAt(app: App, host: string, port: number, option: string): Promise<AddressInfo> {
   try {
     await app.listen({ host, port });

@@ -33,7 +33,7 @@ type App = Awaited<ReturnType<typeof createServer>>;
 export interface OpenService {
   readonly app: App;
   readonly token: string;
-  /** Notes for the user about it. */
+  /** Notes for the user. */
   readonly about: readonly string[];
   /** Drains and closes everything. */
   close(): Promise<void>;

@@ -10,7 +10,7 @@ import { visible } from '../terminal/untrusted.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
-/** Where a server keeps its conversations. */
+/** The storage of a server's conversations. */
 export interface Storage {
   readonly stores: ServiceStores;
   readonly log: EventLog;

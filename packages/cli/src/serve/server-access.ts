@@ -8,11 +8,11 @@ import { UsageError } from '../usage-error.js';
 export interface AccessFlags {
   /** The address to listen on. Default: only this machine's. */
   host?: string;
-  /** Further host names of the server. */
+  /** Additional host names of the server. */
   allowHost?: readonly string[];
   /** Origins of pages that may call the server. */
   allowOrigin?: readonly string[];
-  /** Addresses of proxies before the server. */
+  /** Addresses of the proxies in front of the server. */
   trustedProxy?: readonly string[];
 }
 

@@ -19,8 +19,7 @@ export async function findScript({ store }: PersistentState, text: string): Prom
 }
 
 /**
- * The one with this name, or the only one whose name has this prefix, with or without the prefix that all names
- * share.
+ * The entry with this name, or the only one whose name has this prefix. The prefix that all names share may be omitted.
  */
 export function theOne<Item>(
   items: readonly Item[],

@@ -19,7 +19,7 @@ export async function inspectKept(
   return details;
 }
 
-/** The same, for a script to resume. Throws a UsageError if its data cannot be opened. */
+/** The same for a script that will be resumed. Throws a UsageError if its data cannot be opened. */
 export async function inspectWhole(
   harness: Pick<Harness, 'inspect'>,
   scriptId: string,

@@ -5,7 +5,7 @@ import { isThere } from '../configuration/read-json.js';
 import { systemCode } from '../usage-error.js';
 
 const OriginSchema = z.strictObject({
-  /** The folder that its tools may access, without links. */
+  /** The real path of the folder that its tools may access. */
   workspace: z.string(),
   /** `mcp`: a client of the gateway waits for the result. */
   command: z.enum(['run', 'eval', 'chat', 'mcp']),

@@ -34,7 +34,7 @@ export function openStateFor(environment: Environment, origin: Origin, scripts?:
   return kept;
 }
 
-/** Every decision, and every call with effects, of every script. */
+/** The audit log: each decision, and each call with effects. */
 export function openAudit(environment: Environment): AuditFile {
   const { TOOLSCRIPT_TOKEN: token = '' } = environment;
   return new AuditFile(dataFolder(environment).auditFile, { secrets: [token] });

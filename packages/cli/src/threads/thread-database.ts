@@ -52,7 +52,7 @@ export class ThreadDatabase {
     }
   }
 
-  /** The most recently changed one first. */
+  /** The most recently changed thread first. */
   list(query: Pick<ThreadQuery, 'workspace' | 'text'> = {}): Promise<StoredThread[]> {
     const { threads } = this.stores;
     return throughStore(
@@ -91,7 +91,7 @@ export class ThreadDatabase {
     await throughStore(this.stores.threads.rename(threadId, title));
   }
 
-  /** Including its file from an earlier version. */
+  /** Also deletes its file from an earlier version. */
   async delete({ threadId }: StoredThread): Promise<void> {
     this.#files.delete(threadId);
     await throughStore(this.#delete(threadId));

@@ -5,7 +5,7 @@ import { orRefuse, systemCode } from '../usage-error.js';
 
 const ENDING = '.jsonl';
 
-/** A conversation in a file of JSON lines, as earlier versions kept it. */
+/** A conversation in a file of JSON lines, as earlier versions stored it. */
 export interface ThreadFile {
   readonly name: string;
   readonly path: string;
@@ -42,7 +42,7 @@ export class ThreadFiles {
       .toSorted((left, right) => left.changedMs - right.changedMs);
   }
 
-  /** It is not offered again; a damaged one is, after it has changed. */
+  /** Marks the file: it is not imported again. A damaged file is, after it has changed. */
   mark({ name, changedMs }: ThreadFile, result: 'imported' | 'damaged'): void {
     orRefuse(
       () => {

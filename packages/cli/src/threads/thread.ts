@@ -100,7 +100,7 @@ export class Thread {
     return this.#waitingScript;
   }
 
-  /** Whether it can be continued later. */
+  /** Whether the conversation can be continued later. */
   get isKept(): boolean {
     return this.#isKept;
   }

@@ -30,7 +30,7 @@ type Payload = StreamEvent['payload'];
 /** The name of the model that the run waits for. */
 const MODEL = 'model';
 
-/** The codes of diagnostics that are not shown: progress is shown as it comes, and a value needs no comment. */
+/** The codes of diagnostics that are not shown: progress is shown as it arrives, and a value is shown itself. */
 const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {
@@ -117,7 +117,7 @@ export class AnswerView implements EventView {
     for (const log of logs) this.#showLog(log);
   }
 
-  /** The end of a script without an event. */
+  /** The end of a script for which no event was emitted. */
   showOutcome(outcome: Outcome): void {
     this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
   }

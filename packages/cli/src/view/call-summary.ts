@@ -27,7 +27,7 @@ function stringArgument(text: string): string {
   return `${lines[0]} … (${counted(lines.length, 'line')})`;
 }
 
-/** Its quotes show where such a name starts and ends. */
+/** A quoted name shows where it starts and ends. */
 function hasBlankEdge(text: string): boolean {
   return text !== text.trim();
 }

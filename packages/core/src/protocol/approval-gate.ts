@@ -1,7 +1,7 @@
-import type { ApprovalRequest, Remember } from "./approvals.js";
-import type { JsonValue } from "./json.js";
-import type { PlannedCall } from "./script.js";
-import type { Tool } from "./tools.js";
+import type { ApprovalRequest, Remember } from './approvals.js';
+import type { JsonValue } from './json.js';
+import type { PlannedCall } from './script.js';
+import type { Tool } from './tools.js';
 
 /**
  * The port through which the facade asks whether a call may run. `approvals/` implements it. One gate serves one
@@ -27,12 +27,9 @@ export interface ApprovalGate {
 
 /** A user's decisions that cover several calls. Plain data. */
 export interface GateMemory {
-  readonly tools: readonly (readonly [
-    tool: string,
-    decision: "approve" | "deny"
-  ])[];
+  readonly tools: readonly (readonly [tool: string, decision: 'approve' | 'deny'])[];
   /** Applies to every call that the plan lists with its arguments. */
-  readonly plan?: "approve" | "deny";
+  readonly plan?: 'approve' | 'deny';
 }
 
 export interface GateCall {
@@ -55,7 +52,7 @@ export interface GateCall {
   readonly onParked: () => void;
 }
 
-export type ApprovalDecider = "person" | "rule" | "policy" | "clock" | "host";
+export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
 
 export interface DecisionCommon {
   readonly approvalId: string;
@@ -67,12 +64,12 @@ export interface DecisionCommon {
 export type GateDecision = DecisionCommon &
   (
     | {
-        readonly decision: "approve";
+        readonly decision: 'approve';
         /** The approved text that must run: the call's own, or the edited one. */
         readonly inputJson: string;
       }
     | {
-        readonly decision: "deny" | "timeout" | "cancelled";
+        readonly decision: 'deny' | 'timeout' | 'cancelled';
         /** One sentence for the model. */
         readonly reason: string;
       }

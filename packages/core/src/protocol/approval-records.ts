@@ -1,6 +1,6 @@
-import { z } from "zod";
-import { PlannedCallSchema } from "./items.js";
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from "./store-shapes.js";
+import { z } from 'zod';
+import { PlannedCallSchema } from './items.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
 /** The stored form of `ApprovalRequest`. Members of later versions are kept. */
 export const ApprovalRequestSchema = z.looseObject({
@@ -11,7 +11,7 @@ export const ApprovalRequestSchema = z.looseObject({
   input: z.unknown(),
   /** The exact text that will run. */
   inputJson: z.string(),
-  effect: z.enum(["read", "write", "external"]),
+  effect: z.enum(['read', 'write', 'external']),
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
@@ -25,25 +25,19 @@ export type StoredApprovalRequest = z.infer<typeof ApprovalRequestSchema>;
 
 /** The serialized form of `Decision`. */
 export const DecisionSchema = z.union([
-  z.enum(["approve", "deny"]),
+  z.enum(['approve', 'deny']),
   z.strictObject({
-    decision: z.enum(["approve", "deny"]),
+    decision: z.enum(['approve', 'deny']),
     input: z.unknown().optional(),
     note: z.string().optional(),
-    remember: z.enum(["script", "plan", "workspace"]).optional(),
+    remember: z.enum(['script', 'plan', 'workspace']).optional(),
     expiresAt: TimeSchema.optional(),
   }),
 ]);
 export type StoredDecision = z.infer<typeof DecisionSchema>;
 
 /** `cancelled`: its run was cancelled, has ended, or no longer waits for it. */
-export const APPROVAL_STATES = [
-  "pending",
-  "approved",
-  "denied",
-  "expired",
-  "cancelled",
-] as const;
+export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const;
 export const ApprovalStateSchema = z.enum(APPROVAL_STATES);
 export type ApprovalState = z.infer<typeof ApprovalStateSchema>;
 
@@ -90,9 +84,6 @@ export interface DecidedApproval {
 }
 
 /** The resulting state of a decision. */
-export function stateAfter(decision: StoredDecision): "approved" | "denied" {
-  return (typeof decision === "string" ? decision : decision.decision) ===
-    "approve"
-    ? "approved"
-    : "denied";
+export function stateAfter(decision: StoredDecision): 'approved' | 'denied' {
+  return (typeof decision === 'string' ? decision : decision.decision) === 'approve' ? 'approved' : 'denied';
 }

@@ -1,5 +1,5 @@
-import type { PlannedCall } from "./script.js";
-import type { ToolEffect } from "./tools.js";
+import type { PlannedCall } from './script.js';
+import type { ToolEffect } from './tools.js';
 
 /** A call that waits for a decision. Plain data that can be stored, sent and shown. */
 export interface ApprovalRequest {
@@ -28,10 +28,10 @@ export interface ApprovalRequest {
 }
 
 export type Decision =
-  | "approve"
-  | "deny"
+  | 'approve'
+  | 'deny'
   | {
-      decision: "approve" | "deny";
+      decision: 'approve' | 'deny';
       /** Replaces the script's arguments, after validation. */
       input?: unknown;
       note?: string;
@@ -46,18 +46,16 @@ export type Decision =
  * arguments still need a decision. `workspace`: the host stores a rule. The library only reports it, in
  * `approval_resolved`, and keeps asking until the host's rules allow the call.
  */
-export type Remember = "script" | "plan" | "workspace";
+export type Remember = 'script' | 'plan' | 'workspace';
 
 /**
  * Called for each call that needs a user. A throw counts as a denial; the message of a
  * `ToolCallError('ApprovalDeniedError', …)` is its reason. `suspend`: no decision now; the script is suspended once it
  * waits only for such calls.
  */
-export type ApprovalCallback = (
-  request: ApprovalRequest
-) => Answered | Promise<Answered>;
+export type ApprovalCallback = (request: ApprovalRequest) => Answered | Promise<Answered>;
 
-type Answered = Decision | "suspend";
+type Answered = Decision | 'suspend';
 
 /** The first matching rule decides. If no rule matches, the call is denied. */
 export interface ApprovalRule {
@@ -71,12 +69,12 @@ export interface ApprovalRule {
   input?: Record<string, unknown>;
   /** A pattern for the tool's `permissions`. To approve, all permissions must match; to deny or ask, one suffices. */
   permission?: string;
-  action: "approve" | "deny" | "ask";
+  action: 'approve' | 'deny' | 'ask';
 }
 
 export type ApprovalPolicy =
-  | "auto"
-  | "deny"
+  | 'auto'
+  | 'deny'
   | ApprovalCallback
   | readonly ApprovalRule[]
   | { rules: readonly ApprovalRule[]; ask?: ApprovalCallback };

@@ -14,9 +14,7 @@ export class ChangeBoard {
 
   /** Listens for one key; default: every key. */
   listen(key?: string): ChangeListener {
-    const listener = new ChangeListener(key, () =>
-      this.#listeners.delete(listener)
-    );
+    const listener = new ChangeListener(key, () => this.#listeners.delete(listener));
     this.#listeners.add(listener);
     if (this.#isClosed) listener.end();
     else this.#onListen();
@@ -30,12 +28,7 @@ export class ChangeBoard {
   /** Without a key, any key may have changed. */
   announce(key?: string): void {
     for (const listener of this.#listeners)
-      if (
-        key === undefined ||
-        listener.key === undefined ||
-        listener.key === key
-      )
-        listener.wake();
+      if (key === undefined || listener.key === undefined || listener.key === key) listener.wake();
   }
 
   /** Ends all current and future waits. */
@@ -80,18 +73,15 @@ export class ChangeListener {
 
   async #wait(signal: AbortSignal | undefined): Promise<void> {
     const wake = () => this.#resolve?.();
-    signal?.addEventListener("abort", wake, { once: true });
+    signal?.addEventListener('abort', wake, { once: true });
     await new Promise<void>((resolve) => (this.#resolve = resolve));
     this.#resolve = undefined;
-    signal?.removeEventListener("abort", wake);
+    signal?.removeEventListener('abort', wake);
   }
 }
 
 /** Yields once for all changes since the last yield, as `RunStore.watch` describes it. */
-export async function* watchBoard(
-  board: ChangeBoard,
-  signal: AbortSignal
-): AsyncGenerator<void, void, undefined> {
+export async function* watchBoard(board: ChangeBoard, signal: AbortSignal): AsyncGenerator<void, void, undefined> {
   const listener = board.listen();
   try {
     while (await listener.next(signal)) yield;

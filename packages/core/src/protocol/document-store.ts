@@ -1,21 +1,16 @@
-import { z } from "zod";
-import { PageQuerySchema, TimeSchema } from "./store-shapes.js";
+import { z } from 'zod';
+import { PageQuerySchema, TimeSchema } from './store-shapes.js';
 
 /** Who shares a document: one conversation, one user, or everybody in one workspace. */
 export const DocumentScopeSchema = z.strictObject({
-  kind: z.enum(["thread", "principal", "workspace"]),
+  kind: z.enum(['thread', 'principal', 'workspace']),
   /** The id of the thread, the principal, or the workspace. */
   id: z.string().min(1).max(1_024),
 });
 export type DocumentScope = z.infer<typeof DocumentScopeSchema>;
 
 /** `file`: the File Cabinet. `value`: values of `store`. `prompt`: saved prompts. `snippet`: saved scripts. */
-export const DocumentKindSchema = z.enum([
-  "file",
-  "value",
-  "prompt",
-  "snippet",
-]);
+export const DocumentKindSchema = z.enum(['file', 'value', 'prompt', 'snippet']);
 export type DocumentKind = z.infer<typeof DocumentKindSchema>;
 
 /** Names are unique for a scope and a kind. */
@@ -101,10 +96,7 @@ export interface DocumentStore {
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
   /** The newest version, or the given one. Undefined if it does not exist. */
-  read(
-    place: DocumentPlace,
-    version?: number
-  ): Promise<StoredDocument | undefined>;
+  read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined>;
   /** The newest versions, in the order of the names by code units. */
   list(query: DocumentQuery): Promise<DocumentPage>;
   /** The stored versions of one document, the newest first. Empty if it does not exist. */

@@ -5,12 +5,7 @@
  * `ToolscriptUsageError`.
  */
 
-export type FailurePhase =
-  | "detecting"
-  | "parsing"
-  | "checking"
-  | "executing"
-  | "finalizing";
+export type FailurePhase = 'detecting' | 'parsing' | 'checking' | 'executing' | 'finalizing';
 
 interface ErrorRow {
   /** The meaning of the code, in one sentence. */
@@ -25,159 +20,133 @@ interface ErrorRow {
 }
 
 export const ERROR_TABLE = {
-  ScriptDisabledError: row(
-    "detecting",
-    "Scripts are disabled here.",
-    "Use structured tool calls instead.",
-    false
-  ),
-  HarnessBusyError: row(
-    "executing",
-    "No sandbox became free in time.",
-    "Run the same script again later.",
-    true
-  ),
+  ScriptDisabledError: row('detecting', 'Scripts are disabled here.', 'Use structured tool calls instead.', false),
+  HarnessBusyError: row('executing', 'No sandbox became free in time.', 'Run the same script again later.', true),
   ScriptSyntaxError: row(
-    "parsing",
-    "The script or the block around it is not well formed.",
-    "Repair the script and send it again.",
-    true
+    'parsing',
+    'The script or the block around it is not well formed.',
+    'Repair the script and send it again.',
+    true,
   ),
   ScriptTypeError: row(
-    "checking",
-    "The type checker found a call or expression that would fail.",
-    "Repair the script and send it again.",
-    true
+    'checking',
+    'The type checker found a call or expression that would fail.',
+    'Repair the script and send it again.',
+    true,
   ),
   ScriptPolicyError: row(
-    "checking",
-    "The script uses a construct that scripts may not use.",
-    "Rewrite the script without it.",
-    true
+    'checking',
+    'The script uses a construct that scripts may not use.',
+    'Rewrite the script without it.',
+    true,
   ),
   ScriptTooLargeError: row(
-    "parsing",
-    "The source is larger than the maximum for a script.",
-    "Split the work over several scripts.",
-    true
+    'parsing',
+    'The source is larger than the maximum for a script.',
+    'Split the work over several scripts.',
+    true,
   ),
   ScriptRuntimeError: row(
-    "executing",
-    "The script threw an error and did not catch it.",
-    "Read the operations, then send a script that continues from there.",
-    true
+    'executing',
+    'The script threw an error and did not catch it.',
+    'Read the operations, then send a script that continues from there.',
+    true,
   ),
-  ScriptTimeoutError: row(
-    "executing",
-    "The script exceeded its time limit.",
-    "Do less in one script.",
-    true
-  ),
+  ScriptTimeoutError: row('executing', 'The script exceeded its time limit.', 'Do less in one script.', true),
   ScriptMemoryError: row(
-    "executing",
-    "The script exceeded its memory limit.",
-    "Handle the data in smaller parts.",
-    true
+    'executing',
+    'The script exceeded its memory limit.',
+    'Handle the data in smaller parts.',
+    true,
   ),
   ScriptStackError: row(
-    "executing",
-    "The script recursed deeper than its stack.",
-    "Use a loop instead of recursion.",
-    true
+    'executing',
+    'The script recursed deeper than its stack.',
+    'Use a loop instead of recursion.',
+    true,
   ),
-  ScriptCancelledError: row(
-    "executing",
-    "The run was cancelled from outside.",
-    "Wait for the user.",
-    false
-  ),
+  ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the user.', false),
   ScriptSkippedError: row(
-    "executing",
-    "An earlier script of the same answer failed.",
-    "Repair the earlier script first; then send this one again.",
-    true
+    'executing',
+    'An earlier script of the same answer failed.',
+    'Repair the earlier script first; then send this one again.',
+    true,
   ),
   ApprovalDeniedError: row(
-    "executing",
-    "A user or a rule denied this tool call.",
-    "Do not repeat the call; ask the user, or choose another approach.",
+    'executing',
+    'A user or a rule denied this tool call.',
+    'Do not repeat the call; ask the user, or choose another approach.',
     false,
-    true
+    true,
   ),
   ApprovalTimeoutError: row(
-    "executing",
-    "No user decided about this tool call in time.",
-    "Ask the user before you retry.",
+    'executing',
+    'No user decided about this tool call in time.',
+    'Ask the user before you retry.',
     false,
-    true
+    true,
   ),
   ToolNotFoundError: row(
-    "executing",
-    "There is no tool with that name.",
-    "Use one of the names that exist.",
+    'executing',
+    'There is no tool with that name.',
+    'Use one of the names that exist.',
     true,
-    true
-  ),
-  ToolValidationError: row(
-    "executing",
-    "The arguments do not fit the tool.",
-    "Repair the arguments.",
     true,
-    true
   ),
+  ToolValidationError: row('executing', 'The arguments do not fit the tool.', 'Repair the arguments.', true, true),
   ToolExecutionError: row(
-    "executing",
-    "The tool ran and failed.",
-    "Read the message; repair what it names.",
+    'executing',
+    'The tool ran and failed.',
+    'Read the message; repair what it names.',
     true,
-    true
+    true,
   ),
   ToolBudgetExceededError: row(
-    "executing",
-    "The script made more tool calls than its limit allows.",
-    "Make the remaining calls in the next script, or make fewer calls.",
+    'executing',
+    'The script made more tool calls than its limit allows.',
+    'Make the remaining calls in the next script, or make fewer calls.',
     true,
-    true
+    true,
   ),
   DetachedPromiseError: row(
-    "finalizing",
-    "A tool call with effects was still running after the script had ended.",
-    "Await every tool call.",
-    true
+    'finalizing',
+    'A tool call with effects was still running after the script had ended.',
+    'Await every tool call.',
+    true,
   ),
   SerializationError: row(
-    "finalizing",
-    "The value cannot be represented as JSON, or is too large.",
-    "Return plain and smaller data.",
+    'finalizing',
+    'The value cannot be represented as JSON, or is too large.',
+    'Return plain and smaller data.',
     true,
-    true
+    true,
   ),
   HarnessInternalError: row(
-    "executing",
-    "Toolscript itself failed.",
-    "Run the script again; if it fails again, report it.",
-    true
+    'executing',
+    'Toolscript itself failed.',
+    'Run the script again; if it fails again, report it.',
+    true,
   ),
   StoreError: row(
-    "executing",
-    "The store of scripts failed, so the script was interrupted.",
-    "Read the operations; do not repeat completed calls.",
-    false
+    'executing',
+    'The store of scripts failed, so the script was interrupted.',
+    'Read the operations; do not repeat completed calls.',
+    false,
   ),
   SuspensionError: row(
-    "executing",
-    "A suspended script cannot be resumed.",
-    "Read the operations, then send a script that continues from there.",
-    false
+    'executing',
+    'A suspended script cannot be resumed.',
+    'Read the operations, then send a script that continues from there.',
+    false,
   ),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /** The codes that a script can catch, each a global class inside the sandbox. */
-export const CATCHABLE_CODES: readonly ErrorCode[] = (
-  Object.keys(ERROR_TABLE) as ErrorCode[]
-).filter((code) => ERROR_TABLE[code].catchable);
+export const CATCHABLE_CODES: readonly ErrorCode[] = (Object.keys(ERROR_TABLE) as ErrorCode[]).filter(
+  (code) => ERROR_TABLE[code].catchable,
+);
 
 /** The reason why a script failed, as data. Positions are 1-based and refer to the model's own source. */
 export interface ScriptFailure {
@@ -202,7 +171,7 @@ export interface ScriptFailure {
 export function scriptFailure(
   code: ErrorCode,
   message: string,
-  extra: Partial<Omit<ScriptFailure, "code" | "message">> = {}
+  extra: Partial<Omit<ScriptFailure, 'code' | 'message'>> = {},
 ): ScriptFailure {
   const { phase, retryable } = ERROR_TABLE[code];
   return { code, message, phase, retryable, metadata: {}, ...extra };
@@ -210,7 +179,7 @@ export function scriptFailure(
 
 /** A mistake of the host programmer: an unknown option, a closed harness, an invalid tool definition. */
 export class ToolscriptUsageError extends Error {
-  override readonly name = "ToolscriptUsageError";
+  override readonly name = 'ToolscriptUsageError';
 }
 
 /**
@@ -230,12 +199,6 @@ export class ToolCallError extends Error {
   }
 }
 
-function row(
-  phase: FailurePhase,
-  meaning: string,
-  advice: string,
-  retryable: boolean,
-  catchable = false
-): ErrorRow {
+function row(phase: FailurePhase, meaning: string, advice: string, retryable: boolean, catchable = false): ErrorRow {
   return { phase, meaning, advice, retryable, catchable };
 }

@@ -1,16 +1,16 @@
-import { z } from "zod";
-import { ToolscriptUsageError } from "./errors.js";
+import { z } from 'zod';
+import { ToolscriptUsageError } from './errors.js';
 import {
   DEFAULT_EVENT_PAGE,
   EventRangeSchema,
   MAX_EVENT_PAGE_LENGTH,
   type EventPage,
   type EventRange,
-} from "./event-log.js";
-import { StreamEventSchema, type StreamEvent } from "./events.js";
-import { endsRun } from "./run-end.js";
-import { EventOrderError } from "./store-errors.js";
-import { parseShape, StoreIdSchema } from "./store-shapes.js";
+} from './event-log.js';
+import { StreamEventSchema, type StreamEvent } from './events.js';
+import { endsRun } from './run-end.js';
+import { EventOrderError } from './store-errors.js';
+import { parseShape, StoreIdSchema } from './store-shapes.js';
 
 /** Consecutive events of one run, as a store writes them. */
 export interface EventBatch {
@@ -29,23 +29,14 @@ const ListSchema = z.array(z.unknown()).min(1);
 
 /** Throws a `ToolscriptUsageError` unless the events are consecutive events of one run. */
 export function checkBatch(events: readonly StreamEvent[]): EventBatch {
-  parseShape(ListSchema, events, "events");
+  parseShape(ListSchema, events, 'events');
   const texts = events.map(checkedText);
   const [first] = events;
-  const runId = parseShape(StoreIdSchema, first!.run_id, "events.0.run_id");
+  const runId = parseShape(StoreIdSchema, first!.run_id, 'events.0.run_id');
   for (const [index, { run_id, seq }] of events.entries())
     if (run_id !== runId || seq !== first!.seq + index)
-      throw new ToolscriptUsageError(
-        `events.${index} must be event ${
-          first!.seq + index
-        } of the run ${runId}`
-      );
-  return {
-    runId,
-    firstSeq: first!.seq,
-    texts,
-    endIndex: events.findIndex(({ payload }) => endsRun(payload)),
-  };
+      throw new ToolscriptUsageError(`events.${index} must be event ${first!.seq + index} of the run ${runId}`);
+  return { runId, firstSeq: first!.seq, texts, endIndex: events.findIndex(({ payload }) => endsRun(payload)) };
 }
 
 function checkedText(event: StreamEvent, index: number): string {
@@ -64,59 +55,34 @@ function checkedText(event: StreamEvent, index: number): string {
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,
   nextSeq: number,
-  textAt: (seq: number) => string | undefined
+  textAt: (seq: number) => string | undefined,
 ): readonly string[] {
   if (firstSeq > nextSeq)
-    throw new EventOrderError(
-      `Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next`
-    );
+    throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next`);
   const known = texts.slice(0, nextSeq - firstSeq);
-  const index = known.findIndex(
-    (text, offset) => text !== textAt(firstSeq + offset)
-  );
+  const index = known.findIndex((text, offset) => text !== textAt(firstSeq + offset));
   if (index === -1) return texts.slice(known.length);
   throw new EventOrderError(
-    `The run ${runId} has a different event ${
-      firstSeq + index
-    } already: ${nextSeq} is expected next`
+    `The run ${runId} has a different event ${firstSeq + index} already: ${nextSeq} is expected next`,
   );
 }
 
 /** Throws an `EventOrderError` if a new event of the batch follows the run's last one. */
-export function refuseAfterEnd(
-  { runId, texts, endIndex }: EventBatch,
-  wasEnded: boolean
-): void {
+export function refuseAfterEnd({ runId, texts, endIndex }: EventBatch, wasEnded: boolean): void {
   if (wasEnded || (endIndex !== -1 && endIndex < texts.length - 1))
-    throw new EventOrderError(
-      `The run ${runId} has ended: no event follows its last one`
-    );
+    throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
 }
 
 /** A page of a run's events. The index in `texts` is the `seq`. */
-export function pageOfEvents(
-  texts: readonly string[],
-  range: EventRange
-): EventPage {
-  const { from = 0, limit = DEFAULT_EVENT_PAGE } = parseShape(
-    EventRangeSchema,
-    range,
-    "range"
-  );
+export function pageOfEvents(texts: readonly string[], range: EventRange): EventPage {
+  const { from = 0, limit = DEFAULT_EVENT_PAGE } = parseShape(EventRangeSchema, range, 'range');
   return eventPage(from, texts.slice(from, from + limit), texts.length);
 }
 
 /** As many texts, starting with event `from`, as fit on a page; `nextSeq` is the run's next event. */
-export function eventPage(
-  from: number,
-  texts: readonly string[],
-  nextSeq: number
-): EventPage {
+export function eventPage(from: number, texts: readonly string[], nextSeq: number): EventPage {
   let length = 0;
-  const tooMuch = texts.findIndex(
-    (text, index) =>
-      (length += text.length) > MAX_EVENT_PAGE_LENGTH && index > 0
-  );
+  const tooMuch = texts.findIndex((text, index) => (length += text.length) > MAX_EVENT_PAGE_LENGTH && index > 0);
   const page = tooMuch === -1 ? texts : texts.slice(0, tooMuch);
   const end = from + page.length;
   return {

@@ -1,4 +1,4 @@
-import type { EventPayload, StreamEvent } from "./events.js";
+import type { EventPayload, StreamEvent } from './events.js';
 
 export interface RunIdentity {
   runId: string;
@@ -11,17 +11,8 @@ export function eventIdOf(runId: string, seq: number): string {
 }
 
 /** The event as that of another run. */
-export function eventOfRun(
-  event: StreamEvent,
-  { runId, threadId, turnId }: RunIdentity
-): StreamEvent {
-  return {
-    ...event,
-    event_id: eventIdOf(runId, event.seq),
-    run_id: runId,
-    thread_id: threadId,
-    turn_id: turnId,
-  };
+export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
+  return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
 }
 
 /** Wraps the payloads of one run in envelopes, with consecutive `seq` values. */

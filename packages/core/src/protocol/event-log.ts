@@ -1,6 +1,6 @@
-import { z } from "zod";
-import type { StreamEvent } from "./events.js";
-import { PageQuerySchema, StoreIdSchema } from "./store-shapes.js";
+import { z } from 'zod';
+import type { StreamEvent } from './events.js';
+import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 
 export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
 
@@ -70,9 +70,7 @@ export interface Delivery extends z.infer<typeof DeliverySchema> {
   readonly events: readonly StreamEvent[];
 }
 
-export const DeadLetterQuerySchema = PageQuerySchema.extend({
-  group: z.string(),
-});
+export const DeadLetterQuerySchema = PageQuerySchema.extend({ group: z.string() });
 export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
 /** A run whose events, starting with `seq`, are no longer delivered to a group. */
@@ -117,7 +115,7 @@ export interface EventLog {
    */
   subscribe(
     runId: string,
-    options?: { readonly from?: number; readonly signal?: AbortSignal }
+    options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StreamEvent>;
   /**
    * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts

@@ -64,10 +64,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#waiters = [];
     for (const waiter of waiters) {
       if (this.#handled >= waiter.upTo) waiter.resolve();
-      else if (this.#isLeft)
-        waiter.reject(
-          new Error("The consumer stopped before it handled the event.")
-        );
+      else if (this.#isLeft) waiter.reject(new Error('The consumer stopped before it handled the event.'));
       else this.#waiters.push(waiter);
     }
   }

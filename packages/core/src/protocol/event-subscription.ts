@@ -1,12 +1,8 @@
-import type { ChangeBoard } from "./change-board.js";
-import {
-  EventRangeSchema,
-  type EventPage,
-  type LogPosition,
-} from "./event-log.js";
-import type { StreamEvent } from "./events.js";
-import { endsRun } from "./run-end.js";
-import { parseShape, StoreIdSchema } from "./store-shapes.js";
+import type { ChangeBoard } from './change-board.js';
+import { EventRangeSchema, type EventPage, type LogPosition } from './event-log.js';
+import type { StreamEvent } from './events.js';
+import { endsRun } from './run-end.js';
+import { parseShape, StoreIdSchema } from './store-shapes.js';
 
 /** A page of a run's events and the position of its log. Without a position, the log does not know the run. */
 export interface LogTail extends EventPage {
@@ -26,13 +22,10 @@ interface SubscriptionSource {
 export async function* subscribeByReading(
   { board, read }: SubscriptionSource,
   runId: string,
-  {
-    from = 0,
-    signal,
-  }: { readonly from?: number; readonly signal?: AbortSignal }
+  { from = 0, signal }: { readonly from?: number; readonly signal?: AbortSignal },
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  let next = parseShape(EventRangeSchema, { from }, "options").from ?? 0;
-  const listener = board.listen(parseShape(StoreIdSchema, runId, "runId"));
+  let next = parseShape(EventRangeSchema, { from }, 'options').from ?? 0;
+  const listener = board.listen(parseShape(StoreIdSchema, runId, 'runId'));
   let wasKnown = false;
   const isAborted = () => signal?.aborted === true;
   try {
@@ -44,12 +37,7 @@ export async function* subscribeByReading(
         next = event.seq + 1;
         if (endsRun(event.payload)) return;
       }
-      if (
-        position === undefined
-          ? wasKnown
-          : position.isEnded && next >= position.nextSeq
-      )
-        return;
+      if (position === undefined ? wasKnown : position.isEnded && next >= position.nextSeq) return;
       wasKnown ||= position !== undefined;
       if (more === undefined && !(await listener.next(signal))) return;
     }

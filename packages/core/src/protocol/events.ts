@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from 'zod';
 import {
   OperationItemSchema,
   OutputItemSchema,
@@ -6,8 +6,8 @@ import {
   UsageSchema,
   type OutputItem,
   type Usage,
-} from "./items.js";
-import type { KnownMembers } from "./known-members.js";
+} from './items.js';
+import type { KnownMembers } from './known-members.js';
 
 /** A call that waits for a user, as an event contains it. */
 export const ApprovalRequestEventSchema = z.looseObject({
@@ -17,7 +17,7 @@ export const ApprovalRequestEventSchema = z.looseObject({
   tool: z.string(),
   input: z.unknown(),
   input_json: z.string(),
-  effect: z.enum(["read", "write", "external"]),
+  effect: z.enum(['read', 'write', 'external']),
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
@@ -28,21 +28,21 @@ export const ApprovalRequestEventSchema = z.looseObject({
 });
 
 const itemType = z.enum([
-  "message",
-  "reasoning",
-  "function_call",
-  "function_call_output",
-  "script_execution",
-  "script_execution_output",
-  "plan",
-  "compaction",
-  "error",
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'script_execution',
+  'script_execution_output',
+  'plan',
+  'compaction',
+  'error',
 ]);
 
 /** The payload of an event. `item_id` names the item that the event concerns; `script_id` the script. */
-export const EventPayloadSchema = z.discriminatedUnion("type", [
+export const EventPayloadSchema = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal("response_start"),
+    type: z.literal('response_start'),
     /** The input items of an agent's run. */
     input: z.array(OutputItemSchema).readonly().optional(),
     /** The wire format of a provider's answer, and the provider's names for the answer and the model. */
@@ -51,89 +51,65 @@ export const EventPayloadSchema = z.discriminatedUnion("type", [
     model: z.string().optional(),
   }),
   z.looseObject({
-    type: z.literal("item_start"),
+    type: z.literal('item_start'),
     item_id: z.string(),
     item_type: itemType,
     initial: z.record(z.string(), z.unknown()).optional(),
   }),
   /** Text to append to the item: content, arguments, or a script's source. */
-  z.looseObject({
-    type: z.literal("item_delta"),
-    item_id: z.string(),
-    delta: z.string(),
-  }),
-  z.looseObject({
-    type: z.literal("item_done"),
-    item_id: z.string(),
-    final_item: OutputItemSchema,
-  }),
-  z.looseObject({
-    type: z.literal("item_error"),
-    item_id: z.string(),
-    code: z.string(),
-    message: z.string(),
-  }),
-  z.looseObject({
-    type: z.literal("item_cancelled"),
-    item_id: z.string(),
-    reason: z.string().optional(),
-  }),
+  z.looseObject({ type: z.literal('item_delta'), item_id: z.string(), delta: z.string() }),
+  z.looseObject({ type: z.literal('item_done'), item_id: z.string(), final_item: OutputItemSchema }),
+  z.looseObject({ type: z.literal('item_error'), item_id: z.string(), code: z.string(), message: z.string() }),
+  z.looseObject({ type: z.literal('item_cancelled'), item_id: z.string(), reason: z.string().optional() }),
   /** Members of a finished item that changed later. */
+  z.looseObject({ type: z.literal('item_update'), item_id: z.string(), changes: z.record(z.string(), z.unknown()) }),
   z.looseObject({
-    type: z.literal("item_update"),
-    item_id: z.string(),
-    changes: z.record(z.string(), z.unknown()),
-  }),
-  z.looseObject({
-    type: z.literal("tool_call_start"),
+    type: z.literal('tool_call_start'),
     call_id: z.string(),
     script_id: z.string().optional(),
     tool: z.string(),
     input: z.unknown(),
-    effect: z.enum(["read", "write", "external"]),
+    effect: z.enum(['read', 'write', 'external']),
     line: z.number().optional(),
   }),
   z.looseObject({
-    type: z.literal("tool_call_done"),
+    type: z.literal('tool_call_done'),
     call_id: z.string(),
     script_id: z.string().optional(),
     operation: OperationItemSchema,
   }),
+  z.looseObject({ type: z.literal('approval_requested'), approval: ApprovalRequestEventSchema }),
   z.looseObject({
-    type: z.literal("approval_requested"),
-    approval: ApprovalRequestEventSchema,
-  }),
-  z.looseObject({
-    type: z.literal("approval_resolved"),
+    type: z.literal('approval_resolved'),
     approval_id: z.string(),
     call_id: z.string(),
     script_id: z.string().optional(),
-    decision: z.enum(["approve", "deny", "timeout", "cancelled"]),
-    by: z.enum(["person", "rule", "policy", "clock", "host"]),
+    decision: z.enum(['approve', 'deny', 'timeout', 'cancelled']),
+    by: z.enum(['person', 'rule', 'policy', 'clock', 'host']),
     note: z.string().optional(),
     /** 'workspace': the decision applies beyond this script; the host that stores it defines the scope. */
-    remember: z.enum(["script", "plan", "workspace"]).optional(),
+    remember: z.enum(['script', 'plan', 'workspace']).optional(),
     /** The arguments that run if the user replaced the script's. */
     edited_input_json: z.string().optional(),
   }),
   z.looseObject({
-    type: z.literal("script_progress"),
+    type: z.literal('script_progress'),
     script_id: z.string(),
     message: z.string(),
-    kind: z.enum(["info", "warn"]),
+    kind: z.enum(['info', 'warn']),
     call_id: z.string().optional(),
   }),
   z.looseObject({
-    type: z.literal("script_log"),
+    type: z.literal('script_log'),
     script_id: z.string(),
-    level: z.enum(["log", "info", "warn", "error", "debug"]),
+    level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
     text: z.string(),
     at_ms: z.number(),
   }),
-  z.looseObject({ type: z.literal("usage_update"), usage: UsageSchema }),
+  z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
   /** A request of a run to its model has ended. */
   z.looseObject({
-    type: z.literal("request_done"),
+    type: z.literal('request_done'),
     /** The tokens of this request alone. */
     usage: UsageSchema.optional(),
     /** In US dollars, if the agent has prices. An estimate if `usage` is one. */
@@ -147,13 +123,13 @@ export const EventPayloadSchema = z.discriminatedUnion("type", [
           limit: z.number().optional(),
           remaining: z.number().optional(),
           reset: z.string().optional(),
-        })
+        }),
       )
       .optional(),
   }),
   /** A request to the model failed and is sent again after `delay_ms`. */
   z.looseObject({
-    type: z.literal("request_retry"),
+    type: z.literal('request_retry'),
     /** Why it failed. */
     code: z.string(),
     message: z.string(),
@@ -164,7 +140,7 @@ export const EventPayloadSchema = z.discriminatedUnion("type", [
     delay_ms: z.number().min(0),
   }),
   z.looseObject({
-    type: z.literal("response_done"),
+    type: z.literal('response_done'),
     status: ResponseStatusSchema,
     usage: UsageSchema.optional(),
     /** The id to resume a suspended script. Events never contain its sealed memory. */
@@ -176,19 +152,12 @@ export const EventPayloadSchema = z.discriminatedUnion("type", [
     /** The provider's own word for why the answer ended. */
     stop_reason: z.unknown().optional(),
   }),
-  z.looseObject({
-    type: z.literal("response_error"),
-    code: z.string(),
-    message: z.string(),
-  }),
+  z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
 ]);
 
 /** Items and usage keep the members of a provider that this format does not name. All other members are named. */
-export type EventPayload = KnownMembers<
-  z.infer<typeof EventPayloadSchema>,
-  OutputItem | Usage | undefined
->;
-export type EventType = EventPayload["type"];
+export type EventPayload = KnownMembers<z.infer<typeof EventPayloadSchema>, OutputItem | Usage | undefined>;
+export type EventType = EventPayload['type'];
 
 /** The envelope. `seq` starts at 0 and has no gaps within a run. */
 export const StreamEventSchema = z.object({
@@ -203,6 +172,4 @@ export const StreamEventSchema = z.object({
   payload: EventPayloadSchema,
 });
 
-export type StreamEvent = Omit<z.infer<typeof StreamEventSchema>, "payload"> & {
-  payload: EventPayload;
-};
+export type StreamEvent = Omit<z.infer<typeof StreamEventSchema>, 'payload'> & { payload: EventPayload };

@@ -1,17 +1,15 @@
-import { z } from "zod";
-import { ERROR_TABLE, type ErrorCode } from "./errors.js";
+import { z } from 'zod';
+import { ERROR_TABLE, type ErrorCode } from './errors.js';
 
 /**
  * Items of a conversation in their serialized form: JSON, snake_case. Unknown members of an item (a provider's own
  * blobs) are kept unchanged.
  */
 
-const ErrorCodeSchema = z.enum(
-  Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]
-);
+const ErrorCodeSchema = z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]);
 
 export const DiagnosticSchema = z.looseObject({
-  severity: z.enum(["error", "warning", "info"]),
+  severity: z.enum(['error', 'warning', 'info']),
   message: z.string(),
   line: z.number().optional(),
   column: z.number().optional(),
@@ -30,13 +28,7 @@ export const PlannedCallSchema = z.looseObject({
 export const ItemErrorSchema = z.looseObject({
   code: ErrorCodeSchema,
   message: z.string(),
-  phase: z.enum([
-    "detecting",
-    "parsing",
-    "checking",
-    "executing",
-    "finalizing",
-  ]),
+  phase: z.enum(['detecting', 'parsing', 'checking', 'executing', 'finalizing']),
   line: z.number().optional(),
   column: z.number().optional(),
   tool_name: z.string().optional(),
@@ -52,16 +44,16 @@ export const OperationItemSchema = z.looseObject({
   call_id: z.string(),
   tool: z.string(),
   input: z.unknown(),
-  effect: z.enum(["read", "write", "external"]),
+  effect: z.enum(['read', 'write', 'external']),
   status: z.enum([
-    "completed",
-    "failed",
-    "denied",
-    "aborted",
-    "unknown",
-    "not_started",
-    "awaiting_approval",
-    "detached",
+    'completed',
+    'failed',
+    'denied',
+    'aborted',
+    'unknown',
+    'not_started',
+    'awaiting_approval',
+    'detached',
   ]),
   result: z.unknown().optional(),
   result_omitted: z.boolean().optional(),
@@ -81,8 +73,8 @@ export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
  * of a model is built.
  */
 export const ImagePartSchema = z.looseObject({
-  type: z.literal("image"),
-  media_type: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+  type: z.literal('image'),
+  media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
   /** The path at which the host finds it, as the tool named it. */
   path: z.string().optional(),
   /** SHA-256 of the bytes, 64 hexadecimal digits. */
@@ -93,7 +85,7 @@ export const ImagePartSchema = z.looseObject({
 export type ImagePart = z.infer<typeof ImagePartSchema>;
 
 const LogItemSchema = z.looseObject({
-  level: z.enum(["log", "info", "warn", "error", "debug"]),
+  level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
   text: z.string(),
   at_ms: z.number(),
 });
@@ -109,22 +101,22 @@ const OutcomeMetadataSchema = z.looseObject({
 });
 
 export const MessageItemSchema = z.looseObject({
-  type: z.literal("message"),
+  type: z.literal('message'),
   id: z.string(),
-  role: z.enum(["assistant", "user", "system"]),
+  role: z.enum(['assistant', 'user', 'system']),
   content: z.string(),
   /** The images of a user's message, without `data`. */
   images: z.array(ImagePartSchema).optional(),
 });
 
 export const ReasoningItemSchema = z.looseObject({
-  type: z.literal("reasoning"),
+  type: z.literal('reasoning'),
   id: z.string(),
   content: z.string(),
 });
 
 export const FunctionCallItemSchema = z.looseObject({
-  type: z.literal("function_call"),
+  type: z.literal('function_call'),
   id: z.string(),
   call_id: z.string(),
   name: z.string(),
@@ -132,7 +124,7 @@ export const FunctionCallItemSchema = z.looseObject({
 });
 
 export const FunctionCallOutputItemSchema = z.looseObject({
-  type: z.literal("function_call_output"),
+  type: z.literal('function_call_output'),
   id: z.string(),
   call_id: z.string(),
   output: z.string(),
@@ -142,19 +134,19 @@ export const FunctionCallOutputItemSchema = z.looseObject({
 });
 
 export const ScriptExecutionItemSchema = z.looseObject({
-  type: z.literal("script_execution"),
+  type: z.literal('script_execution'),
   id: z.string(),
   call_id: z.string(),
-  language: z.enum(["ts", "js"]),
-  format: z.enum(["xml", "fence", "tool"]),
+  language: z.enum(['ts', 'js']),
+  format: z.enum(['xml', 'fence', 'tool']),
   source_code: z.string(),
   source_sha256: z.string(),
-  status: z.enum(["pending", "executing", "suspended", "completed", "error"]),
+  status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
   /** The script's id in the store, once it runs. */
   script_id: z.string().optional(),
   /** How the script arrived: as a call of a function tool, a call of a custom tool, or a block in the answer's text. */
-  carrier: z.enum(["tool", "custom", "text"]).optional(),
+  carrier: z.enum(['tool', 'custom', 'text']).optional(),
   /**
    * The whole block of a script in text, including tags. Together with the messages around it, it is the model's text.
    */
@@ -162,12 +154,12 @@ export const ScriptExecutionItemSchema = z.looseObject({
 });
 
 export const ScriptExecutionOutputItemSchema = z.looseObject({
-  type: z.literal("script_execution_output"),
+  type: z.literal('script_execution_output'),
   id: z.string(),
   /** The `call_id` of its `script_execution`. */
   call_id: z.string(),
   script_id: z.string().optional(),
-  status: z.enum(["completed", "failed", "suspended"]),
+  status: z.enum(['completed', 'failed', 'suspended']),
   /** The script's value. */
   result: z.unknown().optional(),
   /** The value's JSON text; `{"partialResults": …}` after a failure. */
@@ -188,23 +180,18 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
 
 /** The work plan, as the model last updated it. */
 export const PlanItemSchema = z.looseObject({
-  type: z.literal("plan"),
+  type: z.literal('plan'),
   id: z.string(),
   /** The call that created it or changed it last. */
   call_id: z.string(),
-  steps: z.array(
-    z.looseObject({
-      step: z.string(),
-      status: z.enum(["pending", "in_progress", "completed"]),
-    })
-  ),
+  steps: z.array(z.looseObject({ step: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) })),
   /** The reason for the change; empty if the model gave none. */
   explanation: z.string(),
 });
 
 /** Replaces everything before it when the conversation is sent to the model, because it was too long. */
 export const CompactionItemSchema = z.looseObject({
-  type: z.literal("compaction"),
+  type: z.literal('compaction'),
   id: z.string(),
   /** Written by the model. */
   summary: z.string(),
@@ -215,13 +202,13 @@ export const CompactionItemSchema = z.looseObject({
 });
 
 export const ErrorItemSchema = z.looseObject({
-  type: z.literal("error"),
+  type: z.literal('error'),
   id: z.string(),
   code: z.string(),
   message: z.string(),
 });
 
-export const OutputItemSchema = z.discriminatedUnion("type", [
+export const OutputItemSchema = z.discriminatedUnion('type', [
   MessageItemSchema,
   ReasoningItemSchema,
   FunctionCallItemSchema,
@@ -234,27 +221,17 @@ export const OutputItemSchema = z.discriminatedUnion("type", [
 ]);
 
 export type OutputItem = z.infer<typeof OutputItemSchema>;
-export type OutputItemType = OutputItem["type"];
+export type OutputItemType = OutputItem['type'];
 export type MessageItem = z.infer<typeof MessageItemSchema>;
 export type ReasoningItem = z.infer<typeof ReasoningItemSchema>;
 export type FunctionCallItem = z.infer<typeof FunctionCallItemSchema>;
-export type FunctionCallOutputItem = z.infer<
-  typeof FunctionCallOutputItemSchema
->;
+export type FunctionCallOutputItem = z.infer<typeof FunctionCallOutputItemSchema>;
 export type ScriptExecutionItem = z.infer<typeof ScriptExecutionItemSchema>;
 export type PlanItem = z.infer<typeof PlanItemSchema>;
 export type CompactionItem = z.infer<typeof CompactionItemSchema>;
-export type ScriptExecutionOutputItem = z.infer<
-  typeof ScriptExecutionOutputItemSchema
->;
+export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItemSchema>;
 
-export const ResponseStatusSchema = z.enum([
-  "completed",
-  "suspended",
-  "failed",
-  "cancelled",
-  "incomplete",
-]);
+export const ResponseStatusSchema = z.enum(['completed', 'suspended', 'failed', 'cancelled', 'incomplete']);
 export type ResponseStatus = z.infer<typeof ResponseStatusSchema>;
 
 export const UsageSchema = z.looseObject({
@@ -271,7 +248,7 @@ export const ResponseSchema = z.object({
   run_id: z.string(),
   thread_id: z.string(),
   turn_id: z.string(),
-  status: z.enum(["in_progress", ...ResponseStatusSchema.options]),
+  status: z.enum(['in_progress', ...ResponseStatusSchema.options]),
   output_items: z.array(OutputItemSchema),
   usage: UsageSchema.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
@@ -284,10 +261,5 @@ export type Response = z.infer<typeof ResponseSchema>;
  * host has emitted the `item_start` of the item's `id`, `pending` that it has emitted the whole item as pending.
  */
 export type ScriptItemMembers = Partial<
-  Pick<
-    ScriptExecutionItem,
-    "id" | "call_id" | "format" | "carrier" | "raw_text"
-  >
-> & { readonly stage?: "started" | "pending" } & Readonly<
-    Record<string, unknown>
-  >;
+  Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>
+> & { readonly stage?: 'started' | 'pending' } & Readonly<Record<string, unknown>>;

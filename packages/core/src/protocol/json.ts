@@ -64,11 +64,7 @@ function isOpening(code: number): boolean {
 
 /** The index of the closing quote; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
-  for (
-    let end = text.indexOf('"', start + 1);
-    end !== -1;
-    end = text.indexOf('"', end + 1)
-  ) {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
     if (escapes % 2 === 0) return end;

@@ -6,19 +6,15 @@
 export type KnownMembers<T, Open = never> = [T] extends [Open]
   ? T
   : T extends readonly unknown[]
-  ? { [Index in keyof T]: KnownMembers<T[Index], Open> }
-  : T extends object
-  ? [keyof Named<T>] extends [never]
-    ? T
-    : { [Key in keyof Named<T>]: KnownMembers<Named<T>[Key], Open> }
-  : T;
+    ? { [Index in keyof T]: KnownMembers<T[Index], Open> }
+    : T extends object
+      ? [keyof Named<T>] extends [never]
+        ? T
+        : { [Key in keyof Named<T>]: KnownMembers<Named<T>[Key], Open> }
+      : T;
 
 type Named<T> = {
-  [Key in keyof T as string extends Key
-    ? never
-    : number extends Key
-    ? never
-    : symbol extends Key
-    ? never
-    : Key]: T[Key];
+  [
+    Key in keyof T as string extends Key ? never : number extends Key ? never : symbol extends Key ? never : Key
+  ]: T[Key];
 };

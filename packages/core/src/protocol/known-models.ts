@@ -11,18 +11,13 @@
 
 /** The models of the built-in agents, by slug. */
 export const DEFAULT_MODELS = {
-  "gpt-5.1-codex": "gpt-5.6-sol",
-  "claude-sonnet": "claude-sonnet-5-5",
-  "claude-haiku": "claude-haiku-5-5",
-  ollama: "qwen3-coder",
+  'gpt-5.1-codex': 'gpt-5.6-sol',
+  'claude-sonnet': 'claude-sonnet-5-5',
+  'claude-haiku': 'claude-haiku-5-5',
+  ollama: 'qwen3-coder',
 } as const;
 
-const OPENAI_WITHOUT_REASONING = [
-  /^gpt-3\.5/u,
-  /^gpt-4/u,
-  /^chatgpt-/u,
-  /^gpt-5[\d.]*-chat/u,
-];
+const OPENAI_WITHOUT_REASONING = [/^gpt-3\.5/u, /^gpt-4/u, /^chatgpt-/u, /^gpt-5[\d.]*-chat/u];
 const OPENAI_WITH_REASONING = [/^o\d/u, /^gpt-5/u, /^codex-/u];
 
 /** A service refuses a request for reasoning to a model that never reasons. */
@@ -30,35 +25,25 @@ export function neverReasons(model: string): boolean {
   return isOneOf(OPENAI_WITHOUT_REASONING, model);
 }
 
-const CLAUDE_WITH_BUDGETS = [
-  /^claude-(?:2|3|instant)/u,
-  /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u,
-];
+const CLAUDE_WITH_BUDGETS = [/^claude-(?:2|3|instant)/u, /^claude-(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$/u];
 const CLAUDE_4_6 = [/^claude-(?:opus|sonnet)-4-6/u];
 
 /** The form in which a model of Anthropic accepts a reasoning effort. */
-export function effortShape(model: string): "adaptive" | "budget" {
-  return isOneOf(CLAUDE_WITH_BUDGETS, model) ? "budget" : "adaptive";
+export function effortShape(model: string): 'adaptive' | 'budget' {
+  return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
 }
 
 /** Claude 4.6 has no `xhigh`, and only Opus 4.6 has `max`. */
-export function nearestEffort<Effort extends string>(
-  model: string,
-  effort: Effort
-): Effort | "high" {
+export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
   if (!isOneOf(CLAUDE_4_6, model)) return effort;
-  return effort === "xhigh" ||
-    (effort === "max" && !nameOf(model).startsWith("claude-opus"))
-    ? "high"
-    : effort;
+  return effort === 'xhigh' || (effort === 'max' && !nameOf(model).startsWith('claude-opus')) ? 'high' : effort;
 }
 
 const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
 
 /** Whether a model takes a temperature. Models of OpenAI that reason, and of Anthropic after 4.6, refuse one. */
 export function takesTemperature(model: string): boolean {
-  if (nameOf(model).startsWith("claude-"))
-    return isOneOf(TEMPERATURE_OF_CLAUDE, model);
+  if (nameOf(model).startsWith('claude-')) return isOneOf(TEMPERATURE_OF_CLAUDE, model);
   return neverReasons(model) || !isOneOf(OPENAI_WITH_REASONING, model);
 }
 
@@ -68,5 +53,5 @@ function isOneOf(patterns: readonly RegExp[], model: string): boolean {
 
 /** The name without the prefix of a gateway or of a fine-tuning. */
 function nameOf(model: string): string {
-  return model.slice(model.lastIndexOf("/") + 1).replace(/^ft:/u, "");
+  return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
 }

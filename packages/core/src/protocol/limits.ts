@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from 'zod';
 
 /** Larger sources are never parsed, whatever the limits are: the parser's stack is sized for this maximum. */
 export const SOURCE_CEILING_BYTES = 65_536;
@@ -12,10 +12,8 @@ export const ABORT_GRACE_MS = 250;
 /** Maximum delay of a timer, in ms. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const whole = (max = Number.MAX_SAFE_INTEGER) =>
-  z.number().int().min(0).max(max);
-const positive = (max = Number.MAX_SAFE_INTEGER) =>
-  z.number().int().min(1).max(max);
+const whole = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(0).max(max);
+const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(max);
 
 /** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
 export const LimitsSchema = z.strictObject({
@@ -63,19 +61,14 @@ export type LimitsInput = z.input<typeof LimitsSchema>;
 
 type Shape = typeof LimitsSchema.shape;
 type ChangesShape = {
-  [Name in keyof Shape]: z.ZodOptional<
-    Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : never
-  >;
+  [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : never>;
 };
 
 /** Some of the limits. Omitted limits keep their current value; no defaults apply. */
 export const LimitChangesSchema = z.strictObject(
   Object.fromEntries(
-    Object.entries(LimitsSchema.shape).map(([name, limit]) => [
-      name,
-      z.optional(limit.unwrap()),
-    ])
-  ) as unknown as ChangesShape
+    Object.entries(LimitsSchema.shape).map(([name, limit]) => [name, z.optional(limit.unwrap())]),
+  ) as unknown as ChangesShape,
 );
 
 /** Defaults for agents and the command line, which replace those above. */
@@ -86,18 +79,10 @@ export const AGENT_LIMITS = Object.freeze({
 } satisfies Partial<LimitsInput>);
 
 /** The minimum of each limit and its ceiling. */
-export function withinCeilings(
-  limits: Limits,
-  ceilings: Partial<LimitsInput>
-): Limits {
+export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
   const within = Object.entries(limits).map(([name, limit]) => {
     const ceiling = ceilings[name as keyof Limits] ?? limit;
-    return [
-      name,
-      typeof limit === "boolean"
-        ? limit && ceiling === true
-        : Math.min(limit, Number(ceiling)),
-    ];
+    return [name, typeof limit === 'boolean' ? limit && ceiling === true : Math.min(limit, Number(ceiling))];
   });
   return Object.fromEntries(within) as Limits;
 }

@@ -1,5 +1,5 @@
-import type { EventPayload } from "./events.js";
-import type { ImagePart, OutputItem } from "./items.js";
+import type { EventPayload } from './events.js';
+import type { ImagePart, OutputItem } from './items.js';
 
 /**
  * The port to a model. A provider receives a whole conversation and streams one answer. It stores nothing between two
@@ -15,10 +15,7 @@ export interface ModelProvider {
    * `request_retry` for each attempt that failed and is repeated. When the caller stops
    * reading or aborts, the connection is closed. An abort ends in `response_done` with the status `cancelled`.
    */
-  stream(
-    request: ModelRequest,
-    options?: StreamOptions
-  ): AsyncIterable<EventPayload>;
+  stream(request: ModelRequest, options?: StreamOptions): AsyncIterable<EventPayload>;
 }
 
 /** Features of the wire format. Unsupported members are omitted from the request. */
@@ -57,23 +54,16 @@ export interface ModelRequest {
   resolveImages?: ResolveImages;
 }
 
-export type ReasoningEffort =
-  | "none"
-  | "minimal"
-  | "low"
-  | "medium"
-  | "high"
-  | "xhigh"
-  | "max";
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 export type ModelTool = FunctionTool | CustomTool;
 
 /** Any of the tools, or the one with this name. */
-export type ToolChoice = "required" | { readonly name: string };
+export type ToolChoice = 'required' | { readonly name: string };
 
 /** A tool that takes JSON. */
 export interface FunctionTool {
-  type: "function";
+  type: 'function';
   name: string;
   description: string;
   /** A JSON Schema of an object. */
@@ -82,7 +72,7 @@ export interface FunctionTool {
 
 /** A tool that takes raw text. `argument` names the text if the wire format has only function tools. */
 export interface CustomTool {
-  type: "custom";
+  type: 'custom';
   name: string;
   description: string;
   argument: string;
@@ -96,11 +86,7 @@ export interface PromptCache {
 }
 
 /** A part of a model's input: text, or an image with its `data`. */
-export type ModelPart =
-  | { type: "text"; text: string }
-  | (ImagePart & { data: string });
+export type ModelPart = { type: 'text'; text: string } | (ImagePart & { data: string });
 
 /** Returns parts in the same order; a line of text replaces an image that cannot be shown. Never rejects. */
-export type ResolveImages = (
-  images: readonly ImagePart[]
-) => Promise<ModelPart[]>;
+export type ResolveImages = (images: readonly ImagePart[]) => Promise<ModelPart[]>;

@@ -1,14 +1,11 @@
-import { z } from "zod";
-import { StoreIdSchema, TimeSchema } from "./store-shapes.js";
+import { z } from 'zod';
+import { StoreIdSchema, TimeSchema } from './store-shapes.js';
 
 /**
  * The place where a branch leaves another thread: the branch begins with copies of the turns before this one, and with
  * the thread's instructions.
  */
-export const BranchPointSchema = z.strictObject({
-  threadId: StoreIdSchema,
-  turnId: StoreIdSchema,
-});
+export const BranchPointSchema = z.strictObject({ threadId: StoreIdSchema, turnId: StoreIdSchema });
 export type BranchPoint = z.infer<typeof BranchPointSchema>;
 
 /** A thread that is made together with its first run. */

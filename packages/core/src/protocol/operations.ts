@@ -1,19 +1,19 @@
-import type { ErrorCode } from "./errors.js";
-import type { ToolEffect } from "./tools.js";
+import type { ErrorCode } from './errors.js';
+import type { ToolEffect } from './tools.js';
 
 /**
  * The state of a call. `unknown`: it started, and nobody knows whether it took effect. `not_started`: it was requested,
  * and nothing of it ran or will run. `detached`: it outlives its script; it is queued or running.
  */
 export type OperationStatus =
-  | "completed"
-  | "failed"
-  | "denied"
-  | "aborted"
-  | "unknown"
-  | "not_started"
-  | "awaiting_approval"
-  | "detached";
+  | 'completed'
+  | 'failed'
+  | 'denied'
+  | 'aborted'
+  | 'unknown'
+  | 'not_started'
+  | 'awaiting_approval'
+  | 'detached';
 
 /**
  * One tool call of a script, or one structured call. Listed in call order, they let a model continue after a failure.

@@ -1,9 +1,9 @@
-import type { ApprovalRequest } from "./approvals.js";
-import type { ScriptFailure } from "./errors.js";
-import type { Operation } from "./operations.js";
-import type { Diagnostic, PlannedCall } from "./script.js";
+import type { ApprovalRequest } from './approvals.js';
+import type { ScriptFailure } from './errors.js';
+import type { Operation } from './operations.js';
+import type { Diagnostic, PlannedCall } from './script.js';
 
-export type LogLevel = "log" | "info" | "warn" | "error" | "debug";
+export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
 export interface LogEntry {
   level: LogLevel;
@@ -42,28 +42,19 @@ interface OutcomeCommon {
  */
 export type Outcome<T = unknown> = OutcomeCommon &
   (
-    | { status: "completed"; value: T }
-    | { status: "failed"; value?: undefined; error: ScriptFailure }
-    | {
-        status: "suspended";
-        value?: undefined;
-        suspension: string;
-        pendingApprovals: ApprovalRequest[];
-      }
+    | { status: 'completed'; value: T }
+    | { status: 'failed'; value?: undefined; error: ScriptFailure }
+    | { status: 'suspended'; value?: undefined; suspension: string; pendingApprovals: ApprovalRequest[] }
   );
 
 /** Ordered from the most restrictive to the least restrictive. */
-export const HARNESS_MODES = ["disabled", "dry-run", "enabled"] as const;
+export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;
 export type HarnessMode = (typeof HARNESS_MODES)[number];
 
 /** The more restrictive mode. */
-export function narrowerMode(
-  left: HarnessMode,
-  right: HarnessMode | undefined
-): HarnessMode {
+export function narrowerMode(left: HarnessMode, right: HarnessMode | undefined): HarnessMode {
   return HARNESS_MODES.find((mode) => mode === left || mode === right) ?? left;
 }
 
 /** Replaces every script in text while scripts are disabled. */
-export const DISABLED_WARNING =
-  "[Scripts are disabled, so the script at this place did not run.]";
+export const DISABLED_WARNING = '[Scripts are disabled, so the script at this place did not run.]';

@@ -3,9 +3,9 @@
  * same state as the end of the process would, and `recover` continues the script.
  */
 export class RunInterruption extends Error {
-  override readonly name = "RunInterruption";
+  override readonly name = 'RunInterruption';
 
   constructor() {
-    super("The run is interrupted here and continues elsewhere.");
+    super('The run is interrupted here and continues elsewhere.');
   }
 }

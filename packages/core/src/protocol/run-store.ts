@@ -1,37 +1,25 @@
-import { isRecord } from "./is-record.js";
-import { z } from "zod";
-import {
-  ApprovalRequestSchema,
-  DecisionSchema,
-  type Approval,
-} from "./approval-records.js";
-import { OutputItemSchema, type OutputItem } from "./items.js";
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from "./store-shapes.js";
-import { NewThreadSchema } from "./new-thread.js";
+import { isRecord } from './is-record.js';
+import { z } from 'zod';
+import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';
+import { OutputItemSchema, type OutputItem } from './items.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
+import { NewThreadSchema } from './new-thread.js';
 
 /** States in which a run has not ended. */
-export const ACTIVE_RUN_STATES = ["queued", "running", "suspended"] as const;
+export const ACTIVE_RUN_STATES = ['queued', 'running', 'suspended'] as const;
 
 /** States in which a run has ended. */
-export const FINAL_RUN_STATES = [
-  "completed",
-  "failed",
-  "cancelled",
-  "incomplete",
-] as const;
+export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;
 
 /**
  * `queued`: a worker may claim it. `running`: a worker holds it under a lease. `suspended`: it waits for decisions and
  * nobody holds it. The rest are final.
  */
-export const RunStateSchema = z.enum([
-  ...ACTIVE_RUN_STATES,
-  ...FINAL_RUN_STATES,
-]);
+export const RunStateSchema = z.enum([...ACTIVE_RUN_STATES, ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
 
 /** Why a run is, or was last, claimed: `interrupted` if an earlier worker did not end it. */
-export const RunReasonSchema = z.enum(["new", "resumed", "interrupted"]);
+export const RunReasonSchema = z.enum(['new', 'resumed', 'interrupted']);
 export type RunReason = z.infer<typeof RunReasonSchema>;
 
 const OptionsSchema = z.record(z.string(), z.unknown());
@@ -77,10 +65,7 @@ export const TurnSchema = z.strictObject({
 export type Turn = z.infer<typeof TurnSchema>;
 
 /** The holder of a run: its writes are accepted while `epoch` is the run's. */
-export const RunFenceSchema = z.strictObject({
-  runId: StoreIdSchema,
-  epoch: z.number().int().min(0),
-});
+export const RunFenceSchema = z.strictObject({ runId: StoreIdSchema, epoch: z.number().int().min(0) });
 export type RunFence = z.infer<typeof RunFenceSchema>;
 
 const LeaseSchema = z.strictObject({
@@ -93,10 +78,7 @@ const LeaseSchema = z.strictObject({
 export const RunDraftSchema = z.strictObject({
   principal: z.string().min(1),
   /** The existing thread to continue, or the thread to create. */
-  thread: z.union([
-    z.strictObject({ threadId: StoreIdSchema }),
-    z.strictObject({ create: NewThreadSchema }),
-  ]),
+  thread: z.union([z.strictObject({ threadId: StoreIdSchema }), z.strictObject({ create: NewThreadSchema })]),
   input: z.array(OutputItemSchema).min(1),
   options: OptionsSchema.optional(),
   /** Requests of one principal with the same key return the same run. */
@@ -148,9 +130,7 @@ export interface Renewal {
 export const ApprovalDraftSchema = z.strictObject({
   request: ApprovalRequestSchema,
   /** Present if it is already decided, for example by a rule. Default: pending. */
-  decided: z
-    .strictObject({ decision: DecisionSchema, by: z.string() })
-    .optional(),
+  decided: z.strictObject({ decision: DecisionSchema, by: z.string() }).optional(),
 });
 export type ApprovalDraft = z.input<typeof ApprovalDraftSchema>;
 
@@ -240,57 +220,31 @@ export function isFinalRunState(state: RunState): boolean {
  * The steps of a fair claim: runs of principals with fewer held runs than the first number come first. Undefined: of all
  * principals.
  */
-export function fairShares(
-  maxPerPrincipal?: number
-): readonly (number | undefined)[] {
-  return [
-    ...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)),
-    maxPerPrincipal,
-  ];
+export function fairShares(maxPerPrincipal?: number): readonly (number | undefined)[] {
+  return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
 }
 
 /** Whether a holder that has not renewed its lease still holds the run. See `RunStore`. */
-export function isLeaseHeld(
-  nowMs: number,
-  expiresAtMs: number,
-  leaseMs: number
-): boolean {
+export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number): boolean {
   const leftMs = expiresAtMs - nowMs;
   return leftMs > 0 && leftMs <= 2 * leaseMs;
 }
 
 /** The searchable text of the user's messages. */
 export function inputText(input: readonly OutputItem[]): string {
-  return input
-    .map((item) => (item.type === "message" ? item.content : ""))
-    .join("\n");
+  return input.map((item) => (item.type === 'message' ? item.content : '')).join('\n');
 }
 
 /**
  * The request that an idempotency key stands for: equal requests have equal texts, regardless of member order. The
  * trace is excluded, because a repeated request has another one.
  */
-export function requestText({
-  thread,
-  input,
-  options: { trace: _trace, ...options } = {},
-}: RunDraft): string {
-  const { threadId: _generated, ...create } =
-    "create" in thread ? thread.create : { threadId: undefined };
-  const request = {
-    thread: "create" in thread ? create : thread,
-    input,
-    options,
-  };
-  return JSON.stringify(request, (_key, value: unknown) =>
-    isRecord(value) ? sorted(value) : value
-  );
+export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
+  const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
+  const request = { thread: 'create' in thread ? create : thread, input, options };
+  return JSON.stringify(request, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value));
 }
 
 function sorted(record: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(record).toSorted(([left], [right]) =>
-      left < right ? -1 : 1
-    )
-  );
+  return Object.fromEntries(Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -1,4 +1,4 @@
-import type { LogLevel } from "./outcome.js";
+import type { LogLevel } from './outcome.js';
 
 /**
  * The port between a script's life (session/) and its runtime. The runtime knows no tool, no approval and no
@@ -14,10 +14,7 @@ export interface SandboxRuntime {
    * The protocol between host and guest: the version for scripts that start here, and the versions of scripts that can
    * resume here. Undefined: every script can.
    */
-  readonly bridge?: {
-    readonly version: number;
-    readonly known: readonly number[];
-  };
+  readonly bridge?: { readonly version: number; readonly known: readonly number[] };
   /** The features that this runtime does not have; scripts run correctly without them. Undefined: it can do everything. */
   readonly lacks?: readonly RuntimeFeature[];
   /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
@@ -29,12 +26,7 @@ export interface SandboxRuntime {
    * and waits for `settle`. If the capture does not fit, its only segment ends with `unrestorable`. Runtimes without
    * `capture` omit it.
    */
-  restore?(
-    capture: SandboxCapture,
-    job: SandboxJob,
-    observer: SandboxObserver,
-    images: ImageSource
-  ): SandboxRun;
+  restore?(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun;
   /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
@@ -43,7 +35,7 @@ export interface SandboxRuntime {
 }
 
 /** `lost-races`: the runtime cannot find calls that nothing in the script still observes; they run to their end. */
-export type RuntimeFeature = "lost-races";
+export type RuntimeFeature = 'lost-races';
 
 /** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
 export interface SandboxCapture {
@@ -116,13 +108,9 @@ export interface SandboxRun {
    * Delivers settlements and sets the guest's clock. Call it only between segments: after the last segment arrived and
    * before the next `settle`. `wallMs` limits this segment's wall time.
    */
-  settle(
-    settlements: readonly Settlement[],
-    clockMs: number,
-    wallMs: number
-  ): void;
+  settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   /** Ends the run at once, even inside a loop. The final segment reports `cancelled` with this reason. */
-  cancel(reason: "cancelled" | "timeout"): void;
+  cancel(reason: 'cancelled' | 'timeout'): void;
   /**
    * Ends the run without a segment and returns its state. Call it only between segments. Undefined if the runtime
    * cannot capture, or the run ended first; in the former case the run continues.
@@ -133,11 +121,7 @@ export interface SandboxRun {
 /** The result of a call. `json` is the result's JSON text; an empty text means `undefined`. */
 export type Settlement =
   | { readonly callIndex: number; readonly ok: true; readonly json: string }
-  | {
-      readonly callIndex: number;
-      readonly ok: false;
-      readonly error: GuestError;
-    };
+  | { readonly callIndex: number; readonly ok: false; readonly error: GuestError };
 
 /** The only members of an error that reach the guest. */
 export interface GuestError {
@@ -168,10 +152,7 @@ export interface SandboxSegment {
   readonly logs: readonly { readonly level: LogLevel; readonly text: string }[];
   /** The text that `text()` appended. */
   readonly output: string;
-  readonly progress: readonly {
-    readonly message: string;
-    readonly kind: "info" | "warn";
-  }[];
+  readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
   /** Lines, texts and progress events above a limit, which the guest dropped. */
   readonly dropped: { readonly logs: number; readonly progress: number };
   /** Calls whose promise lost every race and that nothing in the script can still observe. */
@@ -185,42 +166,26 @@ export interface SandboxSegment {
 
 /** Positions and texts refer to `javascript`; the session maps them to the model's own source. */
 export type SandboxEnd =
-  | {
-      readonly type: "returned";
-      readonly json: string | undefined;
-      readonly unhandled: readonly GuestThrow[];
-    }
-  | {
-      readonly type: "threw";
-      readonly error: GuestThrow;
-      readonly unhandled: readonly GuestThrow[];
-    }
+  | { readonly type: 'returned'; readonly json: string | undefined; readonly unhandled: readonly GuestThrow[] }
+  | { readonly type: 'threw'; readonly error: GuestThrow; readonly unhandled: readonly GuestThrow[] }
   /** The value cannot be serialized. */
+  | { readonly type: 'unserializable'; readonly path: string; readonly reason: string }
   | {
-      readonly type: "unserializable";
-      readonly path: string;
-      readonly reason: string;
-    }
-  | {
-      readonly type: "return_too_large";
+      readonly type: 'return_too_large';
       readonly bytes: number;
       readonly head: string;
       readonly largestKeys: readonly string[];
     }
   /** Nothing is pending and the script has not ended: it awaits a promise that never settles. */
-  | { readonly type: "stalled"; readonly unhandled?: readonly GuestThrow[] }
-  | { readonly type: "syntax"; readonly message: string; readonly line: number }
-  | {
-      readonly type: "limit";
-      readonly limit: "compute" | "wall" | "memory" | "stack";
-      readonly error?: GuestThrow;
-    }
-  | { readonly type: "cancelled"; readonly reason: "cancelled" | "timeout" }
-  | { readonly type: "busy"; readonly waitedMs: number }
+  | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
+  | { readonly type: 'syntax'; readonly message: string; readonly line: number }
+  | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
+  | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
+  | { readonly type: 'busy'; readonly waitedMs: number }
   /** The capture cannot be restored here. `detail` is for the host's log only. */
-  | { readonly type: "unrestorable"; readonly detail: string }
+  | { readonly type: 'unrestorable'; readonly detail: string }
   /** The runtime itself failed. `detail` is for the host's log only. */
-  | { readonly type: "internal"; readonly detail: string };
+  | { readonly type: 'internal'; readonly detail: string };
 
 /** A value that a script threw. The guest wrote every member, so none of them is evidence by itself. */
 export interface GuestThrow {

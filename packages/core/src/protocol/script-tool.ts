@@ -1,2 +1,2 @@
 /** The tool whose argument `code` is a script. */
-export const SCRIPT_TOOL = "run_script";
+export const SCRIPT_TOOL = 'run_script';

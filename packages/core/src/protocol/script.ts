@@ -1,14 +1,14 @@
-import type { ScriptFailure } from "./errors.js";
-import type { ValidationIssue } from "./tools.js";
+import type { ScriptFailure } from './errors.js';
+import type { ValidationIssue } from './tools.js';
 
-export type ScriptLanguage = "ts" | "js";
+export type ScriptLanguage = 'ts' | 'js';
 
 /** `tool`: the code arrived as a tool's argument, not in text. */
-export type ScriptFormat = "xml" | "fence" | "tool";
+export type ScriptFormat = 'xml' | 'fence' | 'tool';
 
 /** A finding of the checker or of a repair. Positions are 1-based, in the model's own source. */
 export interface Diagnostic {
-  severity: "error" | "warning" | "info";
+  severity: 'error' | 'warning' | 'info';
   message: string;
   line?: number;
   column?: number;
@@ -73,10 +73,7 @@ export interface CompiledScript {
    */
   readonly javascript: string;
   /** Maps a 1-based position in `javascript` to the model's own source; undefined for generated code. */
-  readonly originalPosition: (
-    line: number,
-    column: number
-  ) => SourcePosition | undefined;
+  readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
   /** The same as JSON text, for a runtime; see `SandboxJob`. Computed once. */
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
@@ -85,9 +82,7 @@ export interface CompiledScript {
    * Destructuring patterns of the source (`const { a } = x`, `([a]) => …`) in order, because engines often lose these
    * positions.
    */
-  readonly patterns: readonly (SourcePosition & {
-    readonly kind: "object" | "array";
-  })[];
+  readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
   /** The same as plain JSON data; the compiler's `restoreScript` restores it. */
   readonly stored: () => StoredScript;
 }
@@ -98,22 +93,14 @@ export interface StoredScript {
   readonly javascript: string;
   /** How positions in `javascript` map to `source`, in the compiler's own format. */
   readonly mappings: string;
-  readonly layers: readonly (readonly {
-    readonly start: number;
-    readonly end: number;
-    readonly text: string;
-  }[])[];
+  readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  readonly patterns: CompiledScript["patterns"];
+  readonly patterns: CompiledScript['patterns'];
 }
 
 export type CompileResult =
-  | {
-      readonly ok: true;
-      readonly script: CompiledScript;
-      readonly cacheHit: boolean;
-    }
+  | { readonly ok: true; readonly script: CompiledScript; readonly cacheHit: boolean }
   | {
       readonly ok: false;
       readonly failure: ScriptFailure;
@@ -125,21 +112,21 @@ export type CompileResult =
  * A part of a model's answer, in order. Concatenating `raw` of every segment yields the answer byte for byte.
  */
 export type AnswerSegment =
-  | { readonly type: "text"; readonly raw: string; readonly text: string }
-  | { readonly type: "reasoning"; readonly raw: string; readonly text: string }
+  | { readonly type: 'text'; readonly raw: string; readonly text: string }
+  | { readonly type: 'reasoning'; readonly raw: string; readonly text: string }
   | {
-      readonly type: "script";
+      readonly type: 'script';
       readonly raw: string;
       readonly source: string;
       readonly language: ScriptLanguage;
-      readonly format: "xml" | "fence";
+      readonly format: 'xml' | 'fence';
     }
   | {
       /** A malformed block. Nothing of it runs. */
-      readonly type: "malformed";
+      readonly type: 'malformed';
       readonly raw: string;
       readonly source: string;
       readonly language: ScriptLanguage;
-      readonly format: "xml" | "fence";
+      readonly format: 'xml' | 'fence';
       readonly failure: ScriptFailure;
     };

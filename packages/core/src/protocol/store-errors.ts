@@ -1,19 +1,19 @@
-import { ToolscriptUsageError } from "./errors.js";
-import { StaleEpochError } from "./store.js";
+import { ToolscriptUsageError } from './errors.js';
+import { StaleEpochError } from './store.js';
 
 /** The thread, run or turn that a write names does not exist: it never did, or it was deleted. */
 export class NotFoundError extends Error {
-  override readonly name = "NotFoundError";
+  override readonly name = 'NotFoundError';
 }
 
 /** An idempotency key of the same principal belongs to a different request. Use a new key for a new request. */
 export class IdempotencyConflictError extends Error {
-  override readonly name = "IdempotencyConflictError";
+  override readonly name = 'IdempotencyConflictError';
 }
 
 /** A run of the thread has not ended, so that no other run can start there at once, and no branch after it. */
 export class ThreadBusyError extends Error {
-  override readonly name = "ThreadBusyError";
+  override readonly name = 'ThreadBusyError';
 }
 
 /**
@@ -22,7 +22,7 @@ export class ThreadBusyError extends Error {
  * `seq`.
  */
 export class EventOrderError extends Error {
-  override readonly name = "EventOrderError";
+  override readonly name = 'EventOrderError';
 }
 
 /** The cursor does not come from a list of this kind. Start the list again without it. */
@@ -30,63 +30,40 @@ export class InvalidCursorError extends ToolscriptUsageError {}
 
 /** The document's newest version is not the one that the writer expected. The message names both. */
 export class DocumentConflictError extends Error {
-  override readonly name = "DocumentConflictError";
+  override readonly name = 'DocumentConflictError';
 }
 
 /** A document is too large, or its scope has too many. The message names the limit and the fix. */
 export class DocumentLimitError extends Error {
-  override readonly name = "DocumentLimitError";
+  override readonly name = 'DocumentLimitError';
 }
 
 /** The database failed. The message names the file or server, the cause, and the fix. */
 export class StoreUnavailableError extends Error {
-  override readonly name = "StoreUnavailableError";
+  override readonly name = 'StoreUnavailableError';
 }
 
 /** The errors that several stores report, each in one sentence for all of them. */
 export const storeErrors = Object.freeze({
-  notFound: (kind: string, id: string) =>
-    new NotFoundError(
-      `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`
-    ),
+  notFound: (kind: string, id: string) => new NotFoundError(`There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`),
   idExists: (kind: string, id: string) =>
-    new ToolscriptUsageError(
-      `The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`
-    ),
-  otherRequest: () =>
-    new IdempotencyConflictError(
-      "The idempotency key belongs to a different request. Use a new key"
-    ),
+    new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),
+  otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
   threadBusy: (threadId: string) =>
-    new ThreadBusyError(
-      `Another run of the thread ${threadId} is queued or running. Wait until it ends`
-    ),
+    new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
   turnNotEnded: (turnId: string) =>
-    new ThreadBusyError(
-      `The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`
-    ),
-  runNotHeld: (runId: string, epoch: number) =>
-    new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}`),
+    new ThreadBusyError(`The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`),
+  runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}`),
   otherVersion: (name: string, expected: number, newest: number) =>
     new DocumentConflictError(
-      `${JSON.stringify(
-        name
-      )} is at version ${newest}, not ${expected} (0: it does not exist). Read it again, then save it`
+      `${JSON.stringify(name)} is at version ${newest}, not ${expected} (0: it does not exist). Read it again, then save it`,
     ),
   tooLarge: (bytes: number, most: number) =>
-    new DocumentLimitError(
-      `The text has ${bytes} bytes; a document has at most ${most}. Save it in parts`
-    ),
+    new DocumentLimitError(`The text has ${bytes} bytes; a document has at most ${most}. Save it in parts`),
   tooManyBytes: (kind: string, most: number) =>
-    new DocumentLimitError(
-      `All ${kind}s together have at most ${most} bytes here. Delete some, then save again`
-    ),
+    new DocumentLimitError(`All ${kind}s together have at most ${most} bytes here. Delete some, then save again`),
   tooManyDocuments: (kind: string, most: number) =>
-    new DocumentLimitError(
-      `There are at most ${most} ${kind}s here. Delete some, then save again`
-    ),
+    new DocumentLimitError(`There are at most ${most} ${kind}s here. Delete some, then save again`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
-    new StaleEpochError(
-      `Epoch ${epoch} of the run ${runId} is older than ${known}`
-    ),
+    new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`),
 });

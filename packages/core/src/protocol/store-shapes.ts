@@ -1,11 +1,9 @@
-import { z } from "zod";
-import { ToolscriptUsageError } from "./errors.js";
-import { InvalidCursorError } from "./store-errors.js";
+import { z } from 'zod';
+import { ToolscriptUsageError } from './errors.js';
+import { InvalidCursorError } from './store-errors.js';
 
 /** Ids of threads, turns, runs and approvals: 1 to 128 letters, digits, `_` and `-`. */
-export const StoreIdSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,128}$/u, '1 to 128 letters, digits, "_" and "-"');
+export const StoreIdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, '1 to 128 letters, digits, "_" and "-"');
 
 /** In ms since 1970. */
 export const TimeSchema = z.number().int();
@@ -21,18 +19,12 @@ export const PageQuerySchema = z.strictObject({
 });
 
 /** The parsed value. Throws a `ToolscriptUsageError` that names the invalid member and the problem. */
-export function parseShape<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  name: string
-): z.output<Schema> {
+export function parseShape<Schema extends z.ZodType>(schema: Schema, value: unknown, name: string): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const path = [name, ...(issue?.path ?? []).map(String)].join(".");
-  throw new ToolscriptUsageError(
-    `${path} is not valid: ${issue?.message ?? "unknown problem"}`
-  );
+  const path = [name, ...(issue?.path ?? []).map(String)].join('.');
+  throw new ToolscriptUsageError(`${path} is not valid: ${issue?.message ?? 'unknown problem'}`);
 }
 
 /** A cursor of a list ordered by position. `kind` separates the cursors of different lists. */
@@ -42,15 +34,12 @@ export function writeCursor(kind: string, position: number): string {
 
 /** Throws an `InvalidCursorError`. */
 export function readCursor(kind: string, cursor: string): number {
-  const [found, digits = "", ...rest] = cursor.split(".");
+  const [found, digits = '', ...rest] = cursor.split('.');
   const position = Number.parseInt(digits, 36);
-  const isOurs =
-    found === kind && rest.length === 0 && /^[0-9a-z]{1,10}$/u.test(digits);
+  const isOurs = found === kind && rest.length === 0 && /^[0-9a-z]{1,10}$/u.test(digits);
   if (isOurs && Number.isSafeInteger(position)) return position;
   throw new InvalidCursorError(
-    `${JSON.stringify(
-      cursor.slice(0, 100)
-    )} is not a cursor of this list. Start the list again without "after"`
+    `${JSON.stringify(cursor.slice(0, 100))} is not a cursor of this list. Start the list again without "after"`,
   );
 }
 
@@ -61,7 +50,7 @@ const MAX_SEARCHED = 20_000;
 export function searchText(text: string): string {
   return text
     .slice(0, MAX_SEARCHED)
-    .normalize("NFC")
+    .normalize('NFC')
     .toLowerCase()
-    .replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd");
+    .replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd');
 }

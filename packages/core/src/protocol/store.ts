@@ -24,11 +24,7 @@ export interface ClaimStore {
    * epoch, or if the claim is held and `force` is not set. If it rejects, the claim is not held; its epoch may have
    * risen.
    */
-  take(
-    scriptId: string,
-    fromEpoch: number,
-    options: TakeOptions
-  ): Promise<Taken | undefined>;
+  take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
   /** Renews the lease of a live holder. False if the epoch is not the current one: the holder must stop. */
   renew(scriptId: string, epoch: number): Promise<boolean>;
   /** The holder has finished or suspended the script. Does nothing if the epoch is not the current one. */
@@ -75,12 +71,7 @@ export interface JournalStore {
    * even if that happened during the write, and with a `JournalFullError` if journal and slot would exceed the maximum
    * size.
    */
-  append(
-    scriptId: string,
-    epoch: number,
-    lines: readonly string[],
-    options?: AppendOptions
-  ): void | Promise<void>;
+  append(scriptId: string, epoch: number, lines: readonly string[], options?: AppendOptions): void | Promise<void>;
   /** The stored content; undefined if there is none. */
   read(scriptId: string): Promise<JournalContent | undefined>;
   /** Stored scripts, oldest change first, including scripts that were claimed and never wrote. */
@@ -116,7 +107,7 @@ export interface JournalDamage {
 
 /** A script's status in a list, as its last holder wrote it. */
 export interface ScriptStatus {
-  readonly state: "running" | "suspended" | "ended";
+  readonly state: 'running' | 'suspended' | 'ended';
   readonly threadId?: string;
   readonly principal?: string;
   /** The pending approvals of a suspended script. */
@@ -124,11 +115,7 @@ export interface ScriptStatus {
   /** The names of the images that the script needs. */
   readonly images?: readonly string[];
   /** How the script ended; absent if it has not ended. */
-  readonly ended?: {
-    readonly status: "completed" | "failed";
-    readonly code?: string;
-    readonly message?: string;
-  };
+  readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
 }
 
 /** The list entry of a pending approval. */
@@ -137,18 +124,13 @@ export interface WaitingApproval {
   readonly tool: string;
   readonly line?: number;
   /** Set if the approval was decided and the script has not been resumed since. */
-  readonly decided?: "approve" | "deny";
+  readonly decided?: 'approve' | 'deny';
   /** When it expires, in ms since 1970. */
   readonly expiresAtMs?: number;
 }
 
 /** `running`: a process holds it. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
-export type StoredState =
-  | "running"
-  | "interrupted"
-  | "suspended"
-  | "ended"
-  | "damaged";
+export type StoredState = 'running' | 'interrupted' | 'suspended' | 'ended' | 'damaged';
 
 /** All conditions must match. */
 export interface ListQuery {
@@ -167,7 +149,7 @@ export interface ScriptPage {
   readonly next?: string;
 }
 
-export interface ListedScript extends Omit<ScriptStatus, "state"> {
+export interface ListedScript extends Omit<ScriptStatus, 'state'> {
   readonly scriptId: string;
   readonly state: StoredState;
   /** In ms since 1970. */
@@ -190,12 +172,12 @@ export interface ImageStore {
 
 /** Another process has claimed the script. The caller must stop. */
 export class StaleEpochError extends Error {
-  override readonly name = "StaleEpochError";
+  override readonly name = 'StaleEpochError';
 }
 
 /** The script's journal has reached the maximum size that the store allows for one script. */
 export class JournalFullError extends Error {
-  override readonly name = "JournalFullError";
+  override readonly name = 'JournalFullError';
 }
 
 export function isScriptId(name: string): boolean {

@@ -1,22 +1,11 @@
-import { z } from "zod";
-import type {
-  Approval,
-  ApprovalPage,
-  ApprovalQuery,
-  DecidedApproval,
-  StoredDecision,
-} from "./approval-records.js";
-import type { EventPage, EventRange } from "./event-log.js";
-import type { StreamEvent } from "./events.js";
-import type { OutputItem } from "./items.js";
-import { BranchPointSchema, NewThreadSchema } from "./new-thread.js";
-import {
-  ACTIVE_RUN_STATES,
-  type RunFence,
-  type RunState,
-  type RunStore,
-} from "./run-store.js";
-import { PageQuerySchema, StoreIdSchema, TimeSchema } from "./store-shapes.js";
+import { z } from 'zod';
+import type { Approval, ApprovalPage, ApprovalQuery, DecidedApproval, StoredDecision } from './approval-records.js';
+import type { EventPage, EventRange } from './event-log.js';
+import type { StreamEvent } from './events.js';
+import type { OutputItem } from './items.js';
+import { BranchPointSchema, NewThreadSchema } from './new-thread.js';
+import { ACTIVE_RUN_STATES, type RunFence, type RunState, type RunStore } from './run-store.js';
+import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
 /** A conversation. Its turns, runs, events and approvals are stored separately. */
 export const ThreadSchema = z.strictObject({
@@ -38,9 +27,7 @@ export const ThreadSchema = z.strictObject({
 });
 export type Thread = z.infer<typeof ThreadSchema>;
 
-export const ThreadDraftSchema = NewThreadSchema.extend({
-  principal: z.string().min(1),
-});
+export const ThreadDraftSchema = NewThreadSchema.extend({ principal: z.string().min(1) });
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**
@@ -122,11 +109,7 @@ export interface ThreadStore {
    * Replaces the thread's instructions. With a fence, rejects with a `StaleEpochError` unless the caller is its holder.
    * Rejects with a `NotFoundError` if there is no such thread.
    */
-  saveInstructions(
-    threadId: string,
-    instructions: ThreadInstructions,
-    fence?: RunFence
-  ): Promise<void>;
+  saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void>;
   /**
    * Appends events of one run in order of `seq`, all or none. Stored events are skipped. Returns the next `seq`. With
    * `epoch`, rejects with a `StaleEpochError` unless the writer is the run's holder. Without it, the events come from
@@ -134,10 +117,7 @@ export interface ThreadStore {
    * same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose events that were
    * appended since the last change of the run's state; the death of the process loses none.
    */
-  append(
-    events: readonly StreamEvent[],
-    options?: { readonly epoch?: number }
-  ): Promise<number>;
+  append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** In order of `seq`. Empty if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
   /** At most `limit` turns of the thread, in order. */
@@ -150,11 +130,7 @@ export interface ThreadStore {
    * last decision the run is queued in the same transaction. An approval past its expiry becomes `expired`, and the
    * caller loses. Undefined if there is no such approval.
    */
-  decide(
-    approvalId: string,
-    decision: StoredDecision,
-    by: string
-  ): Promise<DecidedApproval | undefined>;
+  decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined>;
   /**
    * Expires the approvals that are past their expiry, as `decide` does, and returns them. May stop after 1 000: then
    * call it again.

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from "./json.js";
+import type { JsonObject, JsonValue } from './json.js';
 
 /** The effect of a call. After a crash, reads may be repeated, and other calls only if the tool is `idempotent`. */
-export type ToolEffect = "read" | "write" | "external";
+export type ToolEffect = 'read' | 'write' | 'external';
 
 /** The context that a tool's `execute` receives. */
 export interface ToolCallContext {
@@ -29,11 +29,11 @@ export interface ToolCallContext {
   readonly maxOutputBytes: number;
 }
 
-export type ApprovalMode = "never" | "always" | "policy";
+export type ApprovalMode = 'never' | 'always' | 'policy';
 
 export type ApprovalPredicate = (
   input: never,
-  call: { tool: string; principal: string | undefined; app: unknown }
+  call: { tool: string; principal: string | undefined; app: unknown },
 ) => boolean | Promise<boolean>;
 
 export interface ValidationIssue {
@@ -46,11 +46,7 @@ export interface ValidationIssue {
 
 export type Validated =
   /** `absent`: paths of members that were null, must not be null, and count as omitted. */
-  | {
-      readonly ok: true;
-      readonly value: JsonValue;
-      readonly absent?: readonly string[];
-    }
+  | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
 /** A tool as the harness stores it; created by `defineTool`. Frozen. */
@@ -76,6 +72,6 @@ export interface Tool {
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never) => string | Promise<string>) | undefined;
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
-  readonly shows?: "plan" | undefined;
+  readonly shows?: 'plan' | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;
 }

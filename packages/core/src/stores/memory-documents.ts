@@ -16,7 +16,7 @@ import {
   type DocumentScope,
   type DocumentStore,
   type StoredDocument,
-} from "../protocol/index.js";
+} from '../protocol/index.js';
 
 export interface MemoryDocumentsOptions {
   /** In ms since 1970. Default: the system clock. */
@@ -34,9 +34,7 @@ interface Version extends StoredDocument {
 type Shelf = Map<string, Version[]>;
 
 /** Documents in memory: for tests, and for hosts whose documents may end with the process. */
-export function memoryDocuments(
-  options: MemoryDocumentsOptions = {}
-): MemoryDocuments {
+export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
   return new MemoryDocuments(options);
 }
 
@@ -47,11 +45,7 @@ export class MemoryDocuments implements DocumentStore {
   readonly #limits: DocumentLimits;
   readonly #threadExists: (threadId: string) => boolean;
 
-  constructor({
-    now = Date.now,
-    limits,
-    threadExists = () => true,
-  }: MemoryDocumentsOptions) {
+  constructor({ now = Date.now, limits, threadExists = () => true }: MemoryDocumentsOptions) {
     this.#now = now;
     this.#limits = { ...DOCUMENT_LIMITS, ...limits };
     this.#threadExists = threadExists;
@@ -67,19 +61,14 @@ export class MemoryDocuments implements DocumentStore {
       expiresAt,
       ifVersion,
       idempotencyKey,
-    } = parseShape(DocumentDraftSchema, draft, "document");
-    if (scope.kind === "thread" && !this.#threadExists(scope.id))
-      throw storeErrors.notFound("thread", scope.id);
+    } = parseShape(DocumentDraftSchema, draft, 'document');
+    if (scope.kind === 'thread' && !this.#threadExists(scope.id)) throw storeErrors.notFound('thread', scope.id);
     const shelf = this.#shelf(scope, kind);
     const earlier = shelf.get(name) ?? [];
-    const repeated = earlier.find(
-      (one) =>
-        idempotencyKey !== undefined && one.idempotencyKey === idempotencyKey
-    );
+    const repeated = earlier.find((one) => idempotencyKey !== undefined && one.idempotencyKey === idempotencyKey);
     if (repeated !== undefined) return withoutText(repeated);
     const newest = earlier.at(-1)?.version ?? 0;
-    if (ifVersion !== undefined && ifVersion !== newest)
-      throw storeErrors.otherVersion(name, ifVersion, newest);
+    if (ifVersion !== undefined && ifVersion !== newest) throw storeErrors.otherVersion(name, ifVersion, newest);
     const bytes = Buffer.byteLength(text);
     this.#refuseBeyondLimits(shelf, kind, { bytes, isNew: newest === 0 });
     const saved: Version = {
@@ -98,43 +87,22 @@ export class MemoryDocuments implements DocumentStore {
     return withoutText(saved);
   }
 
-  async read(
-    place: DocumentPlace,
-    version?: number
-  ): Promise<StoredDocument | undefined> {
+  async read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined> {
     const versions = this.#versionsOf(place);
-    const found =
-      version === undefined
-        ? versions.at(-1)
-        : versions.find((one) => one.version === version);
-    return found === undefined
-      ? undefined
-      : { ...withoutText(found), text: found.text };
+    const found = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
+    return found === undefined ? undefined : { ...withoutText(found), text: found.text };
   }
 
   async list(query: DocumentQuery): Promise<DocumentPage> {
-    const {
-      scope,
-      kind,
-      prefix = "",
-      after,
-      limit = DEFAULT_PAGE,
-    } = parseShape(DocumentQuerySchema, query, "query");
+    const { scope, kind, prefix = '', after, limit = DEFAULT_PAGE } = parseShape(DocumentQuerySchema, query, 'query');
     const names = [...this.#shelf(scope, kind).keys()]
-      .filter(
-        (name) =>
-          name.startsWith(prefix) && (after === undefined || name > after)
-      )
+      .filter((name) => name.startsWith(prefix) && (after === undefined || name > after))
       .toSorted((one, other) => (one < other ? -1 : 1));
-    const documents = names
-      .slice(0, limit)
-      .map((name) => withoutText(this.#shelf(scope, kind).get(name)!.at(-1)!));
+    const documents = names.slice(0, limit).map((name) => withoutText(this.#shelf(scope, kind).get(name)!.at(-1)!));
     const last = documents.at(-1);
     return {
       documents,
-      ...(names.length > limit && last !== undefined
-        ? { next: last.name }
-        : {}),
+      ...(names.length > limit && last !== undefined ? { next: last.name } : {}),
     };
   }
 
@@ -143,33 +111,23 @@ export class MemoryDocuments implements DocumentStore {
   }
 
   async delete(place: DocumentPlace): Promise<boolean> {
-    const { scope, kind, name } = parseShape(
-      DocumentPlaceSchema,
-      place,
-      "place"
-    );
+    const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
     return this.#shelf(scope, kind).delete(name);
   }
 
   async deleteExpired(): Promise<number> {
     let deleted = 0;
-    for (const shelf of this.#shelves.values())
-      deleted += this.#dropExpired(shelf);
+    for (const shelf of this.#shelves.values()) deleted += this.#dropExpired(shelf);
     return deleted;
   }
 
   /** Deletes everything of a thread that was deleted. */
   deleteThread(threadId: string): void {
-    for (const key of this.#shelves.keys())
-      if (key.endsWith(`:thread:${threadId}`)) this.#shelves.delete(key);
+    for (const key of this.#shelves.keys()) if (key.endsWith(`:thread:${threadId}`)) this.#shelves.delete(key);
   }
 
   #versionsOf(place: DocumentPlace): readonly Version[] {
-    const { scope, kind, name } = parseShape(
-      DocumentPlaceSchema,
-      place,
-      "place"
-    );
+    const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
     return this.#shelf(scope, kind).get(name) ?? [];
   }
 
@@ -191,33 +149,16 @@ export class MemoryDocuments implements DocumentStore {
     return before - shelf.size;
   }
 
-  #refuseBeyondLimits(
-    shelf: Shelf,
-    kind: string,
-    { bytes, isNew }: { bytes: number; isNew: boolean }
-  ): void {
+  #refuseBeyondLimits(shelf: Shelf, kind: string, { bytes, isNew }: { bytes: number; isNew: boolean }): void {
     const limits = this.#limits;
     if (bytes > limits.bytes) throw storeErrors.tooLarge(bytes, limits.bytes);
-    if (isNew && shelf.size >= limits.documents)
-      throw storeErrors.tooManyDocuments(kind, limits.documents);
-    const stored = [...shelf.values()]
-      .flat()
-      .reduce((sum, one) => sum + one.bytes, 0);
-    if (stored + bytes > limits.totalBytes)
-      throw storeErrors.tooManyBytes(kind, limits.totalBytes);
+    if (isNew && shelf.size >= limits.documents) throw storeErrors.tooManyDocuments(kind, limits.documents);
+    const stored = [...shelf.values()].flat().reduce((sum, one) => sum + one.bytes, 0);
+    if (stored + bytes > limits.totalBytes) throw storeErrors.tooManyBytes(kind, limits.totalBytes);
   }
 }
 
-function withoutText({
-  scope,
-  kind,
-  name,
-  version,
-  bytes,
-  about,
-  createdAt,
-  expiresAt,
-}: Version): DocumentInfo {
+function withoutText({ scope, kind, name, version, bytes, about, createdAt, expiresAt }: Version): DocumentInfo {
   return {
     scope,
     kind,
