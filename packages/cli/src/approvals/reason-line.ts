@@ -7,7 +7,7 @@ const BACKSPACE = /[\b\x7f]/u;
 /** Sequences of keys without text, such as arrows. */
 const ESCAPES = /\x1b(?:\[[\d;?]*[ -/]*[@-~]|O.)/gu;
 
-/** What the keys so far mean: more are needed, the line has ended, or the user has pressed Ctrl-C. */
+/** The state after some keys: more are needed, the line has ended, or the user has pressed Ctrl-C. */
 export type Typed = 'more' | 'end' | 'interrupt';
 
 /** Reads a line in raw mode: the reason why the user denies a call. */
