@@ -39,7 +39,7 @@ export interface RequestOptions {
 }
 
 export interface SubmitOptions extends RequestOptions {
-  /** A repeated key and body start no second run. */
+  /** A request with the same key and body does not start a second run. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface Client {
   readonly keys: {
     /** Oldest first, without their tokens. */
     list(options?: RequestOptions): Promise<ApiKeyPage>;
-    /** The answer has the token of the key, which is shown only this once. */
+    /** The response contains the token of the key, which is never shown again. */
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
   };

@@ -17,7 +17,7 @@ export type CallOf<Name extends TableName, Key extends keyof MethodsOf<Name>> = 
 
 /** Calls the tables of a database. */
 export interface TableCalls {
-  /** Wakes those that wait for changes, of this process and of others. */
+  /** Wakes readers that wait for changes of this process or of others. */
   readonly board: ChangeBoard;
   /** Called before another process's changes are announced. Without a key, anything may have changed. */
   onForeignChange: (key?: string) => void;

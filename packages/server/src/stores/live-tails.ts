@@ -14,8 +14,8 @@ interface Tail {
 }
 
 /**
- * The newest published events of runs with subscribers in this process. So a subscriber reads them without the
- * database. They become invalid when another process has changed the file.
+ * The newest published events of runs with subscribers in this process. Subscribers read them without the database.
+ * They become invalid after another process has changed the file.
  */
 export class LiveTails {
   readonly #followers = new Map<string, number>();
@@ -32,7 +32,7 @@ export class LiveTails {
     this.#tails.delete(runId);
   }
 
-  /** The batch is in the database, after which `nextSeq` is the run's next event. */
+  /** Call it after the batch is stored; `nextSeq` is the `seq` of the run's next event. */
   add({ runId, firstSeq, texts, endIndex }: EventBatch, nextSeq: number): void {
     // Some were stored already, so the events after them are unknown here.
     if (!this.#followers.has(runId) || firstSeq + texts.length !== nextSeq) return void this.#tails.delete(runId);

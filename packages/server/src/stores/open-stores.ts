@@ -14,9 +14,9 @@ export interface OpenStoresOptions {
 
 /**
  * Opens threads, runs and approvals: `libsql:FILE`, `postgres://…`, or `memory:` for the life of the process. Creates a
- * missing file, with access for its owner alone, and migrates the tables to this version's schema. Several processes
- * may have it open. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the
- * database cannot be opened.
+ * missing file, which only its owner can access, and migrates the tables to this version's schema. Several processes
+ * may open the same database. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError`
+ * if the database cannot be opened.
  */
 export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
   const opened = await openTables(url);
@@ -26,7 +26,7 @@ export async function openStores(url: string, { now = Date.now }: OpenStoresOpti
 export interface OpenDatabase {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** The scripts, in PostgreSQL. Undefined for other databases: then they are in a folder of their own. */
+  /** The scripts, in PostgreSQL. Undefined for other databases, whose scripts are in a folder. */
   readonly scripts?: HarnessStore;
   /** Closes everything. Idempotent. */
   close(): Promise<void>;

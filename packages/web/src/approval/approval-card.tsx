@@ -10,7 +10,10 @@ import { visible } from '../view/visible.ts';
 
 const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
-/** The next card takes the place of the one that was decided: keys and clicks this soon, in ms, are not meant for it. */
+/**
+ * The next card takes the place of a decided one. Keys and clicks within this time, in ms, are ignored, because they
+ * were meant for the decided one.
+ */
 const UNREAD_MS = 500;
 
 type Remember = 'script' | 'plan' | 'workspace' | undefined;
@@ -19,7 +22,7 @@ interface ApprovalCardProps {
   readonly approval: Approval;
   /** The script that makes the call. */
   readonly script?: ScriptView | undefined;
-  /** The keys a, e and d act on it. */
+  /** Whether the keys a, e and d apply to this card. */
   readonly isCurrent: boolean;
 }
 

@@ -11,7 +11,7 @@ interface ArgumentOriginsProps {
   readonly script: ScriptView;
 }
 
-/** Which results of earlier calls are in the arguments. */
+/** Shows which results of earlier calls the arguments contain. */
 export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
   const earlier = callsBefore(script, approval.callId);
   const found = useArgumentSources(approval, script, earlier);
@@ -47,7 +47,7 @@ function callName({ tool, call, line }: ArgumentSource): string {
   return `${visible(tool)} (call ${call}${line === undefined ? '' : `, line ${line}`})`;
 }
 
-/** Compares after the card is on the screen: several cards are compared in tasks of their own. */
+/** Compares after the card was painted. Each card is compared in a separate task. */
 function useArgumentSources(
   { input }: Approval,
   { source }: ScriptView,

@@ -3,7 +3,7 @@ import type { Approval } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { diffLines } from '../view/diff-lines.ts';
 
-/** The exact call: its diff where it has one, and the exact text of its arguments. */
+/** The exact call: its diff, if it has one, and the exact text of its arguments. */
 export function CallPreview({ approval }: { readonly approval: Approval }) {
   const { isDiff, lines } = diffLines(approval.rendered);
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 
-/** The problems of a JSON text, one sentence each; none if it is valid and fits the schema. */
+/** The problems of a JSON text, one sentence each; none if it is valid and matches the schema. */
 export function argumentProblems(text: string, schema: Readonly<Record<string, unknown>> | undefined): string[] {
   let value: unknown;
   try {
@@ -20,7 +20,7 @@ export function argumentProblems(text: string, schema: Readonly<Record<string, u
 
 type Problem = ReturnType<Validator['validate']>['errors'][number];
 
-/** Whether the first problem makes the second one superfluous: it is deeper in the value, or says more about it. */
+/** Whether the first problem makes the second one redundant: it is deeper in the value, or more specific. */
 function isBeyond(first: Problem, second: Problem): boolean {
   if (first.instanceLocation.startsWith(`${second.instanceLocation}/`)) return second.keyword !== 'required';
   return first !== second && first.instanceLocation === second.instanceLocation && second.keyword === 'false';

@@ -7,11 +7,11 @@ interface JsonEditorProps {
   readonly original: string;
   /** A JSON Schema for the value; undefined: any value. */
   readonly schema: Readonly<Record<string, unknown>> | undefined;
-  /** `problems`: what does not fit, one sentence each. */
+  /** `problems`: the violations of the schema, one sentence each. */
   readonly onChange: (text: string, problems: readonly string[]) => void;
 }
 
-/** Edits the arguments of a call as JSON. It checks them against the schema with each key. */
+/** Edits the arguments of a call as JSON. They are checked against the schema after each change. */
 export default function JsonEditor({ text, original, schema, onChange }: JsonEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const change = useRef(onChange);

@@ -30,8 +30,8 @@ const theme = EditorView.theme({
 });
 
 /**
- * Opens an editor in a shadow tree, because the page's content security policy allows no style elements. The answer
- * closes it.
+ * Opens an editor in a shadow tree, because the page's content security policy allows no style elements. Returns a
+ * function that closes it.
  */
 export function openEditor(
   host: HTMLElement,

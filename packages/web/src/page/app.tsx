@@ -19,7 +19,7 @@ export function App() {
     storeToken(token);
     setSession(openSession(token));
   };
-  // Another `#token=` in the address of this tab.
+  // The address of this tab has a new `#token=`.
   useEffect(() => {
     const onHash = () => {
       const token = location.hash.startsWith('#token=') ? obtainToken() : undefined;
@@ -87,7 +87,7 @@ function skipToConversation(event: { preventDefault(): void }): void {
   document.getElementById('conversation')?.focus();
 }
 
-/** The number of calls that wait is in the title of the tab. */
+/** Shows the number of pending calls in the title of the tab. */
 function useTitle(): void {
   const { approvals } = useSession();
   const count = useStore(approvals.store).value?.length ?? 0;

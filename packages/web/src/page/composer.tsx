@@ -11,13 +11,13 @@ export interface Prompt {
 }
 
 interface ComposerProps {
-  /** Resolves with whether it was sent: then the field is emptied. */
+  /** Resolves to true if the prompt was sent. Then the field is cleared. */
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
   /** Shown while a run is active. */
   readonly onStop?: (() => void) | undefined;
   readonly placeholder: string;
   readonly autoFocus?: boolean;
-  /** Replaces the prompt in the field, for example with an earlier one. A new object puts it again. */
+  /** Replaces the prompt in the field, for example with an earlier one. A new object replaces it again. */
   readonly draft?: Prompt | undefined;
 }
 

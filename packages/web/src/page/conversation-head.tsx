@@ -27,7 +27,7 @@ export function ConversationHead({ state: { thread, feeds }, menuButton }: Conve
   );
 }
 
-/** Leads to the conversation of which this is a branch. */
+/** A link to the conversation that this one is a branch of. */
 function BranchMark({ threadId }: { readonly threadId: string }) {
   return (
     <Link to={{ page: 'thread', threadId }} className="pill" title="The conversation that this one branched from">

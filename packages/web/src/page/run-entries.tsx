@@ -19,7 +19,7 @@ import { UserMessage } from './user-message.tsx';
 
 interface RunEntriesProps {
   readonly feed: RunFeed;
-  /** Puts an earlier prompt into the field again. */
+  /** Copies an earlier prompt into the field. */
   readonly onEdit: (draft: Prompt) => void;
 }
 

@@ -5,7 +5,7 @@ interface SignInProps {
   readonly problem?: string;
 }
 
-/** Asks for a token where the address contains none. */
+/** Asks for a token if the address contains none. */
 export function SignIn({ onToken, problem }: SignInProps) {
   const [token, setToken] = useState('');
   return (

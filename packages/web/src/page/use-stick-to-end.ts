@@ -1,6 +1,6 @@
 import { useEffect, type RefObject } from 'react';
 
-/** Within this distance of the end, in px, the reader follows what is new. */
+/** If the reader is within this distance of the end, in px, the view follows new text. */
 const NEAR = 120;
 
 /** Keeps the end of a growing text in view while the reader is at the end. */
@@ -11,7 +11,7 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>): void {
     if (element === null || content === null || content === undefined) return undefined;
     let isAtEnd = true;
     let lastTop = 0;
-    // Text that grows moves the end away; only a reader who scrolls up leaves it.
+    // Growing text also increases the distance; only scrolling up stops following.
     const onScroll = () => {
       const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
       if (isNear || element.scrollTop < lastTop) isAtEnd = isNear;

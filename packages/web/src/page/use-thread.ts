@@ -89,7 +89,7 @@ function usePausesWhileHidden(feeds: ReadonlyMap<string, RunFeed>): void {
   }, [feeds]);
 }
 
-/** The thread as the server has it, read again after each change. */
+/** The thread on the server, read again after each change. */
 function useFoundThread(threadId: string): Pick<ThreadState, 'thread' | 'error'> {
   const { client, threads } = useSession();
   const [thread, setThread] = useState<Thread>();

@@ -8,11 +8,11 @@ interface CodeLinesProps {
   /** Highlights it as TypeScript. */
   readonly isScript?: boolean;
   readonly label?: string;
-  /** It belongs to the block of code above it. */
+  /** Whether it continues the block of code above it. */
   readonly isContinued?: boolean;
 }
 
-/** A block of code or of other text whose spaces count. */
+/** A block of code, or of other text with significant spaces. */
 export function CodeLines({ text, isScript = false, label = 'Code', isContinued = false }: CodeLinesProps) {
   const lines = useHighlighted(text, isScript);
   return (

@@ -8,7 +8,7 @@ interface DialogProps {
   readonly className?: string;
 }
 
-/** A modal dialog. The browser keeps the focus in it, and gives it back afterwards. */
+/** A modal dialog. The browser keeps the focus in it, and restores the focus afterwards. */
 export function Dialog({ title, onClose, children, className = '' }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();

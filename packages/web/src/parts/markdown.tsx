@@ -8,7 +8,7 @@ import { visible } from '../view/visible.ts';
 
 const plugins = [remarkGfm];
 
-/** The blocks of a long text appear so many at a time, so that the page answers meanwhile. */
+/** The number of blocks of a long text that are rendered at a time, so that the page stays responsive. */
 const BLOCKS_AT_ONCE = 10;
 
 /** Untrusted text as Markdown. HTML in it stays text, images are named and not loaded, and links show their target. */
@@ -31,7 +31,7 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   );
 });
 
-/** A number of blocks that grows to `count`, and stays ahead of a text that grows. */
+/** The number of blocks to render. It increases to `count` in steps, and follows a growing text at once. */
 function useGrowingCount(count: number): number {
   const [shown, setShown] = useState(BLOCKS_AT_ONCE);
   const isBehind = shown < count + BLOCKS_AT_ONCE / 2;

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react';
 
 interface ShownPartProps {
-  /** The part is tried again when this changes. */
+  /** The part is rendered again when this changes. */
   readonly of: unknown;
   readonly children: ReactNode;
 }
@@ -10,7 +10,7 @@ interface ShownPartState {
   readonly problem: string | undefined;
 }
 
-/** A part of the page. If it cannot be shown, a sentence is in its place, and the rest of the page stays. */
+/** A part of the page. If it cannot be rendered, a sentence replaces it, and the rest of the page stays. */
 export class ShownPart extends Component<ShownPartProps, ShownPartState> {
   override state: ShownPartState = { problem: undefined };
 

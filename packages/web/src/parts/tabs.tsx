@@ -7,7 +7,7 @@ interface TabsProps<Id extends string> {
   readonly onSelect: (id: Id) => void;
 }
 
-/** A row of choices of which one is on. The arrow keys move between them. */
+/** A row of options, one of which is selected. The arrow keys move between them. */
 export function Tabs<Id extends string>({ label, tabs, current, onSelect }: TabsProps<Id>) {
   const move = (event: KeyboardEvent<HTMLDivElement>) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

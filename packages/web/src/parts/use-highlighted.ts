@@ -10,7 +10,7 @@ const ENDED_MS = 400;
 
 let Loaded: typeof Highlighter | undefined;
 
-/** The tokens of each line. Plain text until the highlighter, which is not part of the first load, is there. */
+/** The tokens of each line. Plain text until the highlighter is loaded, which is not part of the first load. */
 export function useHighlighted(source: string, isScript: boolean): Lines {
   const [highlighter, setHighlighter] = useState(() => (Loaded === undefined ? undefined : new Loaded()));
   const isWanted = isScript && source.length <= MAX_HIGHLIGHTED;

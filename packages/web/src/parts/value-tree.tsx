@@ -13,7 +13,7 @@ interface ValueTreeProps {
   readonly openLevels?: number;
 }
 
-/** JSON data as a tree that opens and closes. */
+/** JSON data as a tree whose levels can be opened and closed. */
 export function ValueTree({ value, name, openLevels = 2 }: ValueTreeProps) {
   if (typeof value === 'object' && value !== null) return <Branch value={value} name={name} openLevels={openLevels} />;
   return (

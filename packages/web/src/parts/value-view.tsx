@@ -87,7 +87,7 @@ function DataTable({ name, table }: { readonly name: string; readonly table: Tab
   );
 }
 
-/** Whether a column has numbers alone. */
+/** Whether a column contains only numbers. */
 function isNumeric({ rows }: Table, column: number): boolean {
   return rows.every((row) => typeof row[column] === 'number');
 }

@@ -27,7 +27,7 @@ interface ScriptReplayProps extends ReplayProps {
   readonly readEvents: ReadEvents;
 }
 
-/** A slider over the events of a script that has ended, which the server has kept. */
+/** A slider over the stored events of a script that has ended. */
 export function ScriptReplay({ readEvents, ...props }: ScriptReplayProps) {
   const [events, setEvents] = useState<readonly StreamEvent[]>();
   const [error, setError] = useState<unknown>();

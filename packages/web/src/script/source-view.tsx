@@ -55,17 +55,17 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   );
 }
 
-/** Numbers of lines. */
+/** Line numbers. */
 interface LineMarks {
   readonly selected: number | undefined;
   readonly failed: number | undefined;
-  /** The model writes here. */
+  /** The place where the model is writing. */
   readonly caret: number | undefined;
 }
 
 interface SourcePartProps {
   readonly part: LinePart;
-  /** No more lines are added to it. */
+  /** Whether no more lines are added to it. */
   readonly isWhole: boolean;
   readonly notes: ReadonlyMap<number, LineNote>;
   readonly marks: LineMarks;
@@ -102,7 +102,7 @@ const SourcePart = memo(
     Object.values(marksIn(before)).join() === Object.values(marksIn(after)).join(),
 );
 
-/** The marks on lines of the part. */
+/** The notes for the lines of this part. */
 function marksIn({ part: { from, lines }, marks }: SourcePartProps): LineMarks {
   const inside = (line: number | undefined) =>
     line !== undefined && line > from && line <= from + lines.length ? line : undefined;
@@ -115,7 +115,7 @@ interface SourceLineProps {
   readonly note: LineNote | undefined;
   readonly isSelected: boolean;
   readonly isFailed: boolean;
-  /** The model writes here. */
+  /** The place where the model is writing. */
   readonly hasCaret: boolean;
   readonly onSelect: (line: number) => void;
 }

@@ -6,10 +6,10 @@ import { useSelection } from '../state/selection.ts';
 
 /** More rows are shown on demand. */
 const MAX_ROWS = 40;
-/** Labels of bars that end later than this are written before the bar. */
+/** The label of a bar that ends after this fraction is drawn before the bar. */
 const LABEL_LIMIT = 0.62;
 
-/** When each call of a script waited and ran. `now`: in ms since 1970. */
+/** Shows when each call of a script waited and ran. `now`: in ms since 1970. */
 export function WaterfallChart({ script, now }: { readonly script: ScriptView; readonly now: number }) {
   const [shown, setShown] = useState(MAX_ROWS);
   const selection = useSelection();

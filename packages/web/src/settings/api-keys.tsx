@@ -15,7 +15,7 @@ const SCOPES = [
 
 const DAY_MS = 86_400_000;
 
-/** Lists, makes and revokes the keys of other machines and programs. */
+/** Lists, creates and revokes the API keys. */
 export function ApiKeys() {
   const { client } = useSession();
   const [version, setVersion] = useState(0);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 
-/** The answer of a request, which is sent again when `key` changes. */
+/** The response to a request. The request is sent again when `key` changes. */
 export function useLoaded<Value>(
   load: () => Promise<Value>,
   key: string,

@@ -1,4 +1,4 @@
-/** A tab that is not painted has no frames; `run` is called after this time there, in ms. */
+/** A hidden tab has no frames. There, `run` is called after this time, in ms. */
 const UNPAINTED_MS = 200;
 
 /** Calls `run` before the next frame after a time of `performance.now`. Returns a function that cancels it. */

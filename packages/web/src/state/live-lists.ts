@@ -1,11 +1,11 @@
 import type { Session } from './session.ts';
 
-/** A tab that is hidden for longer closes its connection, in ms: a browser has few of them for one server. */
+/** A tab that is hidden for longer closes its connection, in ms: a browser allows only a few for each server. */
 const HIDDEN_MS = 20_000;
 
 /**
- * Reads the lists again after each change that the server reports. Without a connection, and while the page is hidden, they are
- * polled. Returns the function that ends it.
+ * Reads the lists again after each change that the server reports. Without a connection, and while the page is hidden,
+ * they are polled. Returns a function that stops it.
  */
 export function followChanges({ client, threads, approvals }: Session): () => void {
   const lists = [threads, approvals];
@@ -23,7 +23,7 @@ export function followChanges({ client, threads, approvals }: Session): () => vo
         for (const list of lists) void list.refresh();
       }
     } catch {
-      // The server refuses: the lists are polled, and show why.
+      // The server refused the stream. The lists are polled and show the reason.
       setLive(false);
     }
   };

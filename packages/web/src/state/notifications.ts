@@ -8,7 +8,7 @@ export function wantsNotifications(): boolean {
   return localStorage.getItem(KEY) === 'on' && 'Notification' in window && Notification.permission === 'granted';
 }
 
-/** Asks the browser for its permission if need be. Answers with whether notifications are on. */
+/** Asks the browser for permission if necessary. Returns whether notifications are on. */
 export async function setNotifications(isOn: boolean): Promise<boolean> {
   localStorage.setItem(KEY, isOn ? 'on' : 'off');
   if (isOn && 'Notification' in window && Notification.permission !== 'granted') await Notification.requestPermission();
@@ -20,11 +20,12 @@ function notify(title: string): void {
     const notification = new Notification(title, { tag: 'toolscript-approvals' });
     notification.addEventListener('click', () => window.focus());
   } catch {
-    // Browsers of phones have the permission, but no notifications from pages. The title of the tab still says it.
+    // Mobile browsers grant the permission but show no notifications from pages. The title of the tab still shows the
+    // number.
   }
 }
 
-/** Notifies of calls that begin to wait while the page is hidden. */
+/** Notifies the user of calls that become pending while the page is hidden. */
 export function useNotifications(): void {
   const { approvals } = useSession();
   const pending = useStore(approvals.store).value;

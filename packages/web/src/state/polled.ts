@@ -6,10 +6,10 @@ export interface PolledState<Value> {
   readonly error?: unknown;
 }
 
-/** The interval of what is refreshed after each change, in ms. */
+/** The interval for values that are also refreshed after each change, in ms. */
 const REFRESHED_MS = 60_000;
 
-/** Something on the server that is read again at intervals while the page is visible. */
+/** A value on the server that is polled while the page is visible. */
 export class Polled<Value> {
   readonly store = new Store<PolledState<Value>>({});
   readonly #load: () => Promise<Value>;
@@ -37,7 +37,7 @@ export class Polled<Value> {
     clearTimeout(this.#timer);
   }
 
-  /** Reads it now. An answer that arrives after that of a later request is dropped. */
+  /** Reads the value now. A response that arrives after that of a later request is dropped. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     this.#generation += 1;
@@ -55,14 +55,14 @@ export class Polled<Value> {
     if (this.#isRunning) this.#timer = setTimeout(() => void this.refresh(), this.#waitMs());
   }
 
-  /** Whether something else refreshes it after each change: then it is read rarely. */
+  /** Whether the value is also refreshed after each change. Then it is polled rarely. */
   setRefreshed(isRefreshed: boolean): void {
     if (this.#isRefreshed === isRefreshed) return;
     this.#isRefreshed = isRefreshed;
     if (!isRefreshed && this.#isRunning) void this.refresh();
   }
 
-  /** A hidden page still notices approvals, for its title, but asks less often. */
+  /** A hidden page polls less often. It still shows the number of approvals in its title. */
   #waitMs(): number {
     if (this.#isRefreshed) return Math.max(this.#intervalMs, REFRESHED_MS);
     return document.hidden ? this.#intervalMs * 4 : this.#intervalMs;

@@ -8,7 +8,9 @@ interface SettingsRoute {
   readonly section: string;
 }
 
-/** The route of an address below the page's base, such as `threads/thr_1`. Unknown ones are a new conversation. */
+/**
+ * The route of an address below the page's base, such as `threads/thr_1`. An unknown address means a new conversation.
+ */
 export function routeOf(path: string): Route {
   const [first = '', second = ''] = path.replace(/^\//u, '').split('/');
   const threadId = first === 'threads' ? decoded(second) : undefined;

@@ -11,11 +11,14 @@ export interface RunState {
   readonly error?: unknown;
 }
 
-/** Where changes take longer to show than this, in ms, the page rests as long before it shows the next ones. */
+/**
+ * If rendering the changes takes longer than this, in ms, the page waits for the same time before it renders the next
+ * ones.
+ */
 const QUICK_MS = 45;
 const MAX_REST_MS = 100;
 
-/** The events of one run, folded into what the page shows, until the run has ended or the feed is stopped. */
+/** Folds the events of one run into the state that the page shows, until the run has ended or the feed is stopped. */
 export class RunFeed {
   readonly runId: string;
   readonly store: Store<RunState>;
@@ -63,7 +66,7 @@ export class RunFeed {
     this.#cancelPublish?.();
   }
 
-  /** All events that have arrived, which the server has kept: the page keeps what it shows of them. */
+  /** All events so far, read from the server: the page stores only the folded state. */
   readonly readEvents = async (signal: AbortSignal): Promise<readonly StreamEvent[]> => {
     const events: StreamEvent[] = [];
     for await (const event of this.#client.stream(this.runId, { signal })) {
@@ -73,7 +76,7 @@ export class RunFeed {
     return events;
   };
 
-  /** Closes the connection. A browser has few of them for one server, and they are for tabs that are visible. */
+  /** Closes the connection. A browser allows only a few for each server, so hidden tabs give theirs up. */
   pause(): void {
     if (this.#connection === 'ended' || this.#connection === 'failed') return;
     this.#isPaused = true;

@@ -8,16 +8,16 @@ const APPROVALS_MS = 3_000;
 const THREADS_MS = 6_000;
 const AGENTS_MS = 60_000;
 
-/** Conversations that are listed at first, and then more at once. */
+/** The number of conversations that are listed at first, and that are added each time. */
 export const THREADS_PAGE = 100;
 
 interface ThreadListing {
   readonly threads: readonly ThreadSummary[];
-  /** There are more on the server. */
+  /** Whether there are more on the server. */
   readonly hasMore: boolean;
 }
 
-/** The services of the page: everything a component needs beside its own state. */
+/** The services of the page: everything that a component needs except its own state. */
 export interface Session {
   readonly client: Client;
   readonly token: string;
@@ -29,7 +29,7 @@ export interface Session {
   readonly agents: Polled<readonly Agent[]>;
   /** The words of the search field. */
   readonly search: Store<string>;
-  /** The approval that the keys act on; empty: the first one. */
+  /** The approval that the keys apply to; empty: the first one. */
   readonly currentApproval: Store<string>;
   /** When the page last decided about a call, by `performance.now`. */
   readonly decidedAt: Store<number>;

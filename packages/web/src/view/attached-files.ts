@@ -30,7 +30,7 @@ function blockOf({ name, text }: AttachedFile): string {
   return `\n\n<${tag} name="${name.replaceAll(/["<>\n]/gu, '_')}">\n${text}\n</${tag}>`;
 }
 
-/** Where the block at the end begins; -1 if the message ends with none. */
+/** The start of the block at the end; -1 if there is none. */
 function lastBlock(message: string): number {
   const tag = /\n<\/(?<tag>attached-file(?:-x)*)>$/u.exec(message)?.groups?.['tag'];
   if (tag === undefined) return -1;

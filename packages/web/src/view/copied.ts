@@ -1,6 +1,6 @@
 /**
- * A copy of a value that has parts of a text. Engines keep a whole text as long as a part that was cut out of it; a text
- * that grows is another text each time.
+ * Copies a value that contains slices of a text. An engine keeps the whole text in memory as long as a slice of it
+ * exists, and a growing text is a new text each time.
  */
 export function copied<Value>(value: Value): Value {
   return structuredClone(value);

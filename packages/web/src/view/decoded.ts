@@ -1,4 +1,4 @@
-/** The text that a part of an address stands for; undefined if it stands for none. */
+/** Decodes a part of an address; undefined if it is malformed. */
 export function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

@@ -3,7 +3,7 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** The lines of a rendered call. Only a text with the marks of a patch or a diff has added and removed lines. */
+/** The lines of a rendered call. Only a text that looks like a patch or a diff has added and removed lines. */
 export function diffLines(rendered: string): { readonly isDiff: boolean; readonly lines: readonly DiffLine[] } {
   const lines = rendered.split('\n');
   const isDiff = lines.some((line) => /^\s*(?:@@|\*\*\* (?:Update|Add|Delete) File:|--- |\+\+\+ )/u.test(line));

@@ -14,23 +14,23 @@ const highlighter = tagHighlighter([
   { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], class: 'tok-function' },
 ]);
 
-/** While a source grows, its tokens are settled this far before its end. */
+/** While a source grows, tokens more than this many characters before its end are final. */
 const UNSETTLED = 4_000;
 
 /**
- * Highlights a source that may grow: what was read before is not parsed again, and lines far before the end keep their
- * tokens. Later text can change tokens that are settled, if rarely: a source that has ended is read by a new one.
+ * Highlights a source that may grow, incrementally: lines far before the end keep their tokens. In rare cases later
+ * text would change such tokens, so a source that has ended is highlighted again by a new highlighter.
  */
 export class Highlighter {
   #source = '';
   #tree: Tree | undefined;
   #lines: Lines = [];
-  /** The lines that are settled, and where the next one begins. */
+  /** The lines with final tokens, and the start of the next line. */
   #settled = { lines: 0, at: 0 };
-  /** Whether lines have kept tokens that a new highlighter might read in another way. */
+  /** Whether lines have kept tokens that a new highlighter might change. */
   hasKeptTokens = false;
 
-  /** The tokens of each line. A script that is still written is highlighted as far as it goes. */
+  /** The tokens of each line. An incomplete script is highlighted up to its end. */
   lines(source: string): Lines {
     const continues = this.#tree !== undefined && source.startsWith(this.#source);
     this.#tree = typescript.parse(source, continues ? this.#knownBefore(source) : []);
@@ -54,7 +54,7 @@ export class Highlighter {
     this.#settled = { lines, at };
   }
 
-  /** The parts of the last tree that hold for a source that continues the last one. */
+  /** The parts of the last syntax tree that are valid for a continuation of its source. */
   #knownBefore(source: string): readonly TreeFragment[] {
     const end = this.#source.length;
     const change = { fromA: end, toA: end, fromB: end, toB: source.length };
@@ -66,7 +66,7 @@ function lengthOf(tokens: readonly Token[]): number {
   return tokens.reduce((length, { text }) => length + text.length, 0);
 }
 
-/** The tokens of the lines from a start of a line on. */
+/** The tokens of the lines from the given start of a line. */
 function tokensOf(source: string, tree: Tree, start: number): Lines {
   const lines: Token[][] = [[]];
   const add = (text: string, style: string) => {

@@ -13,7 +13,7 @@ export function plainLines(source: string): Lines {
   return source.split('\n').map((text) => (text === '' ? [] : [{ text, style: '' }]));
 }
 
-/** The lines after a change: those that are the same are those from before, so that they need not be rendered again. */
+/** The lines after a change. Unchanged lines are the same objects as before, so that they are not rendered again. */
 export function keptLines(before: Lines, lines: Lines): Lines {
   return before.length === 0 ? lines : lines.map((line, index) => keptLine(before[index], line));
 }

@@ -1,6 +1,6 @@
 import { copied } from './copied.ts';
 
-/** A part of a Markdown text that is rendered by itself. */
+/** A part of a Markdown text that is rendered separately. */
 export interface MarkdownBlock {
   readonly text: string;
   /** The line that opened the code block that this block is, or continues. */
@@ -11,32 +11,33 @@ export interface MarkdownBlock {
 const MIN_LIST = 1_000;
 /** A block without a blank line is divided before this length: browsers lay a block out as a whole. */
 const MAX_BLOCK = 8_000;
-/** The length of a line from which it is known whether a list item begins there. */
+/** The number of characters of a line that decide whether it begins a list item. */
 const MARKER_LENGTH = 12;
 
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/u;
 const FENCE = /^([ \t]*)(`{3,}(?!.*`)|~{3,})/u;
 const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
 
-/** The rest of an open block is another block from `at` on. */
+/** The position at which an open block is divided. */
 interface BlockEnd {
   readonly at: number;
-  /** The line that opened the code that continues there. */
+  /** The line that opened the code block that continues after the division. */
   readonly fence?: string;
 }
 
 /**
  * Divides a Markdown text at blank lines and around code, so that only the last block is rendered again while the text
- * grows. The joined texts of the blocks are the text. A text that continues the last one keeps all blocks but the last.
+ * grows. The joined texts of the blocks are the text. If a text continues the last one, all blocks except the last stay
+ * the same.
  */
 export class MarkdownBlocks {
   #text = '';
   #blocks: MarkdownBlock[] = [];
   #definitions: string[] = [];
-  /** Where the last block begins, which may still grow. */
+  /** The start of the last block, which may still grow. */
   #open: BlockEnd = { at: 0 };
 
-  /** `definitions`: the link definitions of all blocks, which the other blocks may refer to. */
+  /** `definitions`: the link definitions of all blocks. Any block may refer to them. */
   read(text: string): { readonly blocks: readonly MarkdownBlock[]; readonly definitions: string } {
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
@@ -123,7 +124,7 @@ function lineAt(text: string, at: number): string {
   return newline === -1 ? text.slice(at) : text.slice(at, newline + 1);
 }
 
-/** Whether enough of a line is there to say what it begins. */
+/** Whether enough of the line has arrived to know the kind of block that it begins. */
 function isWhole(line: string): boolean {
   return line.endsWith('\n') || line.length >= MARKER_LENGTH;
 }

@@ -4,7 +4,7 @@ import type { ScriptView } from './types.ts';
 
 /** A pause between two events is replayed at most this long, in ms. */
 const MAX_PAUSE_MS = 1500;
-/** Events that came together are replayed one after the other, in ms. */
+/** The interval between events that arrived together, in ms. */
 const MIN_PAUSE_MS = 10;
 
 export interface ReplayFrame {

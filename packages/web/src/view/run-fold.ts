@@ -23,7 +23,7 @@ interface CachedScript {
   readonly view: ScriptView;
 }
 
-/** Folds the events of one run into what a page shows. The same code serves a live run and a replay. */
+/** Folds the events of one run into the state that the page shows. The same code serves a live run and a replay. */
 export class RunFold {
   readonly #reducer = new ResponseReducer();
   readonly #activities = new Map<string, ScriptActivity>();
@@ -183,7 +183,9 @@ function messageEntry(item: MessageItem): Entry {
   return { type: 'message', key: item.id, item };
 }
 
-/** A script that the model still writes as the argument of a call: as JSON with the member `code`, or as it is. */
+/**
+ * A script that the model is still writing as the argument of a call: as JSON with the member `code`, or as plain text.
+ */
 class TypedScript {
   readonly #callId: string;
   #view: ScriptView | undefined;

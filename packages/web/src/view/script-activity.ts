@@ -4,7 +4,7 @@ import type { CallStatus, CallView, LogLine, Operation } from './types.ts';
 type Payload = StreamEvent['payload'];
 type PayloadOf<Type extends Payload['type']> = Extract<Payload, { type: Type }>;
 
-/** The part of a script that is in no item: its calls, waits and console lines. */
+/** The data about a script that is not in an item: its calls, pending approvals and console lines. */
 export class ScriptActivity {
   readonly #calls = new Map<string, CallView>();
   readonly #logs: LogLine[] = [];

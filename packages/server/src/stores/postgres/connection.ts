@@ -4,7 +4,7 @@ import type { Database, Dialect, Parameters, Row, Value } from '../tables/databa
 import { isConflict, isLostConnection, isUnsent, WAIT_MS } from './faults.js';
 import { insertStatement, statementOf, type Statement } from './statement.js';
 
-/** How often a transaction is repeated that another one has outrun. */
+/** Maximum number of retries of a transaction that conflicts with another one. */
 const MAX_ATTEMPTS = 20;
 
 /** Maximum number of rows in one statement, which has at most 65 535 parameters. */
@@ -24,14 +24,14 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
 const UNFLUSHED = '; SET LOCAL synchronous_commit = off';
 
-/** A lock until the end of the transaction. Schemas of one database have their own. */
+/** A lock until the end of the transaction. Each schema of a database has separate locks. */
 const lockSql = (name: string) =>
   `pg_advisory_xact_lock(hashtextextended(current_schema() || ' toolscript ' || ${name}, 0))`;
 
 /**
- * A connection that a call has for itself. Transactions see what others have committed (`READ COMMITTED`); they lock
- * the rows on which their changes depend. A transaction is repeated after a deadlock and after a violated uniqueness:
- * then its checks find the row of the other one.
+ * A connection that one call uses exclusively. Transactions see what others have committed (`READ COMMITTED`); they
+ * lock the rows on which their changes depend. A transaction is repeated after a deadlock and after a violated
+ * uniqueness: then its checks find the row of the other one.
  */
 export class PostgresConnection implements Database {
   readonly dialect = DIALECT;
@@ -93,12 +93,12 @@ export class PostgresConnection implements Database {
     return (await this.first(`SELECT nextval('positions') AS value`))!.value as number;
   }
 
-  /** Several statements, without parameters and results. */
+  /** Runs several statements, without parameters and results. */
   async script(sql: string): Promise<void> {
     await this.#client.query(sql);
   }
 
-  /** One statement that is a transaction of its own. Returns the number of its rows. */
+  /** Runs one statement as a separate transaction. Returns the number of its rows. */
   async commit(sql: string, parameters: Parameters<Value | Uint8Array>): Promise<number> {
     const { rowCount } = await this.#doubtful(() => this.#query(statementOf(sql, parameters)));
     return rowCount ?? 0;

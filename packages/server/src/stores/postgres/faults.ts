@@ -74,7 +74,7 @@ export function describePostgresFault(error: unknown, place: Place): unknown {
   return new StoreUnavailableError(SENTENCES[kind](place, (error as Error).message), { cause: error });
 }
 
-/** The transaction was rolled back because of another one, and succeeds or fails in another way if it is repeated. */
+/** The transaction was rolled back because it conflicts with another one. It can be retried. */
 export function isConflict(error: unknown): boolean {
   return ['40001', '40P01', '23503', '23505'].includes(codeOf(error));
 }
@@ -103,7 +103,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
   if (UNREACHABLE.has(code)) return 'unreachable';
-  // The server asked for a password, and the URL has none, or the server proved another one.
+  // The server asked for a password and the URL has none, or the server's proof of the password was wrong.
   if (/^SASL|password must be a string/u.test(error.message)) return 'password';
   if (isBroken(error) || code === '25P03') return 'lost';
   return code.length === 5 ? (KIND_OF_STATE[code] ?? KIND_OF_CLASS[code.slice(0, 2)]) : undefined;

@@ -49,9 +49,8 @@ interface Call<Result> {
 }
 
 /**
- * A PostgreSQL database with the tables of the stores. Each call has a connection for itself. If the server goes away, a
- * call waits for it and begins again; if its commit was already sent, it rejects, unless a repetition has the same
- * effect.
+ * A PostgreSQL database with the tables of the stores. Each call uses a connection exclusively. If the server is
+ * unreachable, a call waits and starts again. If its commit was already sent, it rejects, unless it is idempotent.
  */
 export class PostgresDatabase implements TableCalls {
   readonly place: Place;
@@ -80,9 +79,9 @@ export class PostgresDatabase implements TableCalls {
   static async open(url: string): Promise<PostgresDatabase> {
     const { config, place } = configOf(url);
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
-    // An idle connection that ends is replaced by the next call.
+    // The next call replaces an idle connection that has ended.
     pool.on('error', () => {});
-    // The error of one in use is that of its query.
+    // A connection in use reports the error through its query.
     pool.on('connect', (client) => client.on('error', () => {}));
     try {
       const client = await pool.connect();

@@ -8,8 +8,8 @@ import type { PostgresConnection } from './connection.js';
 export const DEFAULT_MAX_BYTES = 64 * 1_048_576;
 
 /**
- * One statement changes the script's row, if the epoch holds it and there is room, and with it adds the lines. So an
- * append is one round trip, and a transaction of its own. `write` names it, so that its repetition adds nothing.
+ * One statement updates the script's row, if the epoch is the holder's and there is room, and adds the lines. So an
+ * append is one round trip and one transaction. `write` names it, so that its repetition adds nothing.
  */
 const append = (changes: string) => `WITH held AS (
     UPDATE scripts SET appends = appends + 1, last_write = :write, updated_at = NOW_MS, bytes = bytes + :addedBytes ${changes}
@@ -54,7 +54,7 @@ export function appendTo(
   };
 }
 
-/** The lines as a column contains them. */
+/** The lines in the form that the column stores. */
 export function storedLines(lines: readonly string[]): { text: string; bytes: number } {
   const text = encode(lines);
   return { text, bytes: lines.length === 0 ? 0 : Buffer.byteLength(text) };

@@ -13,8 +13,8 @@ const NAME = /(?<![:\w]):([A-Za-z]\w*)/gu;
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /**
- * The statement with numbered parameters. Each has its type, because PostgreSQL deduces none where several fit. Null
- * has no type, so it becomes part of the text. `NOW_MS` is the time of the server.
+ * The statement with numbered parameters. Each parameter has an explicit type, because PostgreSQL infers none if
+ * several are possible. Null has no type, so it becomes part of the text. `NOW_MS` is the time of the server.
  */
 export function statementOf(sql: string, parameters: Parameters<Value | Uint8Array>): Statement {
   const values: Bound[] = [];

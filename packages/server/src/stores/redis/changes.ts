@@ -12,7 +12,7 @@ const RETRY_MS = 100;
 
 /**
  * Announces the changed runs of all processes. One command for the whole process waits for them, however many readers
- * there are. It begins with the first reader.
+ * there are. The command starts with the first reader.
  */
 export class RedisChanges {
   readonly board = new ChangeBoard(() => this.#start());
@@ -64,7 +64,7 @@ export class RedisChanges {
     return ((reply[0] as readonly Reply[] | undefined)?.[0] as string | undefined) ?? '0-0';
   }
 
-  /** Announces the changes after that one, and returns the last of them. */
+  /** Announces the changes after the given one, and returns the last. */
   async #next(last: string): Promise<string | undefined> {
     const command = ['XREAD', 'COUNT', String(MAX_CHANGES), 'BLOCK', String(BLOCK_MS), 'STREAMS', this.#key, last];
     const reply = (await this.#connection.wait(command)) as readonly [readonly [string, readonly Entry[]]] | null;
@@ -79,5 +79,5 @@ export class RedisChanges {
   }
 }
 
-/** Its id, and the name and the value of its only field. */
+/** The id of an entry, and the name and value of its only field. */
 type Entry = readonly [string, readonly [string, string]];

@@ -30,8 +30,8 @@ const SHA_OF = Object.fromEntries(
 ) as Readonly<Record<RedisScriptName, string>>;
 
 /**
- * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the server
- * answers, so it must have the same effect twice.
+ * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the
+ * server answers, so it must have the same effect twice.
  */
 export class RedisConnection {
   readonly place: RedisPlace;
@@ -78,7 +78,7 @@ export class RedisConnection {
     return infoOf(await this.#during(() => send(this.#calls, ['INFO', section])));
   }
 
-  /** The command on the connection that may wait. Rejects at once if the server is gone. */
+  /** Runs the command on the connection that may block. Rejects at once if the server is gone. */
   wait(command: readonly string[]): Promise<Reply> {
     return send(this.#waiting, command);
   }

@@ -74,7 +74,7 @@ export function redisFault(kind: Kind, place: RedisPlace, message = '', cause?: 
 export function describeRedisFault(error: unknown, place: RedisPlace, isOpening = false): unknown {
   const original = error instanceof ReconnectStrategyError ? error.originalError : error;
   const known = kindOf(original);
-  // Redis ends no connection while it is greeted.
+  // Redis does not close a connection during the handshake.
   const kind = isOpening && known === 'lost' ? 'notRedis' : known;
   return kind === undefined ? error : redisFault(kind, place, firstLine(original as Error), original);
 }
@@ -106,7 +106,7 @@ function kindOfReply(message: string): Kind {
   return KIND_OF_REPLY[/^-?(\w+)/u.exec(message)?.[1] ?? ''] ?? 'failed';
 }
 
-/** The text of an error of Redis has no line ends that matter to a user. */
+/** Line ends in an error message of Redis mean nothing to a user. */
 function firstLine({ message }: Error): string {
   return message.split('\n')[0]!.slice(0, 200);
 }

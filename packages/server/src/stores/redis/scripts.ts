@@ -1,5 +1,5 @@
 /**
- * The log in Redis. Each operation is one script, so it happens whole or not at all. All keys begin with KEYS[1], whose
+ * The log in Redis. Each operation is one script, so it is atomic. All keys begin with KEYS[1], whose
  * braces put them into one slot of a cluster:
  *
  * - `:run:RUN` hash: epoch, next, ended, position.
@@ -91,7 +91,7 @@ local function latest(group, id, token)
 end
 `;
 
-/** Frees memory, or hardly needs any, so it works while the memory is full too. */
+/** Frees memory or needs hardly any, so it is allowed while the memory is full. */
 const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom\n';
 const REFUSED_WHEN_FULL = '#!lua\n';
 const READS_ONLY = '#!lua flags=no-writes,allow-oom\n';
@@ -135,7 +135,10 @@ local run = redis.call('HMGET', run_key(ARGV[1]), 'next', 'ended')
 if not run[1] then return {} end
 return {run[1], run[2], read_events(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))}`;
 
-/** ARGV: group, lease in ms, limit, maximum bytes, now, maximum deliveries. Returns run, token, attempt, from, next, texts. */
+/**
+ * ARGV: group, lease in ms, limit, maximum bytes, now, maximum deliveries. Returns run, token, attempt, from, next,
+ * texts.
+ */
 const receive = `${ALLOWED_WHEN_FULL}${SHARED}
 local group, lease, now = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local waiting, leased, dead = P .. ':waiting:' .. group, P .. ':leased:' .. group, P .. ':dead:' .. group

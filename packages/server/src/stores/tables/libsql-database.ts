@@ -9,7 +9,7 @@ import { MIGRATIONS } from './migrations.js';
 /** "Tool" in ASCII: identifies the program that owns a file. */
 const APPLICATION_ID = 0x546f6f6c;
 
-/** The result or the error of a call. */
+/** The result or error of a call. */
 export type Outcome<Result> = { readonly value: Result } | { readonly error: unknown };
 
 /** Transactions of several calls that are committed together. */
@@ -177,8 +177,8 @@ export class LibsqlDatabase implements Database {
   }
 
   /**
-   * Whether to flush is known only when the transaction is open, which is too late for it: a second one flushes the
-   * file for both.
+   * SQLite takes the flush mode when a transaction begins, but the need for it is known only later. So a second
+   * transaction flushes the file for both.
    */
   async #commit({ first, isFlushed }: Group): Promise<void> {
     if (first === undefined) return;

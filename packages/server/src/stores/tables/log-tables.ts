@@ -26,7 +26,7 @@ export interface DeliveredTexts extends Omit<Delivery, 'events'> {
 
 const ORDINARY = { flush: false };
 
-/** The run that was served longest ago, among those with events for the group that no consumer has now. */
+/** Finds the run that was served longest ago, among the runs with events for the group that no consumer holds. */
 const NEXT_RUN = `
   SELECT log_runs.run_id, log_groups.attempts FROM log_runs
   LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
@@ -144,7 +144,7 @@ export class LogTables {
     return this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
   }
 
-  /** So that two consumers never get the same run. */
+  /** The lock keeps two consumers from getting the same run. */
   #lockGroup(group: string): Promise<void> {
     return this.database.lock(`group ${encode(group)}`);
   }

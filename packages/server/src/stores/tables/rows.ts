@@ -14,7 +14,7 @@ export function encodeOptional(value: unknown): string | null {
 
 const decode = (value: Value | undefined) => JSON.parse(value as string);
 
-/** A member, if the column is not null. */
+/** The member for a column, if it is not null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
   return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
 }

@@ -47,7 +47,7 @@ export async function insertThread(
   return threadId;
 }
 
-/** The thread that a branch leaves, and its runs before that place. */
+/** The thread that a branch starts from, and its runs before that turn. */
 async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner
