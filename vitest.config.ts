@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Their files share two processes: starting one, and loading what is tested, costs more than most of them. */
-const SHARED = ['packages/core/test/**/*.test.ts'];
+/** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
+const SHARED = ['packages/{client,core,mcp,tools}/test/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -9,14 +9,15 @@ export default defineConfig({
     // Node loads built code by itself; Vitest would transform all of it again for each file of tests.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
     pool: 'forks',
-    maxWorkers: 2,
+    // More than 2 processors: many tests wait for processes and timers.
+    maxWorkers: 3,
     // No test measures time; a busy machine takes as long as it takes.
     testTimeout: 90_000,
     hookTimeout: 90_000,
     // Machines of CI are shared: what fails there once is tried once more, and marked in the report. Mend what is marked.
     retry: process.env.CI === undefined ? 0 : 1,
     projects: [
-      { extends: true, test: { name: 'core', include: SHARED, isolate: false } },
+      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
       {
         extends: true,
         test: {
