@@ -38,4 +38,4 @@ export { webTools, type WebToolsOptions } from './web/web-tools.js';
 export { ChangeRecords, type ChangeRecordOptions } from './files/change-records.js';
 export type { UndoDirection } from './undo/active-records.js';
 export type { UndoFile, UndoPlan, UndoProblem, UndoRefusal, UndoRefusalCode } from './undo/plan-undo.js';
-export { planUndo, undoChanges, type UndoOptions } from './undo/undo-changes.js';
+export { conflictRefusal, planUndo, undoChanges, type UndoOptions } from './undo/undo-changes.js';

@@ -1,0 +1,60 @@
+import type { UndoReport } from '@toolscript/server/access';
+import type { Style } from '../terminal/style.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { counted } from './durations.js';
+import { colouredDiff } from './patch-lines.js';
+
+type File = UndoReport['files'][number];
+type Call = UndoReport['calls'][number];
+
+const CHANGES: Readonly<Record<File['change'], string>> = {
+  create: 'restore',
+  update: 'change',
+  delete: 'remove',
+};
+
+/** What an undo would change, with the changed lines if they are known. */
+export function undoLines(report: UndoReport, style: Style): string[] {
+  const { scriptId, direction, files, calls } = report;
+  const verb = direction === 'undo' ? 'Undo' : 'Redo';
+  return [
+    style.bold(`${verb} ${scriptId}: ${counted(files.length, 'file')}, ${counted(calls.length, 'call')}`),
+    ...files.flatMap((file) => fileLines(file, style)),
+    ...calls.map((call) => `  undo     ${callText(call)}`),
+    ...leftLines(report, style),
+  ];
+}
+
+/** What was changed. */
+export function undoneLines(report: UndoReport, style: Style): string[] {
+  const { scriptId, direction, files, calls, isDone } = report;
+  if (!isDone) return leftLines(report, style);
+  const verb = direction === 'undo' ? 'Undone' : 'Redone';
+  const count = [
+    counted(files.length, 'file'),
+    ...(calls.length === 0 ? [] : [counted(calls.length, 'call')]),
+  ].join(', ');
+  return [`${style.green('✓')} ${verb}: ${count} of ${scriptId}`, ...leftLines(report, style)];
+}
+
+function fileLines({ path, change, diff }: File, style: Style): string[] {
+  const line = `  ${CHANGES[change].padEnd(8)} ${visibleLine(path)}`;
+  return diff === undefined ? [line] : [line, colouredDiff(visible(diff.trimEnd()), style), ''];
+}
+
+function leftLines({ conflicts, notUndoable, notUndone }: UndoReport, style: Style): string[] {
+  const problems = conflicts.map(({ path, reason }) => `  ${visibleLine(path)}: ${visibleLine(reason)}`);
+  const left = [
+    ...notUndoable.map(({ path, reason }) => `  ${visibleLine(path)}: ${visibleLine(reason)}`),
+    ...notUndone.map((call) => `  ${callText(call)}`),
+  ];
+  return [
+    ...(problems.length === 0 ? [] : [style.red('Changed since:'), ...problems]),
+    ...(left.length === 0 ? [] : [style.yellow('Not undone:'), ...left]),
+  ];
+}
+
+function callText({ tool, line, reason }: Call): string {
+  const where = line === undefined ? '' : ` (line ${line})`;
+  return `${visibleLine(tool)}${where}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`;
+}
