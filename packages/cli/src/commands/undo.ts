@@ -34,7 +34,9 @@ interface UndoTarget {
 /** Reverts the file changes of a script, and the calls that their tools can undo. */
 export async function undoScript(id: string | undefined, flags: UndoFlags): Promise<number> {
   if (id !== undefined && (flags.thread !== undefined || flags.cwd !== undefined))
-    throw new UsageError('--cwd and --thread choose the newest script, so they cannot be used with a script. Omit them.');
+    throw new UsageError(
+      '--cwd and --thread choose the newest script, so they cannot be used with a script. Omit them.',
+    );
   const [screen, kept] = [openScreen(), openState(process.env)];
   const found = await findTarget(kept, id, flags);
   const settings = await loadSettings({ cwd: found.workspace }, process.env, screen.notice);

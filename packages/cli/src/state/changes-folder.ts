@@ -18,7 +18,6 @@ export class ChangesFolder {
   /** Deletes those of scripts that another process, or a process on another machine, has deleted. */
   async deleteOrphans({ journal }: Pick<HarnessStore, 'journal'>): Promise<void> {
     const names = await readdir(this.#path).catch(() => [] as string[]);
-    for (const name of names)
-      if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);
+    for (const name of names) if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);
   }
 }

@@ -76,7 +76,11 @@ export class FolderUndo implements ScriptUndo {
   }
 
   /** The calls with effects, newest first. Undefined: there is no such script. */
-  async #callsOf({ scriptId, principal, direction }: UndoRequest): Promise<readonly RevertibleCall[] | UndoRefusal | undefined> {
+  async #callsOf({
+    scriptId,
+    principal,
+    direction,
+  }: UndoRequest): Promise<readonly RevertibleCall[] | UndoRefusal | undefined> {
     const harness = await this.#options.harness();
     const owner = principal === undefined ? {} : { principal };
     const details = await harness.inspect(scriptId, owner);
@@ -116,7 +120,10 @@ function reportOf(
     notUndoable: [...files.notUndoable],
     calls: calls.filter(({ status }) => status === 'revertible').map(shown),
     notUndone: calls
-      .filter(({ status, tool }) => status !== 'revertible' && status !== 'reverted' && !(isRecorded && RECORDING.includes(tool)))
+      .filter(
+        ({ status, tool }) =>
+          status !== 'revertible' && status !== 'reverted' && !(isRecorded && RECORDING.includes(tool)),
+      )
       .map(shown),
   };
 }

@@ -30,10 +30,9 @@ export function undoneLines(report: UndoReport, style: Style): string[] {
   const { scriptId, direction, files, calls, isDone } = report;
   if (!isDone) return leftLines(report, style);
   const verb = direction === 'undo' ? 'Undone' : 'Redone';
-  const count = [
-    counted(files.length, 'file'),
-    ...(calls.length === 0 ? [] : [counted(calls.length, 'call')]),
-  ].join(', ');
+  const count = [counted(files.length, 'file'), ...(calls.length === 0 ? [] : [counted(calls.length, 'call')])].join(
+    ', ',
+  );
   return [`${style.green('✓')} ${verb}: ${count} of ${scriptId}`, ...leftLines(report, style)];
 }
 

@@ -26,10 +26,7 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
       response: { 200: UndoReportSchema },
     },
     handler: async ({ caller: { principal }, params: { scriptId }, query: { direction } }) =>
-      found(
-        scriptId,
-        await undo?.preview({ scriptId, principal: scriptPrincipal(principal), direction, diff: true }),
-      ),
+      found(scriptId, await undo?.preview({ scriptId, principal: scriptPrincipal(principal), direction, diff: true })),
   });
 
   app.route({
