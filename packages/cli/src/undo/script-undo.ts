@@ -1,9 +1,7 @@
 import type { Harness, KeptScriptDetails, RevertibleCall } from '@toolscript/core';
 import type { ApprovalPolicy } from '@toolscript/core/protocol';
 import type { ScriptUndo, UndoReport, UndoRequest } from '@toolscript/server/access';
-import type { UndoPlan, UndoRefusal, Workspace } from '@toolscript/tools';
-
-type Tools = typeof import('@toolscript/tools');
+import type { conflictRefusal, planUndo, undoChanges, UndoPlan, UndoRefusal, Workspace } from '@toolscript/tools';
 
 export interface FolderUndoOptions {
   /** The workspace of the scripts, with the records of their changes. */
@@ -12,7 +10,12 @@ export interface FolderUndoOptions {
   readonly harness: () => Promise<Pick<Harness, 'inspect' | 'revertible' | 'revert'>>;
   /** Decides about the calls to undo, after the user has confirmed the undo. */
   readonly approvals: ApprovalPolicy;
-  readonly tools: Pick<Tools, 'planUndo' | 'undoChanges' | 'conflictRefusal'>;
+  /** Loaded only when they are needed. */
+  readonly tools: {
+    readonly planUndo: typeof planUndo;
+    readonly undoChanges: typeof undoChanges;
+    readonly conflictRefusal: typeof conflictRefusal;
+  };
 }
 
 type Script = Pick<UndoRequest, 'scriptId' | 'direction'>;

@@ -15,10 +15,11 @@ const CHANGES: Readonly<Record<File['change'], string>> = {
 
 /** What an undo would change, with the changed lines if they are known. */
 export function undoLines(report: UndoReport, style: Style): string[] {
-  const { scriptId, direction, files, calls } = report;
+  const { direction, files, calls, refusal } = report;
+  if (refusal !== undefined) return leftLines(report, style);
   const verb = direction === 'undo' ? 'Undo' : 'Redo';
   return [
-    style.bold(`${verb} ${scriptId}: ${counted(files.length, 'file')}, ${counted(calls.length, 'call')}`),
+    style.bold(`${verb}: ${countText(report)}`),
     ...files.flatMap((file) => fileLines(file, style)),
     ...calls.map((call) => `  undo     ${callText(call)}`),
     ...leftLines(report, style),
@@ -27,13 +28,14 @@ export function undoLines(report: UndoReport, style: Style): string[] {
 
 /** What was changed. */
 export function undoneLines(report: UndoReport, style: Style): string[] {
-  const { scriptId, direction, files, calls, isDone } = report;
-  if (!isDone) return leftLines(report, style);
-  const verb = direction === 'undo' ? 'Undone' : 'Redone';
-  const count = [counted(files.length, 'file'), ...(calls.length === 0 ? [] : [counted(calls.length, 'call')])].join(
-    ', ',
-  );
-  return [`${style.green('✓')} ${verb}: ${count} of ${scriptId}`, ...leftLines(report, style)];
+  if (!report.isDone) return leftLines(report, style);
+  const verb = report.direction === 'undo' ? 'Undone' : 'Redone';
+  return [`${style.green('✓')} ${verb}: ${countText(report)}`, ...leftLines(report, style)];
+}
+
+function countText({ scriptId, files, calls }: UndoReport): string {
+  const count = [counted(files.length, 'file'), ...(calls.length === 0 ? [] : [counted(calls.length, 'call')])];
+  return `${count.join(', ')} of ${scriptId}`;
 }
 
 function fileLines({ path, change, diff }: File, style: Style): string[] {

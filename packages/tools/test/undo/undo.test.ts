@@ -253,6 +253,14 @@ describe('undo', () => {
 });
 
 describe('the records of changes', () => {
+  it('cannot be written by the tools, even if a root contains them', async () => {
+    const root = temporaryFolder();
+    const folder = join(root, 'changes');
+    const workspace = createWorkspace({ roots: root, stateFolder: temporaryFolder(), undo: { folder } });
+    const { data } = await refusal(() => write(workspace, 'changes/scr_a/forged', 'x'));
+    expect(data['reason']).toBe('protected');
+  });
+
   it('are readable by their user alone', async () => {
     const { records, workspace } = place();
     await write(workspace, 'crlf.txt', 'new');
@@ -308,7 +316,7 @@ describe('undo in several processes', () => {
     await Promise.all(children.map(message));
     const ends = children.map(message);
     for (const child of children) child.send('now');
-    expect((await Promise.all(ends)).toSorted()).toEqual(['already_undone', 'already_undone', 'done']);
+    expect((await Promise.all(ends)).map(String).toSorted()).toEqual(['already_undone', 'already_undone', 'done']);
     expect(snapshot(root)).toEqual(before);
   });
 
@@ -356,7 +364,12 @@ function filesOf(tree: Record<string, string>): Record<string, string> {
 }
 
 function same(one: Record<string, string>, other: Record<string, string>): boolean {
-  const sorted = (tree: Record<string, string>) => JSON.stringify(Object.entries(tree).toSorted());
+  const sorted = (tree: Record<string, string>) =>
+    JSON.stringify(
+      Object.keys(tree)
+        .toSorted()
+        .map((key) => [key, tree[key]]),
+    );
   return sorted(one) === sorted(other);
 }
 

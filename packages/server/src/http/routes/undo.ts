@@ -54,7 +54,6 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
 }
 
 function found(scriptId: string, report: UndoReport | undefined): UndoReport {
-  // defence: undo-of-the-caller
   if (report === undefined) throw notFound('script', scriptId);
   return report;
 }
