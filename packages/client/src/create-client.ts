@@ -106,7 +106,7 @@ export interface Client {
   };
   /** Undoes the effects of scripts. */
   readonly scripts: {
-    /** What an undo would change, with the lines. Changes nothing. */
+    /** The changes that an undo would make, with their lines. Changes nothing. */
     previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
     /** All or nothing. A refusal rejects with status 409, and its problem has the reasons in `undo`. */
     undo(

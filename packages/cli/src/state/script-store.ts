@@ -7,7 +7,7 @@ type Journals = HarnessStore['journal'];
 
 interface ScriptStoreParts {
   readonly origins: OriginFolder;
-  /** Of the scripts that are started here. */
+  /** The origin of scripts that are started here. */
   readonly origin: Origin | undefined;
   /** The old files, deleted with their script. */
   readonly changes: ChangesFolder;

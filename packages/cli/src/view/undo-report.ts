@@ -13,7 +13,7 @@ const CHANGES: Readonly<Record<File['change'], string>> = {
   delete: 'remove',
 };
 
-/** What an undo would change, with the changed lines if they are known. */
+/** The planned changes, with their lines if they are known. */
 export function undoLines(report: UndoReport, style: Style): string[] {
   const { direction, files, calls, refusal } = report;
   if (refusal !== undefined) return leftLines(report, style);
@@ -26,7 +26,7 @@ export function undoLines(report: UndoReport, style: Style): string[] {
   ];
 }
 
-/** What was changed. */
+/** The changes that were made. */
 export function undoneLines(report: UndoReport, style: Style): string[] {
   if (!report.isDone) return leftLines(report, style);
   const verb = report.direction === 'undo' ? 'Undone' : 'Redone';

@@ -153,7 +153,7 @@ describe('revert', () => {
       ok: true,
       calls: [{ tool: 'book' }],
     });
-    const [{ approvalId }] = outcome.pendingApprovals as [{ approvalId: string }];
+    const [{ approvalId }] = outcome.pendingApprovals as unknown as [{ approvalId: string }];
     expect((await harness.resume(scriptId, { [approvalId]: 'approve' })).status).toBe('completed');
     expect(effects).toEqual(['book a', 'cancel a b-a', 'send x']);
   });

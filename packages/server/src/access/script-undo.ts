@@ -3,7 +3,7 @@ export type UndoDirection = 'undo' | 'redo';
 interface UndoneFile {
   /** As the tools name it. */
   readonly path: string;
-  /** What the undo does to the file. */
+  /** The effect of the undo on the file. */
   readonly change: 'create' | 'update' | 'delete';
   /** A unified diff, or a sentence for a file that is not text. Only if it was requested. */
   readonly diff?: string;
@@ -23,7 +23,7 @@ interface UndoCall {
   readonly reason?: string;
 }
 
-/** What an undo of a script would do, or has done. */
+/** The effects of an undo of a script, planned or done. */
 export interface UndoReport {
   readonly scriptId: string;
   readonly direction: UndoDirection;

@@ -156,7 +156,7 @@ const UndoCallSchema = z.object({
   reason: z.string().optional(),
 });
 
-/** What an undo would do, or has done. */
+/** The effects of an undo, planned or done. */
 export const UndoReportSchema = z.object({
   scriptId: z.string(),
   direction: z.enum(['undo', 'redo']),

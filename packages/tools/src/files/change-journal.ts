@@ -51,7 +51,7 @@ const Journal = z.object({
 });
 type Journal = z.infer<typeof Journal>;
 
-/** What a journal says besides its entries. */
+/** The members of a journal besides its entries. */
 export type ChangePlan = Pick<Journal, 'missingFolders' | 'emptiedFolders' | 'record'>;
 
 /** The journal of one change. */

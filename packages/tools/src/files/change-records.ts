@@ -54,7 +54,7 @@ const ChangeRecord = z.object({
   /** The folders that the change created, deepest first. */
   madeFolders: z.array(z.string()),
 });
-export type ChangeRecord = z.infer<typeof ChangeRecord>;
+type ChangeRecord = z.infer<typeof ChangeRecord>;
 
 export interface NamedRecord extends ChangeRecord {
   readonly name: string;
@@ -62,7 +62,7 @@ export interface NamedRecord extends ChangeRecord {
   readonly isDone: boolean;
 }
 
-/** What a change is recorded as. */
+/** The identity of a change in its record. */
 export interface RecordCause {
   readonly scriptId: string;
   readonly kind: ChangeRecord['kind'];

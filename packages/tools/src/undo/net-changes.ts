@@ -1,7 +1,7 @@
 import type { NamedRecord, RecordedFile } from '../files/change-records.js';
 import { sameState, type EntryState } from '../files/entry-state.js';
 
-/** What several changes in a row did to one place. */
+/** The net effect of several changes in a row on one place. */
 export interface NetChange {
   readonly path: string;
   readonly before: EntryState;

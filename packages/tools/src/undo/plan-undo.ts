@@ -10,7 +10,7 @@ import { activeRecords, type UndoDirection } from './active-records.js';
 import { madeFolders, netChanges, type NetChange } from './net-changes.js';
 import { revertDiff } from './revert-diff.js';
 
-/** What an undo does to one file. */
+/** The effect of an undo on one file. */
 export interface UndoFile {
   /** As the tools name it. */
   readonly path: string;
