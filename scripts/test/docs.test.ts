@@ -60,6 +60,7 @@ describe('pages that run', () => {
     'docs/how-to/what-the-model-sees.md',
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/approvals.md',
+    'docs/how-to/undo.md',
     'docs/how-to/conversation.md',
     'docs/how-to/mcp-servers.md',
     'packages/cli/README.md',

@@ -24,6 +24,8 @@ import type {
   ThreadQuery,
   ThreadSummary,
   ToolPage,
+  UndoDirection,
+  UndoReport,
 } from './types.js';
 
 export interface ClientOptions {
@@ -102,6 +104,17 @@ export interface Client {
     list(options?: RequestOptions): Promise<RulePage>;
     delete(ruleId: string, options?: RequestOptions): Promise<void>;
   };
+  /** Undoes the effects of scripts. */
+  readonly scripts: {
+    /** The changes that an undo would make, with their lines. Changes nothing. */
+    previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
+    /** All or nothing. A refusal rejects with status 409, and its problem has the reasons in `undo`. */
+    undo(
+      scriptId: string,
+      body?: { readonly direction?: UndoDirection; readonly planId?: string },
+      options?: RequestOptions,
+    ): Promise<UndoReport>;
+  };
   readonly tools: { list(query?: { readonly agentId?: string }, options?: RequestOptions): Promise<ToolPage> };
 }
 
@@ -132,6 +145,7 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
       ),
     keys: keysOf(api),
     rules: rulesOf(api),
+    scripts: scriptsOf(api),
     threads: threadsOf(api),
     runs: runsOf(api),
     approvals: approvalsOf(api),
@@ -211,6 +225,22 @@ function rulesOf(api: Api): Client['rules'] {
       void (await answered(
         api.DELETE('/api/v2/rules/{ruleId}', { params: { path: { ruleId } }, ...withSignal(signal) }),
       )),
+  };
+}
+
+function scriptsOf(api: Api): Client['scripts'] {
+  const one = '/api/v2/scripts/{scriptId}/undo';
+  return {
+    previewUndo: (scriptId, direction = 'undo', { signal } = {}) =>
+      answered(api.GET(one, { params: { path: { scriptId }, query: { direction } }, ...withSignal(signal) })),
+    undo: (scriptId, { direction = 'undo', planId } = {}, { signal } = {}) =>
+      answered(
+        api.POST(one, {
+          params: { path: { scriptId } },
+          body: { direction, ...(planId === undefined ? {} : { planId }) },
+          ...withSignal(signal),
+        }),
+      ),
   };
 }
 

@@ -227,6 +227,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/scripts/{scriptId}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows what an undo of the script would change, and what it would not. Changes nothing. */
+        get: operations["previewUndo"];
+        put?: never;
+        /** Undoes the file changes of a script, all or none. If it is refused: 409, with the reasons in "undo". */
+        post: operations["undoScript"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/stream/{runId}": {
         parameters: {
             query?: never;
@@ -544,7 +562,7 @@ export interface components {
             tool?: string;
             turnId?: string;
             /** @enum {string} */
-            type: "decision" | "approval" | "call_started" | "call_ended" | "key_added" | "key_revoked";
+            type: "decision" | "approval" | "call_started" | "call_ended" | "key_added" | "key_revoked" | "undo";
         } & {
             [key: string]: unknown;
         };
@@ -1779,6 +1797,171 @@ export interface operations {
                     "image/jpeg": components["schemas"]["Problem"];
                     "image/png": components["schemas"]["Problem"];
                     "image/webp": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewUndo: {
+        parameters: {
+            query?: {
+                direction?: "undo" | "redo";
+            };
+            header?: never;
+            path: {
+                scriptId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        calls: {
+                            callId: string;
+                            line?: number;
+                            reason?: string;
+                            tool: string;
+                        }[];
+                        conflicts: {
+                            path: string;
+                            reason: string;
+                        }[];
+                        /** @enum {string} */
+                        direction: "undo" | "redo";
+                        files: {
+                            /** @enum {string} */
+                            change: "create" | "update" | "delete";
+                            diff?: string;
+                            path: string;
+                        }[];
+                        isDone: boolean;
+                        notUndoable: {
+                            path: string;
+                            reason: string;
+                        }[];
+                        notUndone: {
+                            callId: string;
+                            line?: number;
+                            reason?: string;
+                            tool: string;
+                        }[];
+                        planId?: string;
+                        refusal?: {
+                            code: string;
+                            message: string;
+                        };
+                        scriptId: string;
+                    };
+                };
+            };
+        };
+    };
+    undoScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scriptId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @default undo
+                     * @enum {string}
+                     */
+                    direction?: "undo" | "redo";
+                    planId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        calls: {
+                            callId: string;
+                            line?: number;
+                            reason?: string;
+                            tool: string;
+                        }[];
+                        conflicts: {
+                            path: string;
+                            reason: string;
+                        }[];
+                        /** @enum {string} */
+                        direction: "undo" | "redo";
+                        files: {
+                            /** @enum {string} */
+                            change: "create" | "update" | "delete";
+                            diff?: string;
+                            path: string;
+                        }[];
+                        isDone: boolean;
+                        notUndoable: {
+                            path: string;
+                            reason: string;
+                        }[];
+                        notUndone: {
+                            callId: string;
+                            line?: number;
+                            reason?: string;
+                            tool: string;
+                        }[];
+                        planId?: string;
+                        refusal?: {
+                            code: string;
+                            message: string;
+                        };
+                        scriptId: string;
+                    };
                 };
             };
         };

@@ -46,3 +46,6 @@ export type AgentPage = Answer<'listAgents'>;
 export type Agent = AgentPage['data'][number];
 export type ToolPage = Answer<'listTools'>;
 export type Tool = ToolPage['data'][number];
+/** The effects of an undo, planned or done. */
+export type UndoReport = Answer<'undoScript'>;
+export type UndoDirection = UndoReport['direction'];

@@ -58,6 +58,7 @@ export {
   type ToolCatalog,
   type ToolDefinition,
   type ToolInput,
+  type ToolOutput,
   type ToolPack,
   type ToolResult,
   type ToolSchema,

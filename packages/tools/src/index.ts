@@ -35,3 +35,7 @@ export { fileWebCache, memoryWebCache, type CacheBounds, type CachedPage, type W
 export type { ResolveHost } from './web/guard.js';
 export type { WebLimits } from './web/limits.js';
 export { webTools, type WebToolsOptions } from './web/web-tools.js';
+export { ChangeRecords, type ChangeRecordOptions } from './files/change-records.js';
+export type { UndoDirection } from './undo/active-records.js';
+export type { UndoFile, UndoPlan, UndoProblem, UndoRefusal, UndoRefusalCode } from './undo/plan-undo.js';
+export { conflictRefusal, planUndo, undoChanges, type UndoOptions } from './undo/undo-changes.js';

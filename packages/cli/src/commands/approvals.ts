@@ -4,6 +4,7 @@ import { loadSettings, plainSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
+import { ChangesFolder } from '../state/changes-folder.js';
 import { findScript } from '../state/find-script.js';
 import { deleteHint, inspectKept, ownerOf } from '../state/inspect.js';
 import { openState, type PersistentState } from '../state/persistent-state.js';
@@ -134,6 +135,7 @@ export async function pruneApprovals({ json = false, endedDays, waitingDays }: P
     ...(endedDays === undefined ? {} : { endedAfterMs: daysMs('--ended-days', endedDays) }),
     ...(waitingDays === undefined ? {} : { waitingAfterMs: daysMs('--waiting-days', waitingDays) }),
   });
+  await new ChangesFolder(kept.folder.changesFolder).deleteOrphans(kept.store);
   if (json) screen.write(`${jsonText(gone)}\n`);
   else
     screen.line(

@@ -58,6 +58,8 @@ export interface DataFolder {
   readonly scriptsFolder: string;
   /** The origin of each stored script. */
   readonly originsFolder: string;
+  /** The old files of each stored script's changes. */
+  readonly changesFolder: string;
   /** Conversations. */
   readonly databaseFile: string;
   /** Conversations of earlier versions, one file each. */
@@ -86,6 +88,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     path,
     scriptsFolder: join(path, 'scripts'),
     originsFolder: join(path, 'origins'),
+    changesFolder: join(path, 'changes'),
     databaseFile: join(path, 'toolscript.db'),
     threadsFolder: join(path, 'threads'),
     importedThreadsFolder: join(path, 'imported-threads'),

@@ -67,7 +67,8 @@ export async function openHarness(
   const settings = withoutUnnamedWeb(given);
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
-    const forFolder = coding ? codingTools({ roots: settings.cwd, exec: settings.exec }) : [];
+    const undo = kept === undefined ? {} : { undo: { folder: kept.folder.changesFolder } };
+    const forFolder = coding ? codingTools({ roots: settings.cwd, exec: settings.exec, ...undo }) : [];
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env) : [];
     const harness = createHarness({
       tools: allowedTools([...forFolder, ...forWeb], settings),

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { ListFlags } from '../commands/approvals.js';
 import type { DecideFlags } from '../commands/decide.js';
+import type { UndoFlags } from '../commands/undo.js';
 import type { ExportFlags, ThreadsFlags } from '../commands/threads.js';
 import { SCRIPT, type Settle } from './options.js';
 import { example } from './toolscript-command.js';
@@ -94,6 +95,27 @@ export function addApprovals(program: Command, settle: Settle): void {
     .action(async (_flags: object, command: Command) => {
       const { pruneApprovals } = await import('../commands/approvals.js');
       settle(await pruneApprovals(command.optsWithGlobals()));
+    });
+}
+
+export function addUndo(program: Command, settle: Settle): void {
+  program
+    .command('undo')
+    .argument('[id]', `${SCRIPT}; default: the newest script of this workspace that changed files`)
+    .description('Undo the file changes of a script; changes by commands of exec are not recorded')
+    .option('--redo', 'make the changes again that the last undo reverted')
+    .option('--dry-run', 'show the changed lines, and change nothing')
+    .option('--yes', 'undo without a question')
+    .option('--cwd <folder>', 'the workspace of the newest script (default: this folder)')
+    .option('--thread <id>', 'the newest script of this conversation')
+    .option('--json', 'print what was undone, as JSON')
+    .addHelpText(
+      'after',
+      example('toolscript undo --dry-run', 'toolscript undo scr_abc_0', 'toolscript undo scr_abc_0 --redo'),
+    )
+    .action(async (id: string | undefined, flags: UndoFlags) => {
+      const { undoScript } = await import('../commands/undo.js');
+      settle(await undoScript(id, flags));
     });
 }
 

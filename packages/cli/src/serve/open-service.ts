@@ -10,6 +10,7 @@ import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
 import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
+import { openUndo } from '../undo/open-undo.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
 import { openStorage, type StorageFlags } from './open-storage.js';
@@ -56,6 +57,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
   const rules = new RuleFolder(userFolder(process.env), settings.cwd);
   const agents = await openAgents(settings, { ...parts, servers: mcp.servers, rules }, workspace !== '', warn);
+  const undoing = await openUndoing(settings, { ...parts, engines: sharedEngines(agents.engines) }, workspace !== '');
   const page = pageFolder();
   const { suggestRule } = await import('@toolscript/tools');
   const app = await createServer({
@@ -69,6 +71,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     audit,
     workspace,
     ...(workspace === '' ? {} : { rules: rememberedRules(rules, settings, suggestRule, warn) }),
+    ...(undoing === undefined ? {} : { undo: undoing.undo }),
     ...serverLog(flags, process.env),
     ...(page === undefined ? {} : { page }),
     ...present({ workers: flags.workers, roles: flags.roles }),
@@ -77,11 +80,17 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const close = async () => {
     await app.close();
     await mcp.close();
+    await undoing?.close();
     await agents.close();
     await database.close();
     audit.close();
   };
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
+}
+
+/** Undefined: without a workspace, no script changes files. */
+async function openUndoing(settings: Settings, parts: Parameters<typeof openUndo>[1], hasWorkspace: boolean) {
+  return hasWorkspace ? openUndo(settings, parts) : undefined;
 }
 
 async function aboutService(

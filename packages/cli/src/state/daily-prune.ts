@@ -1,6 +1,7 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pruneScripts } from '@toolscript/core';
+import { ChangesFolder } from './changes-folder.js';
 import type { PersistentState } from './persistent-state.js';
 
 const DAY_MS = 86_400_000;
@@ -18,6 +19,7 @@ export async function pruneDaily({ store, folder }: PersistentState): Promise<vo
     if (last === undefined) writeFileSync(mark, '', { mode: 0o600 });
     else utimesSync(mark, new Date(), new Date());
     await pruneScripts(store);
+    await new ChangesFolder(folder.changesFolder).deleteOrphans(store);
   } catch {
     // A failed clean-up can wait for another day; `toolscript approvals prune` reports the error.
   }

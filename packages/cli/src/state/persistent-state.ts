@@ -4,6 +4,7 @@ import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { AuditFile } from '@toolscript/server/access';
+import { ChangesFolder } from './changes-folder.js';
 import { OriginFolder, type Origin } from './origin-folder.js';
 import { ScriptStore } from './script-store.js';
 
@@ -19,10 +20,11 @@ export interface PersistentState {
 export function openState(environment: Environment, origin?: Origin, scripts?: HarnessStore): PersistentState {
   const folder = dataFolder(environment);
   const origins = new OriginFolder(folder.originsFolder);
+  const changes = new ChangesFolder(folder.changesFolder);
   return {
     folder,
     origins,
-    store: new ScriptStore(scripts ?? fileStore(folder.scriptsFolder), origins, origin),
+    store: new ScriptStore(scripts ?? fileStore(folder.scriptsFolder), { origins, origin, changes }),
     suspensionKey: () => obtainKeyFile(folder.keyFile, { name: visibleLine(folder.keyFile) }),
   };
 }

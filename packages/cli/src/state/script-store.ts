@@ -1,8 +1,17 @@
 import type { HarnessStore } from '@toolscript/core/protocol';
+import type { ChangesFolder } from './changes-folder.js';
 import type { Origin, OriginFolder } from './origin-folder.js';
 
 type Claims = HarnessStore['claim'];
 type Journals = HarnessStore['journal'];
+
+interface ScriptStoreParts {
+  readonly origins: OriginFolder;
+  /** The origin of scripts that are started here. */
+  readonly origin: Origin | undefined;
+  /** The old files, deleted with their script. */
+  readonly changes: ChangesFolder;
+}
 
 /**
  * This program's store of scripts: it records where each script was started, knows which one this process holds, and
@@ -20,8 +29,7 @@ export class ScriptStore implements HarnessStore {
 
   #origin: Origin | undefined;
 
-  /** `origin`: of the scripts that are started here. */
-  constructor(store: HarnessStore, origins: OriginFolder, origin: Origin | undefined) {
+  constructor(store: HarnessStore, { origins, origin, changes }: ScriptStoreParts) {
     this.#origin = origin;
     this.images = store.images;
     this.claim = {
@@ -50,6 +58,7 @@ export class ScriptStore implements HarnessStore {
       list: (query) => store.journal.list(query),
       delete: async (scriptId) => {
         await store.journal.delete(scriptId);
+        await changes.delete(scriptId);
         await origins.delete(scriptId);
       },
     };

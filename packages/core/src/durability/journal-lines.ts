@@ -25,7 +25,11 @@ export type JournalLine =
   /** Decisions were made, and the script was not resumed yet. */
   | { t: 'decided'; atMs: number; decisions: StoredDecisions }
   | { t: 'resumed'; atMs: number; decisions: StoredDecisions }
+  /** The call is being reverted by its tool, or its revert has ended. */
+  | { t: 'revert'; atMs: number; callId: string; state: RevertState }
   | EndedLine;
+
+export type RevertState = 'started' | 'done' | 'failed';
 
 /** The decisions, by approval id. */
 export type StoredDecisions = Readonly<Record<string, Decision>>;
@@ -68,6 +72,8 @@ export interface JournalState {
   /** The decisions about the suspension. */
   decisions: StoredDecisions;
   ended: EndedLine | undefined;
+  /** The calls whose revert has started, by call id. */
+  reverts: ReadonlyMap<string, RevertState>;
 }
 
 /** Undefined unless the lines start with a script's start that this version knows. */
@@ -91,6 +97,7 @@ function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
     isResumed: reader.isResumed,
     decisions: reader.decisions,
     ended: reader.ended,
+    reverts: reader.reverts,
   };
 }
 
@@ -110,6 +117,7 @@ class StoryReader {
   isResumed = false;
   decisions: StoredDecisions = {};
   ended: JournalState['ended'];
+  readonly reverts = new Map<string, RevertState>();
   readonly #calls: TapeCall[] = [];
   readonly #batches: TapeBatch[] = [];
   readonly #endedCalls = new Map<number, EndedCall>();
@@ -155,6 +163,8 @@ class StoryReader {
       case 'decided':
         this.decisions = { ...this.decisions, ...line.decisions };
         return;
+      case 'revert':
+        return void this.reverts.set(line.callId, line.state);
       case 'ended':
         this.ended = line;
     }

@@ -20,6 +20,7 @@ import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import type { ScriptCarrier } from '../prompt/instructions.js';
 import type { AnswerText, PayloadSink } from '../answer/index.js';
 import type { Decisions } from '../run/resumption.js';
+import type { Reverted, RevertibleCall } from '../run/reverts.js';
 import type { ToolCatalog } from '../tools/index.js';
 
 /** The options of one run. */
@@ -126,6 +127,9 @@ export interface ResumeOptions {
   evenEnded?: boolean;
 }
 
+/** Options of `revert`, as for `resume`. */
+export type RevertOptions = Pick<ResumeOptions, 'app' | 'principal' | 'signal' | 'approvals' | 'limits' | 'onEvent'>;
+
 /** The result of `decide`. `undecided`: ids of approvals that are still pending. */
 export type Decided = { ok: true; undecided: readonly string[] } | { ok: false; error: ScriptFailure };
 
@@ -218,6 +222,20 @@ export interface Harness {
   replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
   /** A stored script with all details for a user; undefined if there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
+  /**
+   * The calls with effects of a stored script, newest first, and which of them `revert` can undo. Undefined if there is
+   * no such script.
+   */
+  revertible(
+    scriptId: string,
+    options?: Pick<ResumeOptions, 'principal'>,
+  ): Promise<readonly RevertibleCall[] | undefined>;
+  /**
+   * Undoes the calls of a stored script whose tools have a `revert`, newest first, up to the first that fails. Each
+   * needs the same approval as a call of its tool; no decision now is a denial. No call is reverted twice, and exactly
+   * one of several processes reverts. Files and other effects without `revert` stay as they are.
+   */
+  revert(scriptId: string, options?: RevertOptions): Promise<Reverted>;
   /**
    * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects because of the tool. A
    * call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and

@@ -49,12 +49,14 @@ import type {
   ProcessTextOptions,
   Decided,
   ResumeOptions,
+  RevertOptions,
   InstructionsOptions,
   HarnessStats,
   HarnessTools,
   Harness,
   TypecheckStats,
 } from './harness-types.js';
+import { listRevertible, revertCalls, type Reverted } from '../run/reverts.js';
 import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
 import { runIdentity, sinkOf } from './run-events.js';
@@ -225,6 +227,20 @@ class ToolscriptHarness implements Harness {
     this.assertOpen();
     checkRunOptions(run, 'replay');
     return this.#suspended.replay(scriptId, run);
+  }
+
+  async revertible(scriptId: string, { principal }: Pick<ResumeOptions, 'principal'> = {}) {
+    this.assertOpen();
+    return listRevertible(this.#services, scriptId, principal);
+  }
+
+  async revert(scriptId: string, run: RevertOptions = {}): Promise<Reverted> {
+    this.assertOpen();
+    checkRunOptions(run, 'revert');
+    const { limits, approvals, app, principal, signal } = this.#shared(run);
+    const sink = sinkOf(this.#options.onEvent, run, runIdentity({}));
+    const isDryRun = this.mode === 'dry-run';
+    return revertCalls(this.#services, scriptId, { limits, approvals, app, principal, signal, sink, isDryRun });
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation & Partial<PendingCall>> {

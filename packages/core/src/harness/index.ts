@@ -11,6 +11,7 @@ export type {
   InstructionsOptions,
   ProcessTextOptions,
   ResumeOptions,
+  RevertOptions,
   RunOptions,
   RunScriptOptions,
   TypecheckStats,
@@ -26,4 +27,5 @@ export {
 export type { HarnessOptions } from './options.js';
 export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
 export type { Decisions } from '../run/resumption.js';
+export type { Reverted, RevertibleCall, RevertStatus } from '../run/reverts.js';
 export type { SuspensionKey } from '../durability/suspension-envelope.js';

@@ -201,6 +201,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   recover: [...RESUME_OPTIONS, 'sink', 'item', 'evenEnded'],
   decide: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
+  revert: ['app', 'principal', 'signal', 'approvals', 'limits', 'onEvent'],
 };
 
 /** Checks the options of one run. It is cheap, because every run calls it. Limits are checked when they are merged. */

@@ -74,4 +74,6 @@ export interface Tool {
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;
+  /** Undoes a completed call; `output` is its result. Undefined: the tool cannot undo its calls. */
+  readonly revert?: ((input: never, output: never, context: ToolCallContext) => unknown) | undefined;
 }

@@ -74,7 +74,20 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   shows?: 'plan';
   /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
+  /**
+   * Undoes a completed call, after a user has agreed: `harness.revert` and `toolscript undo` call it, newest call first.
+   * `output` is the result as the script received it. `context.idempotencyKey` differs from that of the call. A throw
+   * means that the call is not undone. Default: the calls of the tool cannot be undone.
+   */
+  revert?: (input: ToolInput<Input>, output: ToolOutput<Output>, context: ToolCallContext) => unknown;
 }
+
+/** The result of a call as scripts receive it. */
+export type ToolOutput<Output> = Output extends AnyZodSchema
+  ? Output['_zod']['output']
+  : Output extends StandardSchema<infer _Sent, infer Read>
+    ? Read
+    : unknown;
 
 export interface ApprovalQuestion {
   tool: string;
@@ -127,8 +140,13 @@ export function defineTool<
     // A call may have been suspended with the former names.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withNewNames(value, oldNames).value as never, context),
+    revert: definition.revert && revertOf(definition.revert as never, oldNames),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
   }) as unknown as DefinedTool;
+}
+
+function revertOf(revert: NonNullable<Tool['revert']>, oldNames: Tool['oldNames']): NonNullable<Tool['revert']> {
+  return (input, output, context) => revert(withNewNames(input, oldNames ?? {}).value as never, output, context);
 }
 
 const MEMBERS = [
@@ -146,6 +164,7 @@ const MEMBERS = [
   'preview',
   'shows',
   'execute',
+  'revert',
 ];
 const APPROVALS: readonly unknown[] = ['never', 'always', 'policy'];
 const EFFECTS: readonly unknown[] = ['read', 'write', 'external'];
@@ -208,7 +227,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, idempotent, permissions, preview, shows } = definition;
+  const { approval, effect, idempotent, permissions, preview, revert, shows } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (shows !== undefined && shows !== 'plan')
@@ -219,7 +238,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
-  for (const [key, value] of Object.entries({ permissions, preview })) {
+  for (const [key, value] of Object.entries({ permissions, preview, revert })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }

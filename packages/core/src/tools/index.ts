@@ -8,6 +8,7 @@ export {
   type DefineToolOptions,
   type ToolDefinition,
   type ToolInput,
+  type ToolOutput,
   type ToolResult,
   type ToolSchema,
 } from './define-tool.js';

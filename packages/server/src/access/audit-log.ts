@@ -3,6 +3,7 @@ import { DEFAULT_PAGE, readCursor, writeCursor } from '@toolscript/core/protocol
 import type { ApiKey } from './api-keys.js';
 import type { Scope } from './caller.js';
 import { LOCAL_PRINCIPAL } from '../runs/principals.js';
+import type { UndoDirection, UndoReport } from './script-undo.js';
 
 /** A user's decision over HTTP. Its effect, after its script was resumed, is an entry of type `approval`. */
 export interface DecisionEntry {
@@ -42,7 +43,23 @@ export function keyEntry(type: KeyEntry['type'], { principal, keyId, name, scope
   return { type, at: new Date().toISOString(), principal, keyId, name, scopes };
 }
 
-export type ServiceAuditEntry = AuditEntry | DecisionEntry | KeyEntry;
+/** A user has undone, or redone, the file changes of a script. */
+export interface UndoEntry {
+  readonly type: 'undo';
+  readonly at: string;
+  readonly principal: string;
+  readonly scriptId: string;
+  readonly direction: UndoDirection;
+  /** The changed files. */
+  readonly files: readonly string[];
+}
+
+export function undoEntry({ scriptId, direction, files }: UndoReport, principal: string): UndoEntry {
+  const at = new Date().toISOString();
+  return { type: 'undo', at, principal, scriptId, direction, files: files.map(({ path }) => path) };
+}
+
+export type ServiceAuditEntry = AuditEntry | DecisionEntry | KeyEntry | UndoEntry;
 
 /** Entries must match all conditions. */
 export interface AuditFilter {

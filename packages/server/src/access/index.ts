@@ -15,6 +15,7 @@ export {
   keyEntry,
   memoryAudit,
   principalOf,
+  undoEntry,
   type AuditFilter,
   type AuditPage,
   type AuditQuery,
@@ -22,9 +23,11 @@ export {
   type DecisionEntry,
   type KeyEntry,
   type ServiceAuditEntry,
+  type UndoEntry,
 } from './audit-log.js';
 export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
 export { KeyFolder } from './key-folder.js';
 export { accessLimits, type AccessLimits } from './limits.js';
 export type { RememberedRule, RememberedRules, SuggestedRule } from './remembered-rules.js';
 export { KnownOrigins, type OriginOptions } from './origins.js';
+export type { ScriptUndo, UndoDirection, UndoReport, UndoRequest } from './script-undo.js';

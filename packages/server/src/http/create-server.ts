@@ -18,6 +18,7 @@ import { healthRoutes } from './routes/health.js';
 import { imageRoute } from './routes/images.js';
 import { keyRoutes } from './routes/keys.js';
 import { registryRoutes } from './routes/registry.js';
+import { undoRoutes } from './routes/undo.js';
 import { ruleRoutes } from './routes/rules.js';
 import { workspaceRuleRoute } from './routes/workspace-rule.js';
 import { runRoutes } from './routes/runs.js';
@@ -58,6 +59,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     changesRoute(scope, service);
     keyRoutes(scope, service, options.auth.keys);
     ruleRoutes(scope, options.rules);
+    undoRoutes(scope, service, options.undo);
     scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());
   });
   return app;

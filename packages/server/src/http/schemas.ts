@@ -146,8 +146,40 @@ export const ToolSchema = z.object({
   declaration: z.string(),
 });
 
+const UndoProblemSchema = z.object({ path: z.string(), reason: z.string() });
+
+const UndoCallSchema = z.object({
+  callId: z.string(),
+  tool: z.string(),
+  line: z.number().optional(),
+  /** Why it is not undone. */
+  reason: z.string().optional(),
+});
+
+/** The effects of an undo, planned or done. */
+export const UndoReportSchema = z.object({
+  scriptId: z.string(),
+  direction: z.enum(['undo', 'redo']),
+  /** For the request that confirms the undo: it is refused if the script has changed more meanwhile. */
+  planId: z.string().optional(),
+  isDone: z.boolean(),
+  /** Why it cannot be done. */
+  refusal: z.object({ code: z.string(), message: z.string() }).optional(),
+  files: z.array(
+    z.object({ path: z.string(), change: z.enum(['create', 'update', 'delete']), diff: z.string().optional() }),
+  ),
+  /** Files that were changed since: nothing is undone. */
+  conflicts: z.array(UndoProblemSchema),
+  /** Files that stay as they are, because their old content was not stored. */
+  notUndoable: z.array(UndoProblemSchema),
+  /** Calls that their tools undo. */
+  calls: z.array(UndoCallSchema),
+  /** Calls whose effects stay. */
+  notUndone: z.array(UndoCallSchema),
+});
+
 export const AuditEntrySchema = z.looseObject({
-  type: z.enum(['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked']),
+  type: z.enum(['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked', 'undo']),
   at: z.string(),
   principal: z.string(),
   threadId: z.string().optional(),

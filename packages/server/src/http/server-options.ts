@@ -1,6 +1,6 @@
 import { ToolscriptUsageError, type SandboxRuntime } from '@toolscript/core/protocol';
 import type { FastifyServerOptions } from 'fastify';
-import type { AccessLimits, RememberedRules } from '../access/index.js';
+import type { AccessLimits, RememberedRules, ScriptUndo } from '../access/index.js';
 import type { Projection } from '../projections/index.js';
 import type { AuthOptions } from './auth.js';
 import type { McpEndpoint } from './routes/mcp.js';
@@ -33,6 +33,8 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules;
+  /** Undoes the effects of scripts. Default: they cannot be undone. */
+  readonly undo?: ScriptUndo;
   /**
    * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without any, the metrics
    * contain no sandboxes.

@@ -1,7 +1,13 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHarness, fileStore, type Harness } from '@toolscript/core';
 import type { Caller, Scope } from '@toolscript/server';
+import * as tools from '../../../tools/dist/index.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+import { FolderUndo } from '../../../cli/dist/undo/script-undo.js';
+import { eventually, openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } from '../support/test-server.js';
 
 /*
  * Every operation that /openapi.json describes is asked with the credentials of one principal for what another one has,
@@ -33,6 +39,7 @@ interface Operation {
 }
 
 let server: TestServer;
+let harness: Harness;
 let operations: readonly Operation[];
 /** Every id that Ada's data has. */
 let ids: readonly string[];
@@ -40,12 +47,19 @@ let ids: readonly string[];
 beforeAll(async () => {
   const auth = { token: TOKEN, authenticate: (token: string) => CALLERS[token] };
   const limits = { requestsPerPrincipal: 1_000_000, failuresPerAddress: 1_000_000 };
-  server = await openTestServer({ auth, limits });
+  const folder = mkdtempSync(join(tmpdir(), 'toolscript-isolation-'));
+  harness = createHarness({ store: fileStore(join(folder, 'scripts')), suspensionKey: SUSPENSION_KEY, tools: [] });
+  const workspace = tools.createWorkspace({ roots: folder, undo: { folder: join(folder, 'changes') } });
+  const undo = new FolderUndo({ workspace, harness: async () => harness, approvals: 'deny', tools });
+  server = await openTestServer({ auth, limits, folder, undo });
   ids = await makeData(server);
   operations = await describedOperations();
 });
 
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await harness.close();
+});
 
 /** A thread with a run that has ended, one that waits, and their approvals. */
 async function makeData(working: TestServer): Promise<readonly string[]> {
@@ -279,7 +293,7 @@ describe('over all operations of /openapi.json', () => {
     for (const name of ['bob', 'admin'])
       for (const { method, path, body } of aboutOwn())
         for (const id of ids) {
-          const sent = path.includes('approvals') ? 'approve' : { title: 'x' };
+          const sent = path.includes('approvals') ? 'approve' : path.endsWith('/undo') ? {} : { title: 'x' };
           const answer = await send(name, {
             method,
             url: path.replaceAll(/\{\w+\}/gu, id),

@@ -17,6 +17,9 @@ import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 export const TOKEN = 'test-token-of-the-server';
 
+/** The key of suspended scripts in all test servers. */
+export const SUSPENSION_KEY = new Uint8Array(32).fill(7);
+
 type HarnessParts = Pick<HarnessOptions, 'store' | 'suspensionKey' | 'audit'>;
 
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' | 'stores'>> {
@@ -45,7 +48,7 @@ export async function openTestServer({ agents, folder, port = 0, ...options }: T
   const events = await openEventLog(`libsql:${join(data, 'toolscript.db')}`);
   const scripts = fileStore(join(data, 'scripts'));
   const audit = new AuditFile(join(data, 'audit.jsonl'));
-  const parts = { ...sharedThreads(), store: scripts, suspensionKey: new Uint8Array(32).fill(7), audit: audit.append };
+  const parts = { ...sharedThreads(), store: scripts, suspensionKey: SUSPENSION_KEY, audit: audit.append };
   const demo = demoAgent(parts);
   const served: readonly (ServedAgent & { close?: () => Promise<void> })[] = [demo, ...((await agents?.(parts)) ?? [])];
   const app = await createServer({

@@ -1,9 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync, type BigIntStats } from 'node:fs';
-import { lstat, readFile, rename, rmdir, unlink } from 'node:fs/promises';
+import { lstat, readFile, readlink, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { failureReason, systemCode } from '../failure.js';
+import { settleRecord } from './change-records.js';
+import { hashAfter, linkHash, sha256 } from './content-hash.js';
+import type { FileChange } from './file-change.js';
 import { openFolder, using, type VerifiedFolder } from './open-verified.js';
 import { withLocks } from './place-locks.js';
 import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
@@ -41,8 +44,15 @@ const Journal = z.object({
   entries: z.array(Entry),
   /** Folders that did not exist before the change. */
   missingFolders: z.array(z.string()),
+  /** Folders that are removed after the change if they are empty, deepest first. */
+  emptiedFolders: z.array(z.string()).default([]),
+  /** The record of the change (change-records.ts), without its ending. */
+  record: z.string().optional(),
 });
 type Journal = z.infer<typeof Journal>;
+
+/** The members of a journal besides its entries. */
+export type ChangePlan = Pick<Journal, 'missingFolders' | 'emptiedFolders' | 'record'>;
 
 /** The journal of one change. */
 export class ChangeJournal {
@@ -53,11 +63,15 @@ export class ChangeJournal {
   }
 
   /** Writes the journal before the change. Undefined without a state folder. */
-  static begin(stateFolder: string | undefined, entries: readonly JournalEntry[]): ChangeJournal | undefined {
+  static begin(
+    stateFolder: string | undefined,
+    entries: readonly JournalEntry[],
+    plan: ChangePlan,
+  ): ChangeJournal | undefined {
     if (stateFolder === undefined) return undefined;
     const folder = join(stateFolder, 'journals');
     if (!makePrivateFolder(folder)) return undefined;
-    const journal = { owner: ownIdentity(), entries, missingFolders: missingFolders(entries) };
+    const journal = { owner: ownIdentity(), entries, ...plan };
     const path = join(folder, randomBytes(9).toString('base64url'));
     writeFileSync(`${path}.new`, JSON.stringify(journal), { flag: 'wx', mode: 0o600 });
     renameSync(`${path}.new`, `${path}.open`);
@@ -74,16 +88,14 @@ export class ChangeJournal {
   }
 }
 
-export function entryOfContent(
-  realPath: string,
-  bytes: Uint8Array | undefined,
-  existing: BigIntStats | undefined,
-): JournalEntry {
+export function entryOfChange({ target, bytes, link }: FileChange): JournalEntry {
+  const { realPath, existing } = target;
+  const sha = hashAfter({ bytes, link });
   const random = randomBytes(9).toString('base64url');
   return {
     realPath,
     kept: `.toolscript-${random}.old`,
-    ...(bytes && { staged: `.toolscript-${random}.new`, sha256: sha256(bytes) }),
+    ...(sha !== undefined && { staged: `.toolscript-${random}.new`, sha256: sha }),
     ...(existing && { existing: { dev: `${existing.dev}`, ino: `${existing.ino}` } }),
   };
 }
@@ -122,9 +134,10 @@ function abandonedJournal(path: string): Journal | undefined {
 }
 
 /** A journal of another workspace stays until that workspace is used again. */
-function isWithin(workspace: Workspace, { entries, missingFolders: folders }: Journal): boolean {
+function isWithin(workspace: Workspace, { entries, missingFolders: made, emptiedFolders: emptied }: Journal): boolean {
   try {
-    for (const path of [...entries.map(({ realPath }) => realPath), ...folders]) checkWritable(workspace, path, path);
+    const paths = [...entries.map(({ realPath }) => realPath), ...made, ...emptied];
+    for (const path of paths) checkWritable(workspace, path, path);
     return true;
   } catch (error) {
     if (failureReason(error) === undefined) throw error;
@@ -148,7 +161,7 @@ class Recovery {
   }
 
   async run(isDone: boolean): Promise<void> {
-    const { entries, missingFolders: folders } = this.#journal;
+    const { entries, missingFolders: made, emptiedFolders: emptied, record } = this.#journal;
     let isComplete = isDone;
     if (!isDone) {
       const switched = [];
@@ -159,7 +172,8 @@ class Recovery {
       if (!isComplete) await this.#inFolder(entry, putBack, undefined);
       await this.#inFolder(entry, removeTemporary, undefined);
     }
-    if (!isComplete) for (const folder of folders) await this.#removeFolder(folder);
+    for (const folder of isComplete ? emptied : made) await removeIfEmpty(this.#workspace, folder);
+    if (record !== undefined) await settleRecord(record, isComplete);
   }
 
   /** If the folder is missing or is now a link, none of Toolscript's files are in it. */
@@ -174,12 +188,15 @@ class Recovery {
       throw error;
     }
   }
+}
 
-  async #removeFolder(path: string): Promise<void> {
-    const place = dirname(path);
-    const opening = openFolder(this.#workspace, { absolute: place, given: place });
-    await using(opening, (folder) => rmdir(folder.entryPath(basename(path)))).catch(() => undefined);
-  }
+/** Removes a folder unless it has entries, is a link or is at another place now. Never rejects. */
+export async function removeIfEmpty(workspace: Workspace, path: string): Promise<void> {
+  const place = dirname(path);
+  const opening = openFolder(workspace, { absolute: place, given: place });
+  await using(opening, async (folder) => {
+    if (folder.realPath === place) await rmdir(folder.entryPath(basename(path)));
+  }).catch(() => undefined);
 }
 
 async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): Promise<boolean> {
@@ -219,9 +236,10 @@ async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats
   }
 }
 
-/** SHA-256 of the file's content; '' if it is not a regular file. */
+/** The hash of a file or link; '' for anything else. */
 async function contentHash(folder: VerifiedFolder, name: string): Promise<string> {
   const found = await statOf(folder, name);
+  if (found?.isSymbolicLink()) return linkHash(await readlink(folder.entryPath(name)));
   return found?.isFile() ? sha256(await readFile(folder.entryPath(name))) : '';
 }
 
@@ -230,7 +248,7 @@ function isSame(found: BigIntStats | undefined, { dev, ino }: { dev: string; ino
 }
 
 /** The folders that did not exist, deepest first. */
-function missingFolders(entries: readonly JournalEntry[]): string[] {
+export function missingFolders(entries: readonly JournalEntry[]): string[] {
   const missing = new Set<string>();
   for (const { realPath } of entries) {
     for (let folder = dirname(realPath); !missing.has(folder) && !isThere(folder); folder = dirname(folder))
@@ -262,8 +280,4 @@ function deleteIfThere(path: string): void {
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
   }
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64url');
 }

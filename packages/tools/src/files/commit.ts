@@ -1,8 +1,21 @@
 import { constants, type BigIntStats } from 'node:fs';
-import { link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { link, mkdir, open, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import type { ToolCallContext } from '@toolscript/core/protocol';
 import { failure, failureReason, systemCode, throwIfAborted } from '../failure.js';
-import { ChangeJournal, entryOfContent, recoverChanges, sha256, type JournalEntry } from './change-journal.js';
+import {
+  ChangeJournal,
+  entryOfChange,
+  missingFolders,
+  recoverChanges,
+  removeIfEmpty,
+  type ChangePlan,
+  type JournalEntry,
+} from './change-journal.js';
+import type { RecordCause } from './change-records.js';
+import { sha256 } from './content-hash.js';
+import type { FileChange, Permissions } from './file-change.js';
+import { recordChange } from './record-change.js';
 import { withLocks } from './place-locks.js';
 import { ioFailure, openFolder, openSubfolder, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
@@ -12,7 +25,7 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
 /*
  * Changes several files atomically.
  *
- * 0. Record the change (change-journal.ts).
+ * 0. Record the change (change-journal.ts), and the old files if it can be undone (change-records.ts).
  * 1. Stage: open (or create) every folder, verify it, and write the new content to a temporary file next to the target.
  * 2. Switch: verify that the target is as planned, keep the old file under a second name, then rename the new one over
  *    it.
@@ -21,18 +34,6 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
  * Step 2 only renames, inside folders whose handles were verified and are still open. If a process is killed there, the
  * next change in the workspace completes its work.
  */
-
-export interface FileChange {
-  readonly target: WriteTarget;
-  /** Undefined deletes the file. */
-  readonly bytes: Uint8Array | undefined;
-  /** For a new file: the file whose permissions and owner it copies. */
-  readonly like?: BigIntStats | undefined;
-  /**
-   * SHA-256 of the old content from which the new one was computed; undefined if the new content does not depend on it.
-   */
-  readonly computedFrom?: string | undefined;
-}
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
@@ -68,27 +69,55 @@ function stateFailure(error: unknown): unknown {
   );
 }
 
+/** Why and how a change is made. */
+export interface ChangeCause {
+  readonly signal?: AbortSignal | undefined;
+  /** Undefined: the change is not recorded and cannot be undone. */
+  readonly record?: RecordCause | undefined;
+  /** Folders that are removed after the change if they are empty, deepest first. */
+  readonly emptiedFolders?: readonly string[];
+}
+
+/** The cause of a tool's change. Calls without a script have no name under which they could be undone. */
+export function causeOf({
+  signal,
+  scriptId,
+  callId,
+}: Pick<ToolCallContext, 'signal' | 'scriptId' | 'callId'>): ChangeCause {
+  return { signal, ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }) };
+}
+
 /** Makes all changes or none. Targets must differ. Throws a ToolCallError. */
 export async function commitChanges(
   workspace: Workspace,
   changes: readonly FileChange[],
-  signal?: AbortSignal,
+  { signal, record: cause, emptiedFolders }: ChangeCause = {},
 ): Promise<void> {
   throwIfAborted(signal);
-  if (changes.length === 0) return;
-  const entries = changes.map(({ target, bytes }) => entryOfContent(target.realPath, bytes, target.existing));
-  const journal = beginJournal(workspace, changes, entries);
+  if (changes.length === 0 && emptiedFolders === undefined) return;
+  const entries = changes.map(entryOfChange);
+  const record = cause && (await workspace.records?.reserve(cause));
+  const emptied = [...(emptiedFolders ?? [])];
+  const plan = { missingFolders: missingFolders(entries), emptiedFolders: emptied, record: record?.path };
+  const journal = beginJournal(workspace, changes, entries, plan);
   const work = new Commit(workspace);
+  let isMade = false;
   try {
+    if (record) await recordChange(workspace, record, changes, plan.missingFolders);
     for (const [index, change] of changes.entries()) {
       throwIfAborted(signal);
       await work.stage(change, entries[index]!);
     }
     await work.switchAll();
+    await record?.markDone();
     journal?.markDone();
+    isMade = true;
   } catch (error) {
     const lost = await work.undo();
-    if (lost.length === 0) throw error;
+    if (lost.length === 0) {
+      await record?.discard();
+      throw error;
+    }
     throw failure(
       'io',
       `${(error as Error).message} Undoing the earlier changes failed too. Check ${lost.map(quotePath).join(', ')}.`,
@@ -96,6 +125,7 @@ export async function commitChanges(
     );
   } finally {
     await work.close();
+    if (isMade) for (const folder of emptied) await removeIfEmpty(workspace, folder);
     journal?.delete();
   }
 }
@@ -104,10 +134,11 @@ function beginJournal(
   workspace: Workspace,
   changes: readonly FileChange[],
   entries: readonly JournalEntry[],
+  plan: ChangePlan,
 ): ChangeJournal | undefined {
   for (const { target } of changes) checkWritable(workspace, target.realPath, target.given);
   try {
-    return ChangeJournal.begin(workspace.stateFolder(), entries);
+    return ChangeJournal.begin(workspace.stateFolder(), entries, plan);
   } catch (error) {
     throw ioFailure({ given: 'the journal of file changes', absolute: '' }, error);
   }
@@ -136,7 +167,8 @@ class Commit {
     this.#workspace = workspace;
   }
 
-  async stage({ target, bytes, like, computedFrom }: FileChange, { staged, kept }: JournalEntry): Promise<void> {
+  async stage(change: FileChange, { staged, kept }: JournalEntry): Promise<void> {
+    const { target, computedFrom } = change;
     const folder = await this.#openParent(dirname(target.realPath), target);
     const name = basename(target.realPath);
     this.#changes.push({
@@ -150,7 +182,7 @@ class Commit {
       switched: false,
     });
     if (staged === undefined) return;
-    await this.#system(target, () => writeNew(folder.entryPath(staged), bytes!, target.existing ?? like));
+    await this.#system(target, () => stageNew(folder.entryPath(staged), change));
   }
 
   async switchAll(): Promise<void> {
@@ -244,8 +276,13 @@ class Commit {
   }
 }
 
+function stageNew(path: string, { target, bytes, link: linkTarget, like, permissions }: FileChange): Promise<void> {
+  if (linkTarget !== undefined) return symlink(linkTarget, path);
+  return writeNew(path, bytes!, permissions ?? target.existing ?? like);
+}
+
 /** Writes a new file with the permissions and, if the system allows it, the owner of the file `like`. */
-async function writeNew(path: string, bytes: Uint8Array, like: BigIntStats | undefined): Promise<void> {
+async function writeNew(path: string, bytes: Uint8Array, like: Permissions | undefined): Promise<void> {
   const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, like ? 0o600 : 0o666);
   try {
     await handle.writeFile(bytes);

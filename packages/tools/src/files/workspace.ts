@@ -2,6 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
+import { ChangeRecords, type ChangeRecordOptions } from './change-records.js';
 import { makePrivateFolder, makeStateFolder } from './state-folder.js';
 import { checkSpelling, quotePath } from './path-rules.js';
 import { productFilesIn, type ProductFiles } from './product-folders.js';
@@ -28,6 +29,8 @@ export interface Workspace {
   readonly changeCount: () => number;
   /** The folder for locks and journals, outside every project; undefined if no place is safe. Created on first use. */
   readonly stateFolder: () => string | undefined;
+  /** The records of file changes, for undo; undefined if nothing is recorded. */
+  readonly records: ChangeRecords | undefined;
   /** Device numbers of the kernel's own file systems, whose files expose processes and hardware. */
   readonly kernelDevices: ReadonlySet<number>;
 }
@@ -59,6 +62,11 @@ export interface WorkspaceOptions {
    * `toolscript/files` in the user's own state folder (`$XDG_STATE_HOME`, `~/.local/state`).
    */
   readonly stateFolder?: string;
+  /**
+   * Records the changes that `writeFile` and `applyPatch` make for a script, with the old files, so that they can be
+   * undone. The host deletes the records together with the script. Default: nothing is recorded.
+   */
+  readonly undo?: ChangeRecordOptions;
 }
 
 /**
@@ -92,6 +100,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     product: productFilesIn(writable),
     ...oneAtATime(),
     stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
+    records: options.undo === undefined ? undefined : new ChangeRecords(options.undo),
     kernelDevices: kernelDevices(),
   });
 }
@@ -162,6 +171,8 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   const stateFolder = workspace.stateFolder();
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
+  // defence: undo-records-protected
+  if (workspace.records !== undefined && isInside(workspace.records.folder, realPath)) throw ownState(given);
   // defence: file-tools-leave-the-program-alone
   checkProduct(workspace.product, realPath, given);
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');

@@ -2,7 +2,7 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { throwIfAborted } from '../failure.js';
-import { changeFiles, commitChanges } from './commit.js';
+import { causeOf, changeFiles, commitChanges, type ChangeCause } from './commit.js';
 import { permissionPath } from './permission-path.js';
 import { targetOf } from './target.js';
 import { checkEncodable } from './text.js';
@@ -38,7 +38,7 @@ export function writeFileTool(workspace: Workspace): Tool {
     permissions: (input) => [`write:${permissionPath(workspace, input.path, input.cwd)}`],
     preview: (input) =>
       `write ${permissionPath(workspace, input.path, input.cwd)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
-    execute: (input, { signal }) => writeFile(workspace, input, signal),
+    execute: (input, context) => writeFile(workspace, input, causeOf(context)),
   });
 }
 
@@ -49,16 +49,16 @@ export function writeFileTool(workspace: Workspace): Tool {
 export async function writeFile(
   workspace: Workspace,
   input: WriteFileInput,
-  signal?: AbortSignal,
+  cause: ChangeCause = {},
 ): Promise<WriteFileResult> {
   const path = resolvePath(workspace, input.path, input.cwd);
   checkEncodable(input.content, 'The content');
   const bytes = Buffer.from(input.content);
-  throwIfAborted(signal);
+  throwIfAborted(cause.signal);
   const findPlaces = async (): Promise<string[]> => [(await targetOf(workspace, path)).realPath];
-  return changeFiles(workspace, signal, findPlaces, async () => {
+  return changeFiles(workspace, cause.signal, findPlaces, async () => {
     const target = await targetOf(workspace, path);
-    await commitChanges(workspace, [{ target, bytes }], signal);
+    await commitChanges(workspace, [{ target, bytes }], cause);
     const shown = displayPath(workspace, target.realPath);
     const created = target.existing === undefined;
     return {

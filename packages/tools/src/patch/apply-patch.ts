@@ -2,7 +2,7 @@ import { defineTool } from '@toolscript/core';
 import { ToolCallError, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failureMessage, failureReason } from '../failure.js';
-import { changeFiles, commitChanges } from '../files/commit.js';
+import { causeOf, changeFiles, commitChanges, type ChangeCause } from '../files/commit.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
 import { createWorkspace, type RootOption, type Workspace } from '../files/workspace.js';
@@ -55,7 +55,7 @@ export interface ApplyPatchOptions {
  */
 export async function applyPatch(patch: string, options: ApplyPatchOptions): Promise<ApplyPatchResult> {
   const { root, signal, ...input } = options;
-  return applyPatchIn(createWorkspace({ roots: root }), { patch, ...input }, signal);
+  return applyPatchIn(createWorkspace({ roots: root }), { patch, ...input }, { signal });
 }
 
 export function applyPatchTool(workspace: Workspace): Tool {
@@ -71,7 +71,7 @@ export function applyPatchTool(workspace: Workspace): Tool {
     effect: 'write',
     permissions: (input) => touchedPaths(workspace, input).map((path) => `write:${path}`),
     preview: (input) => previewPatch(workspace, input),
-    execute: (input, { signal }) => applyPatchIn(workspace, input, signal),
+    execute: (input, context) => applyPatchIn(workspace, input, causeOf(context)),
   });
 }
 
@@ -79,12 +79,12 @@ export function applyPatchTool(workspace: Workspace): Tool {
 export function applyPatchIn(
   workspace: Workspace,
   input: ApplyPatchInput,
-  signal?: AbortSignal,
+  cause: ChangeCause = {},
 ): Promise<ApplyPatchResult> {
   const { patch, cwd, atomic, dryRun } = ApplyPatchInput.parse(input);
   return atomic || dryRun
-    ? applyWhole(workspace, patch, cwd, dryRun, signal)
-    : applyOneByOne(workspace, patch, cwd, signal);
+    ? applyWhole(workspace, patch, cwd, dryRun, cause)
+    : applyOneByOne(workspace, patch, cwd, cause);
 }
 
 async function applyWhole(
@@ -92,8 +92,9 @@ async function applyWhole(
   patch: string,
   workdir: string | undefined,
   dryRun: boolean,
-  signal: AbortSignal | undefined,
+  cause: ChangeCause,
 ): Promise<ApplyPatchResult> {
+  const { signal } = cause;
   try {
     const { operations, notes, cwd } = await readPatch(patch, workdir, signal);
     const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
@@ -106,7 +107,7 @@ async function applyWhole(
       await findPlaces();
       return report((await plan()).changes, notes, true);
     }
-    const planner = await changeFiles(workspace, signal, findPlaces, () => planAndCommit(workspace, plan, signal));
+    const planner = await changeFiles(workspace, signal, findPlaces, () => planAndCommit(workspace, plan, cause));
     return report(planner.changes, notes, false);
   } catch (error) {
     throw withNote(error, 'Nothing was changed.', []);
@@ -117,8 +118,9 @@ async function applyOneByOne(
   workspace: Workspace,
   patch: string,
   workdir: string | undefined,
-  signal: AbortSignal | undefined,
+  cause: ChangeCause,
 ): Promise<ApplyPatchResult> {
+  const { signal } = cause;
   const done: PatchChange[] = [];
   try {
     const { operations, notes, cwd } = await readPatch(patch, workdir, signal);
@@ -130,7 +132,7 @@ async function applyOneByOne(
           await planner.plan([operation]);
           return planner;
         };
-        done.push(...(await planAndCommit(workspace, plan, signal)).changes);
+        done.push(...(await planAndCommit(workspace, plan, cause)).changes);
       }
     });
     return report(done, notes, false);
@@ -151,12 +153,12 @@ const MAX_ATTEMPTS = 5;
 async function planAndCommit(
   workspace: Workspace,
   plan: () => Promise<PatchPlanner>,
-  signal: AbortSignal | undefined,
+  cause: ChangeCause,
 ): Promise<PatchPlanner> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const planner = await plan();
-      await commitChanges(workspace, planner.fileChanges(), signal);
+      await commitChanges(workspace, planner.fileChanges(), cause);
       return planner;
     } catch (error) {
       // defence: patch-recompute, without it: throw error;

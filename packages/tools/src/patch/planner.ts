@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { dirname } from 'node:path';
 import { failure, throwIfAborted } from '../failure.js';
-import { sha256 } from '../files/change-journal.js';
-import type { FileChange } from '../files/commit.js';
+import { sha256 } from '../files/content-hash.js';
+import type { FileChange } from '../files/file-change.js';
 import { openFile, using } from '../files/open-verified.js';
 import { quotePath } from '../files/path-rules.js';
 import { entryOf, targetOf, type WriteTarget } from '../files/target.js';

@@ -396,6 +396,14 @@ it('the locks and journals of file changes are hidden, even if a root contains t
   rmSync(stateFolder, { recursive: true });
 });
 
+it('the old files of changes are hidden, even if a root contains them', () => {
+  const folder = join(project, 'changes');
+  mkdirSync(folder);
+  const { denyRead } = sandboxedDisk(createWorkspace({ roots: project, undo: { folder } }));
+  expect(denyRead).toContain(folder);
+  rmSync(folder, { recursive: true });
+});
+
 it('the warnings of the package are refusals', () => {
   expect(obstacles({ errors: [], warnings: ['seccomp not available'] })).toEqual(['seccomp not available']);
   expect(obstacles({ errors: [], warnings: [] })).toEqual([]);

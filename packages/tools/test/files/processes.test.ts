@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { sha256 } from '#tools/files/change-journal.js';
+import { sha256 } from '#tools/files/content-hash.js';
 import { ownIdentity } from '#tools/files/process-identity.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';

@@ -299,7 +299,7 @@ describe('a commit', () => {
     const root = temporaryFolder({ a: '1\n' });
     const workspace = createWorkspace({ roots: root });
     const before = snapshot(root);
-    await refusal(() => writeFile(workspace, { path: 'a', content: '2' }, AbortSignal.abort()));
+    await refusal(() => writeFile(workspace, { path: 'a', content: '2' }, { signal: AbortSignal.abort() }));
     await refusal(() => applyPatch(wrap('*** Add File: b', '+1'), { root, signal: AbortSignal.abort() }));
     expect(snapshot(root)).toEqual(before);
   });

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, symlinkSync, writeFileSync, writeSyn
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitChanges } from '#tools/files/commit.js';
-import { sha256 } from '#tools/files/change-journal.js';
+import { sha256 } from '#tools/files/content-hash.js';
 import { targetOf } from '#tools/files/target.js';
 import { createWorkspace, resolvePath } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';

@@ -11,6 +11,7 @@ import { PlanList } from './plan-list.tsx';
 import { ScriptReplay, type ReadEvents } from './replay-bar.tsx';
 import { ScriptResult } from './script-result.tsx';
 import { SourceView } from './source-view.tsx';
+import { UndoButton } from './undo-button.tsx';
 import { WaterfallChart } from './waterfall-chart.tsx';
 
 type Pane = 'source' | 'calls' | 'plan' | 'model' | 'replay';
@@ -46,6 +47,7 @@ export function ScriptCard({ script: live, readEvents }: ScriptCardProps) {
         <span className="script-state">
           <StateOf script={live} />
         </span>
+        {changedFiles(live) && <UndoButton scriptId={live.scriptId!} />}
         <CopyButton text={live.source} label="Copy the source" />
       </header>
       {isReplay && <ScriptReplay script={live} readEvents={readEvents} onShow={show} />}
@@ -89,6 +91,12 @@ function StateOf({ script: { status, output } }: { readonly script: ScriptView }
       {waitMs > 1000 && ` · waited ${duration(waitMs)}`}
     </>
   );
+}
+
+/** It has ended or is suspended, and a call may have changed files. */
+function changedFiles({ status, scriptId, calls }: ScriptView): boolean {
+  if (scriptId === undefined || !['completed', 'error', 'suspended'].includes(status)) return false;
+  return calls.some((call) => call.effect === 'write' && call.status === 'completed');
 }
 
 function lineCount(source: string): number {

@@ -3,7 +3,7 @@ import type { Client } from '@toolscript/client';
 import { errorText, useSession } from '../state/session.ts';
 import { useLoaded } from './use-loaded.ts';
 
-const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked'] as const;
+const KINDS = ['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked', 'undo'] as const;
 
 type Entry = Awaited<ReturnType<Client['audit']['list']>>['data'][number];
 

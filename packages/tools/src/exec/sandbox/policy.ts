@@ -37,6 +37,8 @@ export function sandboxedDisk(
   const state = workspace.stateFolder();
   // defence: locks-and-journals-hidden
   if (state !== undefined) secrets.push(state);
+  // defence: undo-records-hidden
+  if (workspace.records !== undefined) secrets.push(workspace.records.folder);
   const hidden = secrets.filter((path) => existsSync(path) && !roots.includes(path));
   return {
     denyRead: hidden.filter((path) => !hasPattern(path)),

@@ -1,0 +1,106 @@
+import { undoEntry, type ScriptUndo, type UndoDirection, type UndoReport } from '@toolscript/server/access';
+import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import { loadSettings } from '../configuration/settings.js';
+import { realFolder, workspaceFolder } from '../configuration/workspace-folder.js';
+import { EXIT } from '../exit-status.js';
+import { openEngines } from '../harness/engines.js';
+import { findScript } from '../state/find-script.js';
+import { ownerOf } from '../state/inspect.js';
+import { openAudit, openState, type PersistentState } from '../state/persistent-state.js';
+import { agrees } from '../terminal/agrees.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { newestChange } from '../undo/newest-change.js';
+import { openUndo } from '../undo/open-undo.js';
+import { UsageError } from '../usage-error.js';
+import { undoLines, undoneLines } from '../view/undo-report.js';
+
+export interface UndoFlags {
+  cwd?: string;
+  thread?: string;
+  redo?: boolean;
+  dryRun?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+interface UndoTarget {
+  readonly scriptId: string;
+  readonly principal: string | undefined;
+  readonly direction: UndoDirection;
+}
+
+/** Reverts the file changes of a script, and the calls that their tools can undo. */
+export async function undoScript(id: string | undefined, flags: UndoFlags): Promise<number> {
+  if (id !== undefined && (flags.thread !== undefined || flags.cwd !== undefined))
+    throw new UsageError(
+      '--cwd and --thread choose the newest script, so they cannot be used with a script. Omit them.',
+    );
+  const [screen, kept] = [openScreen(), openState(process.env)];
+  const found = await findTarget(kept, id, flags);
+  const settings = await loadSettings({ cwd: found.workspace }, process.env, screen.notice);
+  const audit = openAudit(process.env);
+  const opened = await openUndo(settings, { kept, audit: audit.append, engines: openEngines() });
+  try {
+    const report = await run(opened.undo, found.target, flags, screen);
+    if (report?.isDone === true) audit.append(undoEntry(report, found.target.principal ?? LOCAL_PRINCIPAL));
+    return report === undefined || report.refusal !== undefined ? EXIT.failed : EXIT.completed;
+  } finally {
+    await opened.close();
+    audit.close();
+  }
+}
+
+async function findTarget(
+  kept: PersistentState,
+  id: string | undefined,
+  { cwd, thread, redo = false }: UndoFlags,
+): Promise<{ target: UndoTarget; workspace: string }> {
+  const here = id === undefined ? await workspaceFolder(cwd) : undefined;
+  const script = here === undefined ? await findScript(kept, id!) : await newestChange(kept, here, thread);
+  const { scriptId } = script;
+  const origin = await kept.origins.of(scriptId);
+  if (origin === undefined)
+    throw new UsageError(`The folder in which ${scriptId} was started is unknown, so it cannot be undone.`);
+  const target = { scriptId, principal: ownerOf(script).principal, direction: redo ? 'redo' : 'undo' } as const;
+  return { target, workspace: await realFolder(origin.workspace) };
+}
+
+/** Undefined: the user did not agree. */
+async function run(
+  undo: ScriptUndo,
+  target: UndoTarget,
+  { dryRun = false, yes = false, json = false }: UndoFlags,
+  screen: Screen,
+): Promise<UndoReport | undefined> {
+  const preview = await undo.preview({ ...target, diff: dryRun });
+  if (preview === undefined)
+    throw new UsageError(
+      `The script ${target.scriptId} was deleted meanwhile. To list the stored ones: ${ownCommand()} approvals --all`,
+    );
+  if (dryRun || preview.refusal !== undefined) return show(preview, json, screen, undoLines);
+  if (!json) for (const line of undoLines(preview, screen.style)) screen.line(line);
+  if (!yes && !(await agrees(question(preview), 'Look at the changes with --dry-run, then add --yes.'))) {
+    screen.notice('Nothing was changed.');
+    return undefined;
+  }
+  const { planId } = preview;
+  const done = await undo.undo({ ...target, ...(planId === undefined ? {} : { planId }) });
+  return show(done ?? preview, json, screen, undoneLines);
+}
+
+function show(report: UndoReport, json: boolean, screen: Screen, linesOf: typeof undoLines): UndoReport {
+  if (json) screen.write(`${jsonText(report, 2)}\n`);
+  else for (const line of linesOf(report, screen.style)) screen.line(line);
+  if (!json && report.refusal !== undefined) screen.notice(`${visibleLine(report.refusal.message)}${advice(report)}`);
+  return report;
+}
+
+function question({ direction }: UndoReport): string {
+  return direction === 'undo' ? 'Undo this?' : 'Redo this?';
+}
+
+function advice({ scriptId, refusal }: UndoReport): string {
+  return refusal?.code === 'already_undone' ? ` To redo them: ${ownCommand()} undo ${scriptId} --redo` : '';
+}

@@ -1,0 +1,61 @@
+import type { UndoReport } from '@toolscript/server/access';
+import type { Style } from '../terminal/style.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { counted } from './durations.js';
+import { colouredDiff } from './patch-lines.js';
+
+type File = UndoReport['files'][number];
+type Call = UndoReport['calls'][number];
+
+const CHANGES: Readonly<Record<File['change'], string>> = {
+  create: 'restore',
+  update: 'change',
+  delete: 'remove',
+};
+
+/** The planned changes, with their lines if they are known. */
+export function undoLines(report: UndoReport, style: Style): string[] {
+  const { direction, files, calls, refusal } = report;
+  if (refusal !== undefined) return leftLines(report, style);
+  const verb = direction === 'undo' ? 'Undo' : 'Redo';
+  return [
+    style.bold(`${verb}: ${countText(report)}`),
+    ...files.flatMap((file) => fileLines(file, style)),
+    ...calls.map((call) => `  undo     ${callText(call)}`),
+    ...leftLines(report, style),
+  ];
+}
+
+/** The changes that were made. */
+export function undoneLines(report: UndoReport, style: Style): string[] {
+  if (!report.isDone) return leftLines(report, style);
+  const verb = report.direction === 'undo' ? 'Undone' : 'Redone';
+  return [`${style.green('✓')} ${verb}: ${countText(report)}`, ...leftLines(report, style)];
+}
+
+function countText({ scriptId, files, calls }: UndoReport): string {
+  const count = [counted(files.length, 'file'), ...(calls.length === 0 ? [] : [counted(calls.length, 'call')])];
+  return `${count.join(', ')} of ${scriptId}`;
+}
+
+function fileLines({ path, change, diff }: File, style: Style): string[] {
+  const line = `  ${CHANGES[change].padEnd(8)} ${visibleLine(path)}`;
+  return diff === undefined ? [line] : [line, colouredDiff(visible(diff.trimEnd()), style), ''];
+}
+
+function leftLines({ conflicts, notUndoable, notUndone }: UndoReport, style: Style): string[] {
+  const problems = conflicts.map(({ path, reason }) => `  ${visibleLine(path)}: ${visibleLine(reason)}`);
+  const left = [
+    ...notUndoable.map(({ path, reason }) => `  ${visibleLine(path)}: ${visibleLine(reason)}`),
+    ...notUndone.map((call) => `  ${callText(call)}`),
+  ];
+  return [
+    ...(problems.length === 0 ? [] : [style.red('Changed since:'), ...problems]),
+    ...(left.length === 0 ? [] : [style.yellow('Not undone:'), ...left]),
+  ];
+}
+
+function callText({ tool, line, reason }: Call): string {
+  const where = line === undefined ? '' : ` (line ${line})`;
+  return `${visibleLine(tool)}${where}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`;
+}

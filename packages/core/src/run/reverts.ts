@@ -1,0 +1,208 @@
+import {
+  scriptFailure,
+  type ApprovalCallback,
+  type ApprovalPolicy,
+  type JsonValue,
+  type Limits,
+  type Operation,
+  type ScriptFailure,
+  type Tool,
+  type ToolCallContext,
+} from '../protocol/index.js';
+import type { PayloadSink } from '../answer/index.js';
+import { claimScript, keepingOf } from '../durability/claims.js';
+import { journalState, type JournalLine, type RevertState } from '../durability/journal-lines.js';
+import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
+import { reportInternalError } from '../durability/services.js';
+import { createRegistry } from '../tools/index.js';
+import type { HarnessServices } from './script-run.js';
+import { callOnce } from './structured-call.js';
+
+/*
+ * Undoes the calls of a stored script by the `revert` of their tools, newest first.
+ *
+ * The process claims the script, so that one process reverts and none resumes meanwhile. Each revert passes the
+ * approvals like a call of its tool, and is written to the journal before it starts and after it has ended: no call is
+ * reverted twice, also after a kill.
+ */
+
+/** `not_undone`: the tool has no `revert`, or the call's outcome does not permit it. `unknown`: its revert started. */
+export type RevertStatus = 'revertible' | 'reverted' | 'failed' | 'unknown' | 'not_undone';
+
+/** A call with effects of a stored script. */
+export interface RevertibleCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly line?: number;
+  readonly status: RevertStatus;
+  /** Why it is not undone. */
+  readonly reason?: string;
+}
+
+/** The result of `revert`. The calls are those that were reverted now, and the one that failed, if any. */
+export type Reverted =
+  | { readonly ok: true; readonly calls: readonly RevertibleCall[] }
+  | { readonly ok: false; readonly error: ScriptFailure };
+
+export interface RevertRun {
+  readonly approvals: ApprovalPolicy | undefined;
+  readonly limits: Limits;
+  readonly app: unknown;
+  readonly principal: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly sink: PayloadSink;
+  /** True: nothing is reverted. */
+  readonly isDryRun: boolean;
+}
+
+/** The calls with effects of a stored script, newest first. Undefined if the principal has no such script. */
+export async function listRevertible(
+  services: HarnessServices,
+  scriptId: string,
+  principal: string | undefined,
+): Promise<RevertibleCall[] | undefined> {
+  const details = await inspectScript(services, scriptId);
+  // defence: reverts-ask-for-the-principal, without it: if (details === undefined) return undefined;
+  if (details === undefined || details.principal !== principal) return undefined;
+  const states = await revertStates(services, scriptId);
+  return changing(details).map((operation) => revertibleCall(services, operation, states.get(operation.callId)));
+}
+
+/** Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool. */
+export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
+  const before = await listRevertible(services, scriptId, run.principal);
+  if (before === undefined) return refusedRevert(`There is no script "${scriptId}" in the store.`);
+  if (!before.some(({ status }) => status === 'revertible')) return { ok: true, calls: [] };
+  const taken = await claimScript(services, scriptId, {});
+  if ('outcome' in taken)
+    return taken.outcome.status === 'failed' ? { ok: false, error: taken.outcome.error } : refusedRevert('');
+  const { leases } = keepingOf(services, 'revert');
+  leases.hold(scriptId, taken.epoch, () => {});
+  try {
+    return { ok: true, calls: await revertClaimed(services, scriptId, taken.epoch, run) };
+  } catch (error) {
+    reportInternalError(services, scriptId, `the store failed: ${String(error)}`);
+    const message = 'The store failed while calls were being undone. Look which calls are undone, then try again.';
+    return { ok: false, error: scriptFailure('StoreError', message, { retryable: true }) };
+  } finally {
+    await leases.release(scriptId, taken.epoch);
+  }
+}
+
+/** The calls are listed again, because another process may have reverted some before the claim. */
+async function revertClaimed(
+  services: HarnessServices,
+  scriptId: string,
+  epoch: number,
+  run: RevertRun,
+): Promise<RevertibleCall[]> {
+  const details = (await inspectScript(services, scriptId))!;
+  const states = await revertStates(services, scriptId);
+  const done: RevertibleCall[] = [];
+  for (const operation of changing(details)) {
+    const call = revertibleCall(services, operation, states.get(operation.callId));
+    if (call.status !== 'revertible') continue;
+    if (run.signal?.aborted === true) break;
+    const error = await revertOne(services, { scriptId, epoch, operation }, run);
+    done.push({ ...call, status: error === undefined ? 'reverted' : 'failed', ...(error && { reason: error }) });
+    if (error !== undefined) break;
+  }
+  return done;
+}
+
+/** Returns why it failed. */
+async function revertOne(
+  services: HarnessServices,
+  { scriptId, epoch, operation }: { scriptId: string; epoch: number; operation: Operation },
+  { approvals, ...run }: RevertRun,
+): Promise<string | undefined> {
+  const { callId } = operation;
+  const { journal } = keepingOf(services, 'revert').leases.store;
+  const write = async (state: RevertState) => {
+    const line: JournalLine = { t: 'revert', atMs: Date.now(), callId, state };
+    await journal.append(scriptId, epoch, [JSON.stringify(line)]);
+  };
+  const tool = revertingTool(services.registry.get(operation.tool)!, operation, scriptId, () => write('started'));
+  const alone = { ...services, registry: createRegistry([tool]), exposed: new Set([tool.name]) };
+  const { status, error } = await callOnce(alone, {
+    ...run,
+    callId: `${callId}_revert`,
+    name: tool.name,
+    input: operation.input,
+    approvals: withoutSuspending(approvals),
+  });
+  // A call that was denied did not start, and can be reverted later.
+  if (status === 'denied') return error?.message ?? 'its revert was denied';
+  await write(status === 'completed' ? 'done' : 'failed');
+  return status === 'completed' ? undefined : (error?.message ?? `its revert is ${status}`);
+}
+
+/** A tool of the same name, so that the rules of the tool apply, whose execution is the revert. */
+function revertingTool(tool: Tool, operation: Operation, scriptId: string, onStart: () => Promise<void>): Tool {
+  const { callId, input, result } = operation;
+  return {
+    ...tool,
+    outputSchema: {},
+    validateInput: (value) => ({ ok: true, value: value as JsonValue }),
+    validateOutput: () => ({ ok: true, value: null }),
+    preview: async (value) => `Undo this call:\n${(await tool.preview?.(value)) ?? JSON.stringify(value, null, 2)}`,
+    execute: async (_value: never, context: ToolCallContext) => {
+      await onStart();
+      const own = { ...context, callId, scriptId, idempotencyKey: `${scriptId}:${callId}:revert` };
+      await tool.revert!(input as never, result as never, own);
+      return null;
+    },
+  };
+}
+
+/** The calls that may have had an effect, newest first. */
+function changing({ operations }: KeptScriptDetails): Operation[] {
+  const effective = ['completed', 'aborted', 'unknown', 'detached'];
+  return operations.filter(({ effect, status }) => effect !== 'read' && effective.includes(status)).toReversed();
+}
+
+function revertibleCall(
+  services: HarnessServices,
+  { callId, tool, input, line, status, resultOmitted }: Operation,
+  state: RevertState | undefined,
+): RevertibleCall {
+  const call = { callId, tool, input, ...(line === undefined ? {} : { line }) };
+  if (state === 'done') return { ...call, status: 'reverted' };
+  // A failed revert is tried again.
+  if (state === 'started' && services.registry.get(tool)?.idempotent !== true)
+    return { ...call, status: 'unknown', reason: 'its revert started, and nobody knows whether it took effect' };
+  const reason = whyNot(services.registry.get(tool), status, resultOmitted === true);
+  return reason === undefined ? { ...call, status: 'revertible' } : { ...call, status: 'not_undone', reason };
+}
+
+function whyNot(tool: Tool | undefined, status: Operation['status'], isOmitted: boolean): string | undefined {
+  if (tool === undefined) return 'there is no such tool here';
+  if (tool.revert === undefined) return 'the tool cannot undo its calls';
+  if (status === 'detached') return 'it is still running';
+  if (status !== 'completed') return 'nobody knows whether it took effect';
+  return isOmitted ? 'its result was too large to be stored' : undefined;
+}
+
+async function revertStates(services: HarnessServices, scriptId: string): Promise<ReadonlyMap<string, RevertState>> {
+  const content = await keepingOf(services, 'revert').leases.store.journal.read(scriptId);
+  return (content && journalState(content)?.reverts) ?? new Map();
+}
+
+/** A revert does not outlive its process, so a decision that is left for later is a denial. */
+function withoutSuspending(policy: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
+  if (typeof policy === 'function') return answering(policy);
+  if (typeof policy !== 'object' || !('rules' in policy) || policy.ask === undefined) return policy;
+  return { ...policy, ask: answering(policy.ask) };
+}
+
+function answering(ask: ApprovalCallback): ApprovalCallback {
+  return async (request) => {
+    const answer = await ask(request);
+    return answer === 'suspend' ? { decision: 'deny', note: 'no user decided about its revert' } : answer;
+  };
+}
+
+function refusedRevert(message: string): Reverted {
+  return { ok: false, error: scriptFailure('SuspensionError', message) };
+}

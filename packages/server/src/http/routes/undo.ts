@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { undoEntry, type ScriptUndo, type UndoReport } from '../../access/index.js';
+import { scriptPrincipal } from '../../runs/index.js';
+import { notFound, ProblemError } from '../problems.js';
+import { IdSchema, UndoReportSchema } from '../schemas.js';
+import type { Service } from '../service.js';
+
+const ScriptParameters = z.object({ scriptId: IdSchema });
+const DirectionSchema = z.enum(['undo', 'redo']).default('undo');
+
+/** Routes that undo the effects of a script. `undo` undefined: the server records no changes. */
+export function undoRoutes(instance: FastifyInstance, service: Service, undo: ScriptUndo | undefined): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/scripts/:scriptId/undo',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'previewUndo',
+      summary: 'Shows what an undo of the script would change, and what it would not. Changes nothing.',
+      params: ScriptParameters,
+      querystring: z.object({ direction: DirectionSchema }),
+      response: { 200: UndoReportSchema },
+    },
+    handler: async ({ caller: { principal }, params: { scriptId }, query: { direction } }) =>
+      found(scriptId, await undo?.preview({ scriptId, principal: scriptPrincipal(principal), direction, diff: true })),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/scripts/:scriptId/undo',
+    config: { scope: 'approve' },
+    schema: {
+      operationId: 'undoScript',
+      summary: 'Undoes the file changes of a script, all or none. If it is refused: 409, with the reasons in "undo".',
+      params: ScriptParameters,
+      body: z.strictObject({ direction: DirectionSchema, planId: z.string().max(64).optional() }),
+      response: { 200: UndoReportSchema },
+    },
+    handler: async (request) => {
+      const { scriptId } = request.params;
+      const { direction, planId } = request.body;
+      const principal = scriptPrincipal(request.caller.principal);
+      const asked = { scriptId, principal, direction, planId };
+      const report = found(scriptId, await undo?.undo(asked));
+      if (report.refusal !== undefined) throw new ProblemError(409, report.refusal.message, { undo: report });
+      noteUndo(service, request, report);
+      return report;
+    },
+  });
+}
+
+function found(scriptId: string, report: UndoReport | undefined): UndoReport {
+  if (report === undefined) throw notFound('script', scriptId);
+  return report;
+}
+
+/** It is already done, so a failed write to the log does not undo it. */
+function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: UndoReport): void {
+  try {
+    audit.append(undoEntry(report, caller.principal));
+  } catch (error) {
+    log.error({ err: error, scriptId: report.scriptId }, 'an undo could not be written to the audit log');
+  }
+}

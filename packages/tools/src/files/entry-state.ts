@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** The state of one place, as records of changes keep it. */
+export const EntryState = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('absent') }),
+  z.object({ kind: z.literal('link'), target: z.string() }),
+  z.object({
+    kind: z.literal('file'),
+    /** Base64url. */
+    sha256: z.string().regex(/^[\w-]{43}$/),
+    bytes: z.number(),
+    /** Permission bits; undefined for a new file, which gets the system's default. */
+    mode: z.number().optional(),
+    uid: z.number().optional(),
+    gid: z.number().optional(),
+  }),
+]);
+export type EntryState = z.infer<typeof EntryState>;
+
+/** Whether both are the same entry with the same content. Permissions may differ. */
+export function sameState(one: EntryState, other: EntryState): boolean {
+  if (one.kind === 'file') return other.kind === 'file' && one.sha256 === other.sha256;
+  if (one.kind === 'link') return other.kind === 'link' && one.target === other.target;
+  return other.kind === 'absent';
+}

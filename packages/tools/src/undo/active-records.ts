@@ -1,0 +1,28 @@
+import type { NamedRecord } from '../files/change-records.js';
+
+export type UndoDirection = 'undo' | 'redo';
+
+/** The part of a script's history that an undo or a redo reverts. */
+export interface ActiveRecords {
+  /** The calls of the script whose changes are in effect, oldest first. */
+  readonly changes: readonly NamedRecord[];
+  /** The undo that can be redone: the script has changed nothing since. */
+  readonly undone: NamedRecord | undefined;
+}
+
+/** Folds the records of a script, oldest first. */
+export function activeRecords(records: readonly NamedRecord[]): ActiveRecords {
+  const changes = new Map<string, NamedRecord>();
+  let undone: NamedRecord | undefined;
+  for (const record of records) {
+    if (record.kind === 'undo') for (const name of record.covers) changes.delete(name);
+    else if (record.kind === 'redo') restore(changes, record, records);
+    else changes.set(record.name, record);
+    undone = record.kind === 'undo' ? record : undefined;
+  }
+  return { changes: [...changes.values()], undone };
+}
+
+function restore(changes: Map<string, NamedRecord>, { covers }: NamedRecord, records: readonly NamedRecord[]): void {
+  for (const record of records) if (covers.includes(record.name)) changes.set(record.name, record);
+}

@@ -1,0 +1,32 @@
+import type { NamedRecord, RecordedFile } from '../files/change-records.js';
+import { sameState, type EntryState } from '../files/entry-state.js';
+
+/** The net effect of several changes in a row on one place. */
+export interface NetChange {
+  readonly path: string;
+  readonly before: EntryState;
+  /** The old content is stored, if there was a file. */
+  readonly isStored: boolean;
+  readonly after: EntryState;
+  /** Another program changed the place between two of the changes. */
+  readonly isBroken: boolean;
+}
+
+/** The net changes of records in their order, one for each place. */
+export function netChanges(records: readonly NamedRecord[]): NetChange[] {
+  const net = new Map<string, NetChange>();
+  for (const { files } of records) for (const file of files) net.set(file.path, joined(net.get(file.path), file));
+  return [...net.values()];
+}
+
+function joined(earlier: NetChange | undefined, file: RecordedFile): NetChange {
+  if (earlier === undefined) return { ...file, isBroken: false };
+  const isBroken = earlier.isBroken || !sameState(earlier.after, file.before);
+  return { ...earlier, after: file.after, isBroken };
+}
+
+/** The folders that records created, deepest first. */
+export function madeFolders(records: readonly NamedRecord[]): string[] {
+  const folders = new Set(records.flatMap((record) => record.madeFolders));
+  return [...folders].sort((one, other) => other.length - one.length);
+}

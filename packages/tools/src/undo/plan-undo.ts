@@ -1,0 +1,206 @@
+import { failureMessage, failureReason } from '../failure.js';
+import type { ChangeRecords, NamedRecord } from '../files/change-records.js';
+import { sha256 } from '../files/content-hash.js';
+import { sameState, type EntryState } from '../files/entry-state.js';
+import type { FileChange, Permissions } from '../files/file-change.js';
+import { readEntry } from '../files/read-entry.js';
+import { entryOf, type WriteTarget } from '../files/target.js';
+import { displayPath, resolvePath, type Workspace } from '../files/workspace.js';
+import { activeRecords, type UndoDirection } from './active-records.js';
+import { madeFolders, netChanges, type NetChange } from './net-changes.js';
+import { revertDiff } from './revert-diff.js';
+
+/** The effect of an undo on one file. */
+export interface UndoFile {
+  /** As the tools name it. */
+  readonly path: string;
+  readonly change: 'create' | 'update' | 'delete';
+  /** A unified diff, or a sentence for a file that is not text. Only if it was requested. */
+  readonly diff?: string;
+}
+
+/** Why a file is not changed. */
+export interface UndoProblem {
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface UndoPlan {
+  readonly scriptId: string;
+  readonly direction: UndoDirection;
+  /** Names the changes that the plan reverts: it differs after each further change of the script. */
+  readonly planId: string;
+  readonly files: readonly UndoFile[];
+  /** The files that prevent the undo, because they were changed since. */
+  readonly conflicts: readonly UndoProblem[];
+  /** The files that stay as they are, because their old content was not stored. */
+  readonly notUndoable: readonly UndoProblem[];
+  /** The calls whose changes it reverts. */
+  readonly callIds: readonly string[];
+}
+
+export type UndoRefusalCode = 'nothing_recorded' | 'already_undone' | 'not_undone' | 'busy' | 'changed' | 'conflicts';
+
+/** Nothing was changed. */
+export interface UndoRefusal {
+  readonly refused: UndoRefusalCode;
+  readonly message: string;
+  readonly conflicts: readonly UndoProblem[];
+}
+
+/** A plan with the changes that carry it out. */
+export interface PreparedUndo extends UndoPlan {
+  readonly covers: readonly string[];
+  readonly changes: readonly FileChange[];
+  readonly emptiedFolders: readonly string[];
+  /** The places that it reads or changes. */
+  readonly places: readonly string[];
+}
+
+export interface PlanOptions {
+  readonly direction: UndoDirection;
+  readonly withDiff: boolean;
+}
+
+/** Compares the recorded changes of a script with the files. Changes nothing. */
+export async function prepareUndo(
+  workspace: Workspace,
+  records: ChangeRecords,
+  scriptId: string,
+  { direction, withDiff }: PlanOptions,
+): Promise<PreparedUndo | UndoRefusal> {
+  const all = await records.read(scriptId);
+  if (all.some(({ isDone }) => !isDone))
+    return refusal('busy', `${scriptId} is changing files right now. Try again when it is done.`);
+  const found = recordsToRevert(scriptId, all, direction);
+  if ('refused' in found) return found;
+  const { reverted, covers } = found;
+  const planner = new UndoPlanner(workspace, records, scriptId, withDiff);
+  const net = netChanges(reverted);
+  for (const change of net) await planner.add(change);
+  const { files, changes, conflicts, notUndoable } = planner;
+  return {
+    scriptId,
+    direction,
+    planId: sha256(Buffer.from(JSON.stringify([direction, ...reverted.map(({ name }) => name)]))),
+    files,
+    conflicts,
+    notUndoable,
+    callIds: [...new Set(all.flatMap(({ name, callId }) => (covers.includes(name) && callId ? [callId] : [])))],
+    covers,
+    changes,
+    emptiedFolders: madeFolders(reverted),
+    places: net.map(({ path }) => path),
+  };
+}
+
+export function refusal(code: UndoRefusalCode, message: string, conflicts: readonly UndoProblem[] = []): UndoRefusal {
+  return { refused: code, message, conflicts };
+}
+
+function recordsToRevert(
+  scriptId: string,
+  all: readonly NamedRecord[],
+  direction: UndoDirection,
+): { reverted: readonly NamedRecord[]; covers: readonly string[] } | UndoRefusal {
+  const { changes, undone } = activeRecords(all);
+  if (direction === 'redo') {
+    if (undone !== undefined) return { reverted: [undone], covers: undone.covers };
+    return refusal('not_undone', `There is nothing to redo: the last change of ${scriptId} was not an undo.`);
+  }
+  if (changes.length > 0) return { reverted: changes, covers: changes.map(({ name }) => name) };
+  if (all.length > 0) return refusal('already_undone', `The file changes of ${scriptId} are already undone.`);
+  return refusal('nothing_recorded', `No file changes of ${scriptId} are recorded, so there is nothing to undo.`);
+}
+
+class UndoPlanner {
+  readonly files: UndoFile[] = [];
+  readonly changes: FileChange[] = [];
+  readonly conflicts: UndoProblem[] = [];
+  readonly notUndoable: UndoProblem[] = [];
+  readonly #workspace: Workspace;
+  readonly #records: ChangeRecords;
+  readonly #scriptId: string;
+  readonly #withDiff: boolean;
+
+  constructor(workspace: Workspace, records: ChangeRecords, scriptId: string, withDiff: boolean) {
+    this.#workspace = workspace;
+    this.#records = records;
+    this.#scriptId = scriptId;
+    this.#withDiff = withDiff;
+  }
+
+  async add(net: NetChange): Promise<void> {
+    const path = displayPath(this.#workspace, net.path);
+    if (net.before.kind === 'file' && !net.isStored) {
+      const size = `${(net.before.bytes / 1024 / 1024).toFixed(1)} MB`;
+      this.notUndoable.push({ path, reason: `its old content (${size}) was too large to be stored` });
+      return;
+    }
+    try {
+      await this.#addReadable(net, path);
+    } catch (error) {
+      if (failureReason(error) === undefined) throw error;
+      this.conflicts.push({ path, reason: failureMessage(error) });
+    }
+  }
+
+  async #addReadable(net: NetChange, path: string): Promise<void> {
+    const target = await this.#targetOf(net.path, path);
+    if (target === undefined) return void this.conflicts.push({ path, reason: 'its folder is now a link' });
+    const { state: current } = await readEntry(this.#workspace, target, 0);
+    if (isRestored(current, net)) return;
+    if (!sameState(current, net.after)) return void this.conflicts.push({ path, reason: whyChanged(current) });
+    if (net.isBroken) {
+      const reason = 'another program, or a command of the script, changed it between two calls of the script';
+      return void this.conflicts.push({ path, reason });
+    }
+    const change = await this.#changeTo(net, target, current);
+    const diff = this.#withDiff ? await revertDiff(this.#workspace, change, path) : undefined;
+    this.changes.push(change);
+    this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
+  }
+
+  /** Undefined: the path leads to another place now. */
+  async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
+    const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
+    // defence: undo-follows-no-links, without it: return target;
+    return target.realPath === realPath ? target : undefined;
+  }
+
+  async #changeTo({ before, after }: NetChange, target: WriteTarget, current: EntryState): Promise<FileChange> {
+    const computedFrom = current.kind === 'file' ? current.sha256 : undefined;
+    if (before.kind === 'absent') return { target, bytes: undefined, computedFrom };
+    if (before.kind === 'link') return { target, bytes: undefined, link: before.target, computedFrom };
+    const bytes = await this.#records.content(this.#scriptId, before.sha256);
+    return { target, bytes, computedFrom, permissions: permissionsAfter(before, after, current) };
+  }
+}
+
+/** The place is already as it was before the script. */
+function isRestored(current: EntryState, { before, after }: NetChange): boolean {
+  if (!sameState(current, before)) return false;
+  // Only the permissions were changed.
+  const isUnchanged = sameState(current, after) && before.kind === 'file' && after.kind === 'file';
+  return !isUnchanged || before.mode === after.mode || before.mode === (current as typeof before).mode;
+}
+
+/** The old permissions, unless the script kept them: then those that the user may have set since. */
+function permissionsAfter(
+  before: Extract<EntryState, { kind: 'file' }>,
+  after: EntryState,
+  current: EntryState,
+): Permissions {
+  const isKept = current.kind === 'file' && after.kind === 'file' && after.mode === before.mode;
+  const { mode = 0o644, uid = 0, gid = 0 } = isKept ? current : before;
+  return { mode: BigInt(mode), uid: BigInt(uid), gid: BigInt(gid) };
+}
+
+function kindOf(current: EntryState, after: EntryState): UndoFile['change'] {
+  if (after.kind === 'absent') return 'delete';
+  return current.kind === 'absent' ? 'create' : 'update';
+}
+
+function whyChanged(current: EntryState): string {
+  return current.kind === 'absent' ? 'it was deleted or moved since' : 'it was changed since';
+}

@@ -1,0 +1,103 @@
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import { failureMessage, failureReason } from '../failure.js';
+import type { ChangeRecords } from '../files/change-records.js';
+import { changeFiles, commitChanges } from '../files/commit.js';
+import type { Workspace } from '../files/workspace.js';
+import type { UndoDirection } from './active-records.js';
+import { prepareUndo, refusal, type PreparedUndo, type UndoPlan, type UndoRefusal } from './plan-undo.js';
+
+/*
+ * Reverts the recorded file changes of a script, all or none.
+ *
+ * 1. Verify: every file must have exactly the content that the script left. Otherwise nothing is changed, and the files
+ *    that differ are listed.
+ * 2. Commit: the old files are written like a patch (commit.ts), which verifies once more and survives a kill.
+ *
+ * The undo is recorded like any other change, so that it can be redone.
+ */
+
+export interface UndoOptions {
+  /** `redo` reverts the last undo. Default `undo`. */
+  readonly direction?: UndoDirection;
+  readonly signal?: AbortSignal;
+}
+
+/** Finds out what an undo would change; `diff` adds the changed lines. Never rejects because of a file. */
+export function planUndo(
+  workspace: Workspace,
+  scriptId: string,
+  { direction = 'undo', signal, diff = false }: UndoOptions & { readonly diff?: boolean } = {},
+): Promise<UndoPlan | UndoRefusal> {
+  const records = recordsOf(workspace);
+  const places = async (): Promise<string[]> => [records.folderOf(scriptId)];
+  return orRefused(() =>
+    changeFiles(workspace, signal, places, async () => {
+      const plan = await prepareUndo(workspace, records, scriptId, { direction, withDiff: diff });
+      return 'refused' in plan ? plan : publicPlan(plan);
+    }),
+  );
+}
+
+/**
+ * Undoes the file changes of a script. `planId`: of the plan that a user has seen; the undo is refused if it would now
+ * revert other changes.
+ */
+export function undoChanges(
+  workspace: Workspace,
+  scriptId: string,
+  { direction = 'undo', signal, planId }: UndoOptions & { readonly planId?: string } = {},
+): Promise<UndoPlan | UndoRefusal> {
+  const records = recordsOf(workspace);
+  const prepare = () => prepareUndo(workspace, records, scriptId, { direction, withDiff: false });
+  let expected = planId;
+  const findPlaces = async (): Promise<string[]> => {
+    const plan = await prepare();
+    if ('refused' in plan) return [records.folderOf(scriptId)];
+    expected ??= plan.planId;
+    return [...plan.places, records.folderOf(scriptId)];
+  };
+  return orRefused(() =>
+    changeFiles(workspace, signal, findPlaces, async () => {
+      const plan = await prepare();
+      if ('refused' in plan) return plan;
+      if (plan.planId !== expected)
+        return refusal('changed', `${scriptId} has changed more files meanwhile. Look at the changes again.`);
+      if (plan.conflicts.length > 0) return conflictRefusal(plan);
+      await commitUndo(workspace, plan, signal);
+      return publicPlan(plan);
+    }),
+  );
+}
+
+export function conflictRefusal({ scriptId, conflicts, direction }: UndoPlan): UndoRefusal {
+  const done = direction === 'undo' ? 'undone' : 'redone';
+  const files = conflicts.length === 1 ? 'A file has' : `${conflicts.length} files have`;
+  const message = `${files} changed since ${scriptId}, so nothing was ${done}: ${conflicts.map(({ path }) => path).join(', ')}.`;
+  return refusal('conflicts', message, conflicts);
+}
+
+async function commitUndo(workspace: Workspace, plan: PreparedUndo, signal: AbortSignal | undefined): Promise<void> {
+  const { scriptId, direction, covers, changes, emptiedFolders } = plan;
+  const record = { scriptId, kind: direction, covers };
+  await commitChanges(workspace, changes, { signal, record, emptiedFolders });
+}
+
+function publicPlan(plan: PreparedUndo): UndoPlan {
+  const { scriptId, direction, planId, files, conflicts, notUndoable, callIds } = plan;
+  return { scriptId, direction, planId, files, conflicts, notUndoable, callIds };
+}
+
+/** A file that changes during the undo, a damaged record or a full disk: nothing was changed. */
+async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
+  try {
+    return await work();
+  } catch (error) {
+    if (failureReason(error) === undefined) throw error;
+    return refusal('changed', failureMessage(error));
+  }
+}
+
+function recordsOf({ records }: Workspace): ChangeRecords {
+  if (records !== undefined) return records;
+  throw new ToolscriptUsageError('Undo needs a workspace that records changes. Set its option "undo": { folder }.');
+}
