@@ -31,7 +31,7 @@ describe('the key of suspended scripts', () => {
     const place = new Place();
     const start = async (key: string): Promise<Served> => {
       const server = await serve([], { env: { ...place.env, TOOLSCRIPT_SUSPENSION_KEY: key } });
-      onTestFinished(() => server.end());
+      onTestFinished(async () => void (await server.end()));
       return server;
     };
     const first = await start(OLD);
