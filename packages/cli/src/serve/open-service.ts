@@ -2,6 +2,7 @@ import type { McpServers } from '@toolscript/mcp';
 import { createCompiler, QuickJsPool } from '@toolscript/core';
 import { present } from '@toolscript/core/protocol';
 import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
+import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
@@ -12,7 +13,7 @@ import { openAudit, openStateFor, type PersistentState } from '../state/persiste
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
-import { openStorage, type StorageFlags } from './open-storage.js';
+import { openStorage, type Storage, type StorageFlags } from './open-storage.js';
 import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
@@ -46,7 +47,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const database = await openStorage(flags, process.env, warn);
   const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
-  const auth = await serverAccess(flags, kept.folder.keysFolder, token);
+  const auth = await serverAccess(flags, keysOf(database, kept), token);
   const audit = openAudit(process.env);
   const parts = {
     kept,
@@ -82,6 +83,12 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     audit.close();
   };
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
+}
+
+/** Keys of the data folder stay valid on this machine. */
+function keysOf({ keys }: Storage, { folder }: PersistentState): ApiKeyStore {
+  const own = new KeyFolder(folder.keysFolder);
+  return keys === undefined ? own : joinKeys([keys, own]);
 }
 
 async function aboutService(

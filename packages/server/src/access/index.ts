@@ -24,6 +24,7 @@ export {
   type ServiceAuditEntry,
 } from './audit-log.js';
 export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
+export { joinKeys } from './joined-keys.js';
 export { KeyFolder } from './key-folder.js';
 export { accessLimits, type AccessLimits } from './limits.js';
 export type { RememberedRule, RememberedRules, SuggestedRule } from './remembered-rules.js';

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
 import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
+import type { ApiKeyStore } from '../access/api-keys.js';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
 import { TableEventLog } from './table-event-log.js';
@@ -28,6 +29,8 @@ export interface OpenDatabase {
   readonly log: EventLog;
   /** The scripts, in PostgreSQL. Undefined for other databases: then they are in a folder of their own. */
   readonly scripts?: HarnessStore;
+  /** The API keys of all servers, in PostgreSQL. */
+  readonly keys?: ApiKeyStore;
   /** Closes everything. Idempotent. */
   close(): Promise<void>;
 }
@@ -39,11 +42,11 @@ export async function openDatabase(url: string, { now = Date.now }: OpenStoresOp
     const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const { tables, ...scripts } = opened;
+  const { tables, ...others } = opened;
   return {
     stores: storesOver(tables, now),
     log: new TableEventLog(tables, now),
-    ...scripts,
+    ...others,
     close: () => tables.close(),
   };
 }
@@ -72,6 +75,7 @@ function storesOver(tables: TableCalls, now: () => number): ServiceStores {
 interface OpenTables {
   readonly tables: TableCalls;
   readonly scripts?: HarnessStore;
+  readonly keys?: ApiKeyStore;
 }
 
 /** Undefined for `memory:`. */

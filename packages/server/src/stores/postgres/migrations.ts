@@ -155,4 +155,7 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE images (sha256 TEXT PRIMARY KEY, packed BYTEA NOT NULL);
   `,
+  `
+  CREATE TABLE api_keys (key_id TEXT PRIMARY KEY, created_at BIGINT NOT NULL, key TEXT NOT NULL);
+  `,
 ];
