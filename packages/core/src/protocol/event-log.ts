@@ -90,7 +90,7 @@ export interface DeadLetterPage {
 /** Number of runs, those that are delivered next, whose events give `GroupLag.oldestAt`. */
 export const LAG_SAMPLE = 20;
 
-/** What a group has not handled. */
+/** The runs and events that a group has not handled. */
 export interface GroupLag {
   /** Runs with events that the group has not acknowledged, without dead letters. */
   readonly runs: number;
@@ -153,7 +153,7 @@ export interface EventLog {
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
   /** Delivers the run's events to the group again. False if the run is not a dead letter. */
   revive(group: string, runId: string): Promise<boolean>;
-  /** How far the group is behind. A group that never received events has handled none. */
+  /** The events that the group has not handled. A group that never received events has handled none. */
   lag(group: string): Promise<GroupLag>;
   /**
    * The runs in the log, in the order in which they were opened. A run that is opened meanwhile appears on a later

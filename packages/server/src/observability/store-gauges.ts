@@ -65,7 +65,7 @@ function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => P
     help: 'Settings and states of the event log that endanger live events. /readyz names them.',
     registers,
   });
-  const behind = new Gauge({
+  const pending = new Gauge({
     name: 'toolscript_persistence_pending_runs',
     help: 'Runs with events that no persistence worker has stored in their thread.',
     registers,
@@ -85,7 +85,7 @@ function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => P
     warnings.set((await log.warnings()).length);
     if (copiedBy === undefined) return;
     const { runs, oldestAt, deadLetters } = await log.lag(copiedBy);
-    behind.set(runs);
+    pending.set(runs);
     age.set(ageOf(oldestAt));
     dead.set(deadLetters);
   });

@@ -9,9 +9,9 @@ const STATEMENT_MS = 60_000;
 const LISTEN = 'listen';
 
 export interface PostgresConfiguration {
-  /** Of the connections for calls. */
+  /** The connections for calls use it. */
   readonly config: pg.ClientConfig;
-  /** Of the connection that waits for notifications: the same object without the parameter `listen`. */
+  /** The connection that waits for notifications uses it. The same object if the URL has no parameter `listen`. */
   readonly listening: pg.ClientConfig;
   readonly place: Place;
 }
