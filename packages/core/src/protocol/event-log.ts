@@ -169,6 +169,6 @@ export interface EventLog {
    * `StoreUnavailableError` if the log does not answer.
    */
   warnings(): Promise<readonly string[]>;
-  /** Idempotent. Ends all subscriptions. */
+  /** Idempotent. Ends all subscriptions. An open log without subscriptions keeps no process alive. */
   close(): Promise<void>;
 }
