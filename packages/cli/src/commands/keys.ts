@@ -6,6 +6,8 @@ import {
   SCOPES,
   type ApiKey,
   type ApiKeyStore,
+  type AuditStore,
+  type AuditTable,
   type Scope,
 } from '@toolscript/server/access';
 import { dataFolder } from '../configuration/locations.js';
@@ -14,7 +16,7 @@ import { openStorage } from '../serve/open-storage.js';
 import { openScreen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { throughStore } from '../threads/thread-database.js';
-import { openAudit } from '../state/persistent-state.js';
+import { openServiceAudit } from '../state/service-audit.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/durations.js';
 
@@ -43,8 +45,10 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
     ...(flags.expires === undefined ? {} : { expiresAt: expiryOf(flags.expires) }),
   };
   const { key, token } = made(draft);
-  note('key_added', key);
-  await withKeys(flags, (keys) => keys.add(key));
+  await withKeys(flags, async (keys, audit) => {
+    note(audit, 'key_added', key);
+    await keys.add(key);
+  });
   if (flags.json === true) {
     screen.write(`${jsonText({ ...shown(key), token }, 2)}\n`);
     return EXIT.completed;
@@ -66,12 +70,12 @@ export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<nu
 /** Deletes all named keys or none. A server applies it at the next request. */
 export async function revokeKeys(names: readonly string[], flags: KeyFlags): Promise<number> {
   const screen = openScreen();
-  await withKeys(flags, async (keys) => {
+  await withKeys(flags, async (keys, audit) => {
     const all = await keys.list();
     const found = new Set(names.map((name) => named(all, name)));
     for (const key of found) {
       const { keyId, name } = key;
-      note('key_revoked', key);
+      note(audit, 'key_revoked', key);
       await keys.delete(keyId);
       screen.line(`${keyId} (${name}) is revoked.`);
     }
@@ -80,17 +84,14 @@ export async function revokeKeys(names: readonly string[], flags: KeyFlags): Pro
 }
 
 /** No key is changed before the audit log has recorded the change. Throws a UsageError. */
-function note(type: 'key_added' | 'key_revoked', key: ApiKey): void {
-  const audit = openAudit(process.env);
+function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoked', key: ApiKey): void {
   try {
     audit.append(keyEntry(type, key));
   } catch (error) {
-    const path = visibleLine(dataFolder(process.env).auditFile);
+    const path = visibleLine(dataFolder(process.env).path);
     throw new UsageError(
-      `The audit log ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
+      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
     );
-  } finally {
-    audit.close();
   }
 }
 
@@ -146,9 +147,12 @@ function ownerOf({ principal, expiresAt }: ApiKey): string {
   return `${principal}, ${expiresAt > Date.now() ? 'until' : 'expired on'} ${day}`;
 }
 
+type Use<Result> = (keys: ApiKeyStore, audit: Pick<AuditStore, 'append'>) => Promise<Result>;
+
 /** The keys of the data folder, or those of a database. */
-async function withKeys<Result>({ store }: KeyFlags, use: (keys: ApiKeyStore) => Promise<Result>): Promise<Result> {
-  if (store === undefined) return throughStore(use(new KeyFolder(dataFolder(process.env).keysFolder)));
+async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<Result> {
+  if (store === undefined)
+    return withAudit(undefined, (audit) => use(new KeyFolder(dataFolder(process.env).keysFolder), audit));
   const storage = await openStorage({ store }, process.env, openScreen().notice);
   try {
     const { keys } = storage;
@@ -156,8 +160,20 @@ async function withKeys<Result>({ store }: KeyFlags, use: (keys: ApiKeyStore) =>
       throw new UsageError(
         '--store: only postgres://… has API keys of its own. Without --store, they are in the data folder.',
       );
-    return await throughStore(use(keys));
+    return await withAudit(storage.audit, (audit) => use(keys, audit));
   } finally {
     await storage.close();
+  }
+}
+
+async function withAudit<Result>(
+  table: AuditTable | undefined,
+  use: (audit: Pick<AuditStore, 'append'>) => Promise<Result>,
+): Promise<Result> {
+  const audit = openServiceAudit(table, process.env, openScreen().notice);
+  try {
+    return await throughStore(use(audit));
+  } finally {
+    await audit.close();
   }
 }

@@ -9,7 +9,8 @@ import { loadSettings, type Settings } from '../configuration/settings.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
-import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
+import { openStateFor, type PersistentState } from '../state/persistent-state.js';
+import { openServiceAudit } from '../state/service-audit.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
@@ -48,7 +49,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
   const auth = await serverAccess(flags, keysOf(database, kept), token);
-  const audit = openAudit(process.env);
+  const audit = openServiceAudit(database.audit, process.env, warn);
   const parts = {
     kept,
     audit: audit.append,
@@ -79,8 +80,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     await app.close();
     await mcp.close();
     await agents.close();
+    await audit.close();
     await database.close();
-    audit.close();
   };
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
@@ -118,7 +119,7 @@ async function aboutService(
 
 interface Parts {
   readonly kept: PersistentState;
-  readonly audit: ReturnType<typeof openAudit>['append'];
+  readonly audit: ReturnType<typeof openServiceAudit>['append'];
   readonly onInternalError: (detail: string) => void;
   readonly servers: McpServers | undefined;
   readonly rules: RuleFolder;

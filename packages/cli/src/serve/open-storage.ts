@@ -5,7 +5,7 @@ import {
   type HarnessStore,
   type ServiceStores,
 } from '@toolscript/core/protocol';
-import type { ApiKeyStore } from '@toolscript/server/access';
+import type { ApiKeyStore, AuditTable } from '@toolscript/server/access';
 import type { Environment } from '../terminal/style.js';
 import { visible } from '../terminal/untrusted.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
@@ -19,6 +19,8 @@ export interface Storage {
   readonly scripts?: HarnessStore;
   /** The API keys of all servers of a database. Undefined: they are in the data folder. */
   readonly keys?: ApiKeyStore;
+  /** The audit log of all servers of a database. Undefined: it is in the data folder. */
+  readonly audit?: AuditTable;
   close(): Promise<void>;
 }
 
@@ -40,12 +42,12 @@ export async function openStorage(
   try {
     const { openEventLog } = await import('@toolscript/server/stores');
     const log = await opened('--events', openEventLog(events));
-    const { stores, scripts, keys } = database;
+    const { stores, scripts, keys, audit } = database;
     const close = async () => {
       await log.close();
       await database.close();
     };
-    return { stores, log, ...present({ scripts, keys }), close };
+    return { stores, log, ...present({ scripts, keys, audit }), close };
   } catch (error) {
     await database.close();
     throw error;

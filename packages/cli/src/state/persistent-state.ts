@@ -38,8 +38,8 @@ export function openStateFor(environment: Environment, origin: Origin, scripts?:
 }
 
 /** Every decision, and every call with effects, of every script. */
-export function openAudit(environment: Environment): AuditFile {
+export function openAudit(environment: Environment, path = dataFolder(environment).auditFile): AuditFile {
   const { TOOLSCRIPT_TOKEN: token = '' } = environment;
   const secrets = [token, ...environmentSecrets(environment)];
-  return new AuditFile(dataFolder(environment).auditFile, { secrets });
+  return new AuditFile(path, { secrets });
 }

@@ -61,6 +61,9 @@ describeWithPostgres('toolscript serve --store postgres://…', () => {
     const status = async () =>
       (await fetch(`${server.url}/api/v2/threads`, { headers: { authorization: `Bearer ${key}` } })).status;
     expect(await status()).toBe(200);
+    const audit = await server.api('audit');
+    expect(audit.data).toMatchObject([{ type: 'key_added', name: 'ci' }]);
+    expect(existsSync(here.kept('audit.jsonl'))).toBe(false);
     expect((await keys('revoke', 'ci')).stdout).toMatch(/^key_[0-9a-f]{16} \(ci\) is revoked\.\n$/u);
     expect(await status()).toBe(401);
     expect(await here.toolscript(['keys', 'list', '--store', 'libsql:x.db'])).toMatchObject({

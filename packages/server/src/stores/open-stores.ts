@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
 import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
 import type { ApiKeyStore } from '../access/api-keys.js';
+import type { AuditTable } from '../access/shared-audit.js';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
 import { TableEventLog } from './table-event-log.js';
@@ -31,6 +32,8 @@ export interface OpenDatabase {
   readonly scripts?: HarnessStore;
   /** The API keys of all servers, in PostgreSQL. */
   readonly keys?: ApiKeyStore;
+  /** The audit log of all servers, in PostgreSQL. */
+  readonly audit?: AuditTable;
   /** Closes everything. Idempotent. */
   close(): Promise<void>;
 }
@@ -76,6 +79,7 @@ interface OpenTables {
   readonly tables: TableCalls;
   readonly scripts?: HarnessStore;
   readonly keys?: ApiKeyStore;
+  readonly audit?: AuditTable;
 }
 
 /** Undefined for `memory:`. */
