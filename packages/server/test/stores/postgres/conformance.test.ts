@@ -1,4 +1,4 @@
 import { describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
 import { postgresLaws } from './support/postgres-laws.js';
 
-describeWithPostgres('PostgreSQL', () => postgresLaws(newSchemaUrl));
+describeWithPostgres('threads, runs, events and scripts in PostgreSQL', () => postgresLaws(newSchemaUrl));
