@@ -3,7 +3,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import Libsql from 'libsql';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEventLog } from '#server/stores/index.js';
 import {
   administrator,
@@ -17,6 +17,9 @@ import { newFolder } from '../stores/support/new-folder.js';
 import { effectsIn } from '../support/one-script-agent.js';
 import { eventually } from '../support/test-server.js';
 import { startServer, type ProcessOptions, type ServerProcess } from './support/server-process.js';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 300_000 });
 
 /** The runs of a service at the moment of its backup. */
 interface Runs {

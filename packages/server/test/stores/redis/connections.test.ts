@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { newFolder } from '../support/new-folder.js';
 import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 300_000 });
 
 const STORES = pathToFileURL(join(import.meta.dirname, '../../../dist/stores/index.js')).href;
 
