@@ -1,15 +1,29 @@
-import { isActive, keyEntry, KeyFolder, makeApiKey, SCOPES, type ApiKey, type Scope } from '@toolscript/server/access';
+import {
+  isActive,
+  keyEntry,
+  KeyFolder,
+  makeApiKey,
+  SCOPES,
+  type ApiKey,
+  type ApiKeyStore,
+  type AuditStore,
+  type AuditTable,
+  type Scope,
+} from '@toolscript/server/access';
 import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
+import { openStorage } from '../serve/open-storage.js';
 import { openScreen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { throughStore } from '../threads/thread-database.js';
-import { openAudit } from '../state/persistent-state.js';
+import { openServiceAudit } from '../state/service-audit.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/durations.js';
 
 export interface KeyFlags {
   json?: boolean;
+  /** The URL of the servers' PostgreSQL database. Default: the keys of the data folder. */
+  store?: string;
 }
 
 export interface NewKeyFlags extends KeyFlags {
@@ -23,7 +37,7 @@ const DAY_MS = 86_400_000;
 
 /** Creates a key and prints it once. */
 export async function addKey(name: string, flags: NewKeyFlags): Promise<number> {
-  const [screen, keys] = [openScreen(), openKeys()];
+  const screen = openScreen();
   const draft = {
     name,
     principal: flags.principal ?? name,
@@ -31,8 +45,10 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
     ...(flags.expires === undefined ? {} : { expiresAt: expiryOf(flags.expires) }),
   };
   const { key, token } = made(draft);
-  note('key_added', key);
-  await throughStore(keys.add(key));
+  await withKeys(flags, async (keys, audit) => {
+    note(audit, 'key_added', key);
+    await keys.add(key);
+  });
   if (flags.json === true) {
     screen.write(`${jsonText({ ...shown(key), token }, 2)}\n`);
     return EXIT.completed;
@@ -42,9 +58,9 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
   return EXIT.completed;
 }
 
-export async function listKeys({ json = false }: KeyFlags): Promise<number> {
-  const [screen, keys] = [openScreen(), openKeys()];
-  const all = await throughStore(keys.list());
+export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<number> {
+  const screen = openScreen();
+  const all = await withKeys(flags, (keys) => keys.list());
   if (json) screen.write(`${jsonText(all.map(shown), 2)}\n`);
   else if (all.length === 0) screen.line('There are no API keys. Create one: toolscript keys add NAME');
   else for (const key of all) screen.line(lineOf(key));
@@ -52,31 +68,30 @@ export async function listKeys({ json = false }: KeyFlags): Promise<number> {
 }
 
 /** Deletes all named keys or none. A server applies it at the next request. */
-export async function revokeKeys(names: readonly string[]): Promise<number> {
-  const [screen, keys] = [openScreen(), openKeys()];
-  const all = await throughStore(keys.list());
-  const found = new Set(names.map((name) => named(all, name)));
-  for (const key of found) {
-    const { keyId, name } = key;
-    note('key_revoked', key);
-    await throughStore(keys.delete(keyId));
-    screen.line(`${keyId} (${name}) is revoked.`);
-  }
+export async function revokeKeys(names: readonly string[], flags: KeyFlags): Promise<number> {
+  const screen = openScreen();
+  await withKeys(flags, async (keys, audit) => {
+    const all = await keys.list();
+    const found = new Set(names.map((name) => named(all, name)));
+    for (const key of found) {
+      const { keyId, name } = key;
+      note(audit, 'key_revoked', key);
+      await keys.delete(keyId);
+      screen.line(`${keyId} (${name}) is revoked.`);
+    }
+  });
   return EXIT.completed;
 }
 
 /** No key is changed before the audit log has recorded the change. Throws a UsageError. */
-function note(type: 'key_added' | 'key_revoked', key: ApiKey): void {
-  const audit = openAudit(process.env);
+function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoked', key: ApiKey): void {
   try {
     audit.append(keyEntry(type, key));
   } catch (error) {
-    const path = visibleLine(dataFolder(process.env).auditFile);
+    const path = visibleLine(dataFolder(process.env).path);
     throw new UsageError(
-      `The audit log ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
+      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
     );
-  } finally {
-    audit.close();
   }
 }
 
@@ -132,6 +147,33 @@ function ownerOf({ principal, expiresAt }: ApiKey): string {
   return `${principal}, ${expiresAt > Date.now() ? 'until' : 'expired on'} ${day}`;
 }
 
-function openKeys(): KeyFolder {
-  return new KeyFolder(dataFolder(process.env).keysFolder);
+type Use<Result> = (keys: ApiKeyStore, audit: Pick<AuditStore, 'append'>) => Promise<Result>;
+
+/** The keys of the data folder, or those of a database. */
+async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<Result> {
+  if (store === undefined)
+    return withAudit(undefined, (audit) => use(new KeyFolder(dataFolder(process.env).keysFolder), audit));
+  const storage = await openStorage({ store }, process.env, openScreen().notice);
+  try {
+    const { keys } = storage;
+    if (keys === undefined)
+      throw new UsageError(
+        '--store: only postgres://… has API keys of its own. Without --store, they are in the data folder.',
+      );
+    return await withAudit(storage.audit, (audit) => use(keys, audit));
+  } finally {
+    await storage.close();
+  }
+}
+
+async function withAudit<Result>(
+  table: AuditTable | undefined,
+  use: (audit: Pick<AuditStore, 'append'>) => Promise<Result>,
+): Promise<Result> {
+  const audit = openServiceAudit(table, process.env, openScreen().notice);
+  try {
+    return await throughStore(use(audit));
+  } finally {
+    await audit.close();
+  }
 }

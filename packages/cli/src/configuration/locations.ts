@@ -68,6 +68,8 @@ export interface DataFolder {
   readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
+  /** Entries of servers that share a database, until and after they are copied there. */
+  readonly serviceAuditFile: string;
   /** The token of the user's own server. */
   readonly tokenFile: string;
   /** The API keys of that server, one file each. */
@@ -94,6 +96,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     importedThreadsFolder: join(path, 'imported-threads'),
     keyFile: join(path, 'suspension.key'),
     auditFile: join(path, 'audit.jsonl'),
+    serviceAuditFile: join(path, 'service-audit.jsonl'),
     tokenFile: join(path, 'server.token'),
     keysFolder: join(path, 'keys'),
     mcpLoginsFile: join(path, 'mcp-logins.json'),

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { hasScope, type Caller } from '@toolscript/server/access';
+import { hasScope, KeyFolder, type Caller } from '@toolscript/server/access';
 import { scriptPrincipal } from '@toolscript/server/runs';
 import type { GatewayCaller, GatewayHttp } from '@toolscript/mcp';
 import { dataFolder } from '../configuration/locations.js';
@@ -26,7 +26,7 @@ export async function serveGateway(
   const { host, port } = placeIn(http);
   const { keysFolder, tokenFile } = dataFolder(process.env);
   const token = obtainServerToken(tokenFile, process.env);
-  const auth = await serverAccess({ ...flags, host }, keysFolder, token);
+  const auth = await serverAccess({ ...flags, host }, new KeyFolder(keysFolder), token);
   const { createMcpServer } = await import('@toolscript/server');
   const app = await createMcpServer({ auth, mcp: endpointOf(gateway.serveHttp()), ...serverLog(flags, process.env) });
   try {

@@ -57,22 +57,29 @@ export function addKeys(program: Command, settle: Settle): void {
     .option('--principal <name>', 'the owner of the threads, runs and approvals that it can access (default: the name)')
     .option('--scopes <scopes>', 'its permissions, out of read, run, approve and admin (default: read,run)')
     .option('--expires <days>', 'its expiry, such as 90d (default: never)')
+    .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
     .option('--json', 'print the key as JSON')
     .addHelpText(
       'after',
-      example('toolscript keys add ci', 'toolscript keys add phone --principal local --scopes read,approve'),
+      example(
+        'toolscript keys add ci',
+        'toolscript keys add phone --principal local --scopes read,approve',
+        'toolscript keys add ci --store postgres://toolscript@db.example.com/toolscript',
+      ),
     )
     .action(async (name: string, flags: NewKeyFlags) => settle(await (await keyCommands()).addKey(name, flags)));
   keys
     .command('list', { isDefault: true })
     .description('List the keys, without their secrets')
+    .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
     .option('--json', 'print them as JSON')
     .action(async (flags: KeyFlags) => settle(await (await keyCommands()).listKeys(flags)));
   keys
     .command('revoke')
     .argument('<keys...>', 'their names or ids')
     .description('Delete keys; a running server rejects them from then on')
-    .action(async (names: string[]) => settle(await (await keyCommands()).revokeKeys(names)));
+    .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
+    .action(async (names: string[], flags: KeyFlags) => settle(await (await keyCommands()).revokeKeys(names, flags)));
 }
 
 export function addAdmin(program: Command, settle: Settle): void {

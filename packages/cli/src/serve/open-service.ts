@@ -2,18 +2,20 @@ import type { McpServers } from '@toolscript/mcp';
 import { createCompiler, QuickJsPool } from '@toolscript/core';
 import { present } from '@toolscript/core/protocol';
 import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
+import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
-import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
+import { openStateFor, type PersistentState } from '../state/persistent-state.js';
+import { openServiceAudit } from '../state/service-audit.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { openUndo } from '../undo/open-undo.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
-import { openStorage, type StorageFlags } from './open-storage.js';
+import { openStorage, type Storage, type StorageFlags } from './open-storage.js';
 import { rememberedRules } from './remembered-rules.js';
 import { serverLog, type LogFlags } from './server-log.js';
 import { serverAccess, type AccessFlags } from './server-access.js';
@@ -47,8 +49,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const database = await openStorage(flags, process.env, warn);
   const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] }, database.scripts);
   const token = obtainServerToken(kept.folder.tokenFile, process.env);
-  const auth = await serverAccess(flags, kept.folder.keysFolder, token);
-  const audit = openAudit(process.env);
+  const auth = await serverAccess(flags, keysOf(database, kept), token);
+  const audit = openServiceAudit(database.audit, process.env, warn);
   const parts = {
     kept,
     audit: audit.append,
@@ -82,8 +84,8 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     await mcp.close();
     await undoing?.close();
     await agents.close();
+    await audit.close();
     await database.close();
-    audit.close();
   };
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
@@ -91,6 +93,12 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
 /** Undefined: without a workspace, no script changes files. */
 async function openUndoing(settings: Settings, parts: Parameters<typeof openUndo>[1], hasWorkspace: boolean) {
   return hasWorkspace ? openUndo(settings, parts) : undefined;
+}
+
+/** Keys of the data folder stay valid on this machine. */
+function keysOf({ keys }: Storage, { folder }: PersistentState): ApiKeyStore {
+  const own = new KeyFolder(folder.keysFolder);
+  return keys === undefined ? own : joinKeys([keys, own]);
 }
 
 async function aboutService(
@@ -120,7 +128,7 @@ async function aboutService(
 
 interface Parts {
   readonly kept: PersistentState;
-  readonly audit: ReturnType<typeof openAudit>['append'];
+  readonly audit: ReturnType<typeof openServiceAudit>['append'];
   readonly onInternalError: (detail: string) => void;
   readonly servers: McpServers | undefined;
   readonly rules: RuleFolder;

@@ -5,6 +5,7 @@ import {
   type HarnessStore,
   type ServiceStores,
 } from '@toolscript/core/protocol';
+import type { ApiKeyStore, AuditTable } from '@toolscript/server/access';
 import type { Environment } from '../terminal/style.js';
 import { visible } from '../terminal/untrusted.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
@@ -16,6 +17,10 @@ export interface Storage {
   readonly log: EventLog;
   /** Undefined: in the data folder. */
   readonly scripts?: HarnessStore;
+  /** The API keys of all servers of a database. Undefined: they are in the data folder. */
+  readonly keys?: ApiKeyStore;
+  /** The audit log of all servers of a database. Undefined: it is in the data folder. */
+  readonly audit?: AuditTable;
   close(): Promise<void>;
 }
 
@@ -37,12 +42,12 @@ export async function openStorage(
   try {
     const { openEventLog } = await import('@toolscript/server/stores');
     const log = await opened('--events', openEventLog(events));
-    const { stores, scripts } = database;
+    const { stores, scripts, keys, audit } = database;
     const close = async () => {
       await log.close();
       await database.close();
     };
-    return { stores, log, ...present({ scripts }), close };
+    return { stores, log, ...present({ scripts, keys, audit }), close };
   } catch (error) {
     await database.close();
     throw error;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { AuthOptions } from '@toolscript/server';
-import { isActive, isLoopback, KeyFolder, KnownOrigins } from '@toolscript/server/access';
+import { isActive, isLoopback, KnownOrigins, type ApiKeyStore } from '@toolscript/server/access';
 import { visibleLine } from '../terminal/untrusted.js';
 import { throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
@@ -17,11 +17,10 @@ export interface AccessFlags {
 }
 
 /** The access rules of the server. Throws a UsageError if other machines could reach it and there is no API key. */
-export async function serverAccess(flags: AccessFlags, keysFolder: string, token: string): Promise<AuthOptions> {
+export async function serverAccess(flags: AccessFlags, keys: ApiKeyStore, token: string): Promise<AuthOptions> {
   const { host, allowHost = [], allowOrigin = [], trustedProxy = [] } = flags;
   const hosts = [...(host === undefined || isIP(host) !== 0 ? [] : [host]), ...allowHost];
   checkNames(hosts, allowOrigin, trustedProxy);
-  const keys = new KeyFolder(keysFolder);
   if (!isLocalHost(host)) await demandKey(keys, host!);
   return { token, keys, hosts, origins: allowOrigin, trustedProxies: trustedProxy };
 }
@@ -42,7 +41,7 @@ export function isLocalHost(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || isLoopback(host);
 }
 
-async function demandKey(keys: KeyFolder, host: string): Promise<void> {
+async function demandKey(keys: ApiKeyStore, host: string): Promise<void> {
   const all = await throughStore(keys.list());
   // defence: other-machines-need-a-key
   if (!all.some((key) => isActive(key)))

@@ -47,6 +47,31 @@ describeWithPostgres('toolscript serve --store postgres://…', () => {
     expect((await second.api(`threads/${threadId}`)).runs).toMatchObject([{ runId, status: 'completed' }]);
   });
 
+  it('an API key of the database is valid on every machine, and allows the server to listen for other ones', async () => {
+    const store = await newSchemaUrl();
+    const [here, there] = [new Place(), new Place()];
+    const keys = (...words: string[]) => here.toolscript(['keys', ...words, '--store', store]);
+    expect((await there.toolscript(['serve', '--port', '0', '--host', '0.0.0.0', '--store', store])).stderr).toContain(
+      'there is no API key for them. Create one first: toolscript keys add NAME',
+    );
+    const key = (await keys('add', 'ci')).stdout.trim();
+    expect(existsSync(here.kept('keys'))).toBe(false);
+    const server = await serve(['--store', store, '--host', '0.0.0.0'], { env: there.env });
+    servers.push(server);
+    const status = async () =>
+      (await fetch(`${server.url}/api/v2/threads`, { headers: { authorization: `Bearer ${key}` } })).status;
+    expect(await status()).toBe(200);
+    const audit = await server.api('audit');
+    expect(audit.data).toMatchObject([{ type: 'key_added', name: 'ci' }]);
+    expect(existsSync(here.kept('audit.jsonl'))).toBe(false);
+    expect((await keys('revoke', 'ci')).stdout).toMatch(/^key_[0-9a-f]{16} \(ci\) is revoked\.\n$/u);
+    expect(await status()).toBe(401);
+    expect(await here.toolscript(['keys', 'list', '--store', 'libsql:x.db'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--store: only postgres://… has API keys of its own.'),
+    });
+  });
+
   it('a URL that cannot be used ends the command with one sentence', async () => {
     const place = new Place();
     const of = (store: string) => place.toolscript(['serve', '--port', '0', '--store', store]);

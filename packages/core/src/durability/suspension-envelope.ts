@@ -6,6 +6,9 @@ import { ToolscriptUsageError } from '../protocol/index.js';
 /** A secret of at least 32 bytes; text counts as its UTF-8 bytes. */
 export type SuspensionKey = string | Uint8Array;
 
+/** The first key of a list seals; every key opens. */
+export type SuspensionKeys = SuspensionKey | readonly SuspensionKey[];
+
 /**
  * The readable header of a sealed script. It is authenticated together with the content: a header that was changed or
  * attached to other content does not open.

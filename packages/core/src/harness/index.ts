@@ -28,4 +28,4 @@ export type { HarnessOptions } from './options.js';
 export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
 export type { Decisions } from '../run/resumption.js';
 export type { Reverted, RevertibleCall, RevertStatus } from '../run/reverts.js';
-export type { SuspensionKey } from '../durability/suspension-envelope.js';
+export type { SuspensionKey, SuspensionKeys } from '../durability/suspension-envelope.js';

@@ -4,7 +4,7 @@ import { Leases } from '../durability/leases.js';
 import { ProcessSuspensions } from '../durability/process-suspensions.js';
 import type { DurabilityServices } from '../durability/services.js';
 import type { Keeping } from '../durability/store-journal.js';
-import { SuspensionSeal, type SuspensionKey } from '../durability/suspension-envelope.js';
+import { SuspensionSeal, type SuspensionKey, type SuspensionKeys } from '../durability/suspension-envelope.js';
 import type { KnownArgument, Limits, SandboxRuntime, Tool } from '../protocol/index.js';
 import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
@@ -156,10 +156,13 @@ function keepingOf({ store, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }
 
 function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {
   if (key === undefined) return [];
-  if (typeof key === 'function') return () => [key()];
-  return isList(key) ? key : [key];
+  return typeof key === 'function' ? () => listOf(key()) : listOf(key);
 }
 
-function isList(key: SuspensionKey | readonly SuspensionKey[]): key is readonly SuspensionKey[] {
-  return Array.isArray(key);
+function listOf(keys: SuspensionKeys): readonly SuspensionKey[] {
+  return isList(keys) ? keys : [keys];
+}
+
+function isList(keys: SuspensionKeys): keys is readonly SuspensionKey[] {
+  return Array.isArray(keys);
 }

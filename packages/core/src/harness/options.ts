@@ -17,7 +17,7 @@ import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
 import type { AuditLog } from '../run/audit.js';
 import type { Durability } from '../durability/store-journal.js';
-import type { SuspensionKey } from '../durability/suspension-envelope.js';
+import type { SuspensionKeys } from '../durability/suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** The options of `createHarness`. All except `tools` are optional. */
@@ -48,7 +48,7 @@ export interface HarnessOptions {
    * seals and every key opens. A function is called when the first script is suspended or resumed. Default: a key of
    * this harness, so that only this harness can resume.
    */
-  suspensionKey?: SuspensionKey | readonly SuspensionKey[] | (() => SuspensionKey);
+  suspensionKey?: SuspensionKeys | (() => SuspensionKeys);
   /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
   store?: HarnessStore;
   /**

@@ -87,6 +87,24 @@ export interface DeadLetterPage {
   readonly next?: string;
 }
 
+/** Number of runs, those that are delivered next, whose events give `GroupLag.oldestAt`. */
+export const LAG_SAMPLE = 20;
+
+/** The runs and events that a group has not handled. */
+export interface GroupLag {
+  /** Runs with events that the group has not acknowledged, without dead letters. */
+  readonly runs: number;
+  /** The time of the oldest of these events, in ms since 1970; undefined if there are none. See `LAG_SAMPLE`. */
+  readonly oldestAt: number | undefined;
+  readonly deadLetters: number;
+}
+
+/** The earliest time of events that are JSON text, in ms since 1970; undefined without events. */
+export function oldestTime(texts: readonly string[]): number | undefined {
+  if (texts.length === 0) return undefined;
+  return Math.min(...texts.map((text) => (JSON.parse(text) as StreamEvent).timestamp));
+}
+
 /**
  * The events of runs, live. A worker publishes under the epoch of its claim; any process reads and subscribes.
  *
@@ -135,6 +153,8 @@ export interface EventLog {
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
   /** Delivers the run's events to the group again. False if the run is not a dead letter. */
   revive(group: string, runId: string): Promise<boolean>;
+  /** The events that the group has not handled. A group that never received events has handled none. */
+  lag(group: string): Promise<GroupLag>;
   /**
    * The runs in the log, in the order in which they were opened. A run that is opened meanwhile appears on a later
    * page.
@@ -149,6 +169,6 @@ export interface EventLog {
    * `StoreUnavailableError` if the log does not answer.
    */
   warnings(): Promise<readonly string[]>;
-  /** Idempotent. Ends all subscriptions. */
+  /** Idempotent. Ends all subscriptions. An open log without subscriptions keeps no process alive. */
   close(): Promise<void>;
 }

@@ -5,7 +5,9 @@ import {
   DeadLetterQuerySchema,
   DeliveryOptionsSchema,
   isLeaseHeld,
+  LAG_SAMPLE,
   MAX_DELIVERIES,
+  oldestTime,
   pageOfEvents,
   PageQuerySchema,
   parseShape,
@@ -21,6 +23,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRange,
+  type GroupLag,
   type LoggedRunPage,
   type LoggedRunQuery,
   type LogPosition,
@@ -46,6 +49,12 @@ interface GroupPosition {
   leaseExpiresAt: number;
   leaseMs: number;
   isDead: boolean;
+}
+
+interface UnhandledRun {
+  readonly runId: string;
+  readonly run: LoggedRun;
+  readonly place: GroupPosition;
 }
 
 /** Stores events in memory: for tests, and for one process that needs no history. */
@@ -144,6 +153,13 @@ class MemoryEventLog implements EventLog {
     return true;
   }
 
+  async lag(group: string): Promise<GroupLag> {
+    const unhandled = this.#unhandled(group).toSorted((left, right) => left.place.served - right.place.served);
+    const texts = unhandled.slice(0, LAG_SAMPLE).map(({ run, place }) => run.texts[place.nextSeq]!);
+    const deadLetters = [...(this.#groups.get(group)?.values() ?? [])].filter(({ isDead }) => isDead).length;
+    return { runs: unhandled.length, oldestAt: oldestTime(texts), deadLetters };
+  }
+
   async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {
     const page = parseShape(PageQuerySchema, query, 'query');
     const { rows, ...rest } = pageOf([...this.#runs], ([, { position }]) => position, { kind: 'logged', ...page });
@@ -186,13 +202,19 @@ class MemoryEventLog implements EventLog {
   }
 
   /** Runs with undelivered events for the group. Runs that exceed the maximum deliveries become dead letters. */
-  #waiting(group: string): { runId: string; run: LoggedRun; place: GroupPosition }[] {
-    const waiting = [...this.#runs]
-      .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))
-      .filter(({ run, place }) => !place.isDead && place.nextSeq < run.texts.length)
-      .filter(({ place }) => !isLeaseHeld(this.#now(), place.leaseExpiresAt, place.leaseMs));
+  #waiting(group: string): UnhandledRun[] {
+    const waiting = this.#unhandled(group).filter(
+      ({ place }) => !isLeaseHeld(this.#now(), place.leaseExpiresAt, place.leaseMs),
+    );
     for (const { place } of waiting) place.isDead = place.attempts >= MAX_DELIVERIES;
     return waiting.filter(({ place }) => !place.isDead);
+  }
+
+  /** Runs with events that the group has not acknowledged. */
+  #unhandled(group: string): UnhandledRun[] {
+    return [...this.#runs]
+      .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))
+      .filter(({ run, place }) => !place.isDead && place.nextSeq < run.texts.length);
   }
 
   #placeOf(group: string, runId: string): GroupPosition {

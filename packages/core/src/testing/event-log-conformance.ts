@@ -119,6 +119,14 @@ const publishLaws: readonly EventLogLaw[] = [
     await log.delete('run_b');
     deepStrictEqual(await log.list(), { runs: [second] });
   }),
+  logLaw('warnings are whole sentences, each one once, and reading them changes nothing', async (log) => {
+    await log.publish(1, eventsOf(RUN, 2));
+    const warnings = await log.warnings();
+    for (const warning of warnings) ok(/^[A-Z].+\S\.$/u.test(warning), warning);
+    strictEqual(new Set(warnings).size, warnings.length);
+    deepStrictEqual(await log.list(), { runs: [{ runId: 'run_a', nextSeq: 2, isEnded: false }] });
+    await log.publish(1, eventsOf(RUN, 1, 2));
+  }),
   logLaw('a deleted run is gone, and can start again', async (log) => {
     await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
     await log.publish(1, eventsOf(OTHER, 1));
@@ -379,6 +387,31 @@ const groupLaws: readonly EventLogLaw[] = [
     for (const after of GARBAGE_CURSORS)
       await refuses(() => log.deadLetters({ ...GROUP_QUERY, after }), InvalidCursorError);
   }),
+  logLaw(
+    'the lag of a group is the runs that it has not handled, the age of their events, and its dead letters',
+    async (log) => {
+      const timeOf = (run: typeof RUN, seq: number) => eventsOf(run, 1, seq)[0]!.timestamp;
+      deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 0 });
+      await log.open('run_empty', 1);
+      for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 3));
+      const oldestAt = Math.min(timeOf(RUN, 0), timeOf(OTHER, 0));
+      deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt, deadLetters: 0 });
+      const first = (await log.receive(GROUP))!;
+      deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt, deadLetters: 0 });
+      await log.acknowledge(first, 1);
+      const [handled, other] = first.runId === 'run_a' ? [RUN, OTHER] : [OTHER, RUN];
+      const stillAt = Math.min(timeOf(handled, 2), timeOf(other, 0));
+      deepStrictEqual(await log.lag('persistence'), { runs: 2, oldestAt: stillAt, deadLetters: 0 });
+      for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP))
+        await (delivery.runId === handled.runId ? log.acknowledge(delivery) : log.reject(delivery, 'no'));
+      deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 1 });
+      deepStrictEqual(await log.lag('audit'), { runs: 2, oldestAt, deadLetters: 0 });
+      await log.revive('persistence', other.runId);
+      deepStrictEqual(await log.lag('persistence'), { runs: 1, oldestAt: timeOf(other, 0), deadLetters: 0 });
+      await log.delete(other.runId);
+      deepStrictEqual(await log.lag('persistence'), { runs: 0, oldestAt: undefined, deadLetters: 0 });
+    },
+  ),
   logLaw('a deleted run is no longer delivered', async (log) => {
     await log.publish(1, eventsOf(RUN, 2));
     const delivery = (await log.receive(GROUP))!;

@@ -26,7 +26,9 @@ export {
   type UndoEntry,
 } from './audit-log.js';
 export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
+export { joinKeys } from './joined-keys.js';
 export { KeyFolder } from './key-folder.js';
+export { SharedAudit, type AuditTable } from './shared-audit.js';
 export { accessLimits, type AccessLimits } from './limits.js';
 export type { RememberedRule, RememberedRules, SuggestedRule } from './remembered-rules.js';
 export { KnownOrigins, type OriginOptions } from './origins.js';

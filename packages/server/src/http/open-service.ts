@@ -3,7 +3,7 @@ import type { EventLog } from '@toolscript/core/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { AccessLimits } from '../access/index.js';
 import { observeRuns, requestObserver, ServiceMetrics } from '../observability/index.js';
-import { ownOwner, PersistenceWorker, RunCleaner, RunWorker } from '../runs/index.js';
+import { ownOwner, PERSISTENCE_GROUP, PersistenceWorker, RunCleaner, RunWorker } from '../runs/index.js';
 import { RunProjector, type Projection } from '../projections/index.js';
 import { OpenStreams } from './open-streams.js';
 import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } from './server-options.js';
@@ -28,7 +28,8 @@ export function openService(
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;
   const sandbox = sandboxOf(options);
-  const metrics = new ServiceMetrics({ stores, streams, workers: { size: workers, busy }, sandbox });
+  const copiedBy = isPersistedElsewhere || projection !== undefined ? PERSISTENCE_GROUP : undefined;
+  const metrics = new ServiceMetrics({ stores, log, copiedBy, streams, workers: { size: workers, busy }, sandbox });
   const observe = observeRuns(metrics, app.log);
   const owner = ownOwner();
   const common = { stores, log, scripts, projection, onFault };

@@ -1,4 +1,10 @@
-import type { EventPayload, Run, StreamEvent } from '@toolscript/core/protocol';
+import {
+  FINAL_RUN_STATES,
+  RunReasonSchema,
+  type EventPayload,
+  type Run,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { OpenedAgent } from '../agents/index.js';
 import type { RunObserver, WorkEnd } from '../runs/index.js';
@@ -15,6 +21,8 @@ const WORK_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const WAIT_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400, 604_800];
 
 const WRITE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+const ABANDONED = ['draining', 'lost', 'write-failed'] as const;
 
 /** The metrics of this process's runs. No label contains text of users, models or scripts. */
 export class RunMetrics {
@@ -44,7 +52,7 @@ export class RunMetrics {
     this.ended = counter('toolscript_runs_ended_total', 'Runs that this process has ended, by state.', ['state']);
     this.lost = counter(
       'toolscript_runs_left_total',
-      'Runs that this process abandoned before their end, by cause: draining, lost, write-failed.',
+      `Runs that this process abandoned before their end, by cause: ${ABANDONED.join(', ')}.`,
       ['cause'],
     );
     this.scripts = counter(
@@ -83,6 +91,14 @@ export class RunMetrics {
       ['store'],
       WRITE_BUCKETS,
     );
+    this.#startAtZero();
+  }
+
+  /** A counter that appears with its first value hides that value from Prometheus, which sees no increase. */
+  #startAtZero(): void {
+    for (const reason of RunReasonSchema.options) this.claimed.inc({ reason }, 0);
+    for (const state of FINAL_RUN_STATES) this.ended.inc({ state }, 0);
+    for (const cause of ABANDONED) this.lost.inc({ cause }, 0);
   }
 
   observe(run: Run, earlier: readonly StreamEvent[]): RunObserver {

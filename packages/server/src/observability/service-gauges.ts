@@ -1,18 +1,9 @@
-import {
-  MAX_PAGE,
-  type Approval,
-  type Run,
-  type RunState,
-  type RunStore,
-  type SandboxStats,
-  type ServiceStores,
-  type ThreadStore,
-} from '@toolscript/core/protocol';
+import type { SandboxStats } from '@toolscript/core/protocol';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 
 /** The parts of a service whose current state is measured on demand. */
-export interface GaugeSources {
-  readonly stores: ServiceStores;
+export interface GaugeSources extends StoreSources {
   /** The runs that this process works on, and their maximum. */
   readonly workers: { readonly size: number; readonly busy: () => number };
   /** Open streams. */
@@ -20,18 +11,15 @@ export interface GaugeSources {
   readonly sandbox: { stats(): SandboxStats } | undefined;
 }
 
-/** Maximum rows of each state that are counted: a scrape reads no more. */
-const MAX_COUNTED = 2 * MAX_PAGE;
-
 /** Returns a function that reads the stores; call it before each scrape. */
 export function registerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
-  const { stores, workers, streams, sandbox } = sources;
+  const { workers, streams, sandbox } = sources;
   gauge(registry, 'toolscript_stream_clients', 'Clients that follow a run.', () => streams.size);
   gauge(registry, 'toolscript_worker_runs', 'Runs that this process works on.', workers.busy);
   gauge(registry, 'toolscript_worker_slots', 'Runs that this process can work on at once.', () => workers.size);
   if (sandbox !== undefined) registerSandboxGauges(registry, sandbox);
   registerProcessGauges(registry);
-  return registerStoreGauges(registry, stores);
+  return registerStoreGauges(registry, sources);
 }
 
 function gauge(registry: Registry, name: string, help: string, read: () => number): void {
@@ -50,68 +38,6 @@ function counter(registry: Registry, name: string, help: string, read: () => num
   };
   // oxlint-disable-next-line no-new
   new Counter({ name, help, registers: [registry], collect });
-}
-
-/** Gauges of the database: each process that has it open reports the same values. */
-function registerStoreGauges(registry: Registry, { runs, threads }: ServiceStores): () => Promise<void> {
-  const registers = [registry];
-  const states = new Gauge({
-    name: 'toolscript_runs',
-    help: `Runs that have not ended, by state, ${MAX_COUNTED} of each at most.`,
-    labelNames: ['state'],
-    registers,
-  });
-  const age = new Gauge({
-    name: 'toolscript_run_queue_age_seconds',
-    help: 'How long the run that was queued first has waited.',
-    registers,
-  });
-  const pending = new Gauge({
-    name: 'toolscript_approvals_pending',
-    help: `Approvals that wait for a decision, ${MAX_COUNTED} at most.`,
-    registers,
-  });
-  const up = new Gauge({ name: 'toolscript_store_up', help: '1 if the stores answer.', registers });
-  const read = async () => {
-    const queued = await listRuns(runs, 'queued');
-    states.set({ state: 'queued' }, queued.length);
-    for (const state of ['running', 'suspended'] as const) states.set({ state }, (await listRuns(runs, state)).length);
-    const oldest = Math.min(...queued.map(({ updatedAt }) => updatedAt));
-    age.set(queued.length === 0 ? 0 : Math.max(0, Date.now() - oldest) / 1000);
-    pending.set((await listPending(threads)).length);
-  };
-  return () =>
-    read().then(
-      () => up.set(1),
-      () => up.set(0),
-    );
-}
-
-function listRuns(runs: RunStore, state: RunState): Promise<Run[]> {
-  return firstRows(async (query) => {
-    const page = await runs.list({ ...query, state });
-    return { rows: page.runs, next: page.next };
-  });
-}
-
-function listPending(threads: ThreadStore): Promise<Approval[]> {
-  return firstRows(async (query) => {
-    const page = await threads.listApprovals({ ...query, state: 'pending' });
-    return { rows: page.approvals, next: page.next };
-  });
-}
-
-async function firstRows<Row>(
-  read: (query: { limit: number; after?: string }) => Promise<{ rows: readonly Row[]; next: string | undefined }>,
-): Promise<Row[]> {
-  const found: Row[] = [];
-  for (let after: string | undefined; found.length < MAX_COUNTED;) {
-    const { rows, next } = await read({ limit: MAX_PAGE, ...(after === undefined ? {} : { after }) });
-    found.push(...rows);
-    if (next === undefined) break;
-    after = next;
-  }
-  return found;
 }
 
 function registerSandboxGauges(registry: Registry, sandbox: { stats(): SandboxStats }): void {

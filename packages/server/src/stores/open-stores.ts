@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
 import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
+import type { ApiKeyStore } from '../access/api-keys.js';
+import type { AuditTable } from '../access/shared-audit.js';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
 import { TableEventLog } from './table-event-log.js';
@@ -28,6 +30,10 @@ export interface OpenDatabase {
   readonly log: EventLog;
   /** The scripts, in PostgreSQL. Undefined for other databases, whose scripts are in a folder. */
   readonly scripts?: HarnessStore;
+  /** The API keys of all servers, in PostgreSQL. */
+  readonly keys?: ApiKeyStore;
+  /** The audit log of all servers, in PostgreSQL. */
+  readonly audit?: AuditTable;
   /** Closes everything. Idempotent. */
   close(): Promise<void>;
 }
@@ -39,11 +45,11 @@ export async function openDatabase(url: string, { now = Date.now }: OpenStoresOp
     const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const { tables, ...scripts } = opened;
+  const { tables, ...others } = opened;
   return {
     stores: storesOver(tables, now),
     log: new TableEventLog(tables, now),
-    ...scripts,
+    ...others,
     close: () => tables.close(),
   };
 }
@@ -72,6 +78,8 @@ function storesOver(tables: TableCalls, now: () => number): ServiceStores {
 interface OpenTables {
   readonly tables: TableCalls;
   readonly scripts?: HarnessStore;
+  readonly keys?: ApiKeyStore;
+  readonly audit?: AuditTable;
 }
 
 /** Undefined for `memory:`. */

@@ -4,6 +4,7 @@ import {
   DEFAULT_PAGE,
   DeliveryOptionsSchema,
   EventRangeSchema,
+  oldestTime,
   PageQuerySchema,
   parseShape,
   readCursor,
@@ -17,6 +18,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRange,
+  type GroupLag,
   type LoggedRunPage,
   type LoggedRunQuery,
   type LogPosition,
@@ -98,6 +100,11 @@ export class TableEventLog implements EventLog {
 
   async revive(group: string, runId: string): Promise<boolean> {
     return isStoreId(runId) && this.#settled(this.database.call('log', 'revive', group, runId));
+  }
+
+  async lag(group: string): Promise<GroupLag> {
+    const { texts, ...lag } = await this.database.call('log', 'lag', group);
+    return { ...lag, oldestAt: oldestTime(texts) };
   }
 
   async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { foldResponse } from '@toolscript/core/history';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
-import { openStores } from '#server/stores/index.js';
 import { newFolder } from '../stores/support/new-folder.js';
 import { effectsIn } from '../support/one-script-agent.js';
 import { eventually } from '../support/test-server.js';
 import { startServer, type ServerProcess } from './support/server-process.js';
+import { storedRuns } from './support/stored-runs.js';
 
 const DRAIN = { drainMs: 200 };
 
@@ -37,11 +37,7 @@ async function stopDuring(server: ServerProcess, runId: string, isReached: (even
 }
 
 async function storedRun(folder: string, runId: string) {
-  const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
-  const run = (await stores.runs.get(runId))!;
-  const { events } = await stores.threads.readEvents(runId);
-  await stores.close();
-  return { run, events };
+  return (await storedRuns(`libsql:${join(folder, 'toolscript.db')}`, [runId]))[0]!;
 }
 
 const starts = (tool: string) => (event: StreamEvent) =>

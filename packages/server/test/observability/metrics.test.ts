@@ -97,6 +97,20 @@ describe('the metrics', () => {
     expect(grown.get('toolscript_event_write_seconds_count{store="threads"}')).toBeGreaterThan(0);
   });
 
+  it('start at 0, so that Prometheus sees the first run that was interrupted or could not be written', async () => {
+    const idle = await openTestServer({ workers: 0 });
+    const response = await fetch(`${idle.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const text = await response.text();
+    await idle.close();
+    for (const sample of [
+      'toolscript_runs_claimed_total{reason="interrupted"} 0',
+      'toolscript_runs_left_total{cause="write-failed"} 0',
+      'toolscript_runs_ended_total{state="failed"} 0',
+      'toolscript_stream_clients_dropped_total 0',
+    ])
+      expect(text.split('\n')).toContain(sample);
+  });
+
   it('contain no name that a model invented, and no text of users or models', async () => {
     const grown = await growth(() => run(SECRET, 'stranger'));
     expect(grown.get('toolscript_runs_ended_total{state="completed"}')).toBe(1);

@@ -32,6 +32,8 @@ const SENTENCES = {
   busy: ({ name }) =>
     `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for it in pg_stat_activity, or try again later.`,
   lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server runs.`,
+  pooler: ({ name }, message) =>
+    `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter; for options, set it for the user: ALTER ROLE … SET search_path = …`,
   missingTables: ({ name }, message) =>
     `A table of Toolscript is missing in ${name} (${message}). Restore a backup, or name an empty database.`,
   failed: ({ name }, message) => `PostgreSQL at ${name} failed: ${message}. Look in the log of that server.`,
@@ -82,12 +84,18 @@ export function isConflict(error: unknown): boolean {
 /** No answer can follow on this connection. */
 export function isLostConnection(error: unknown): boolean {
   const code = codeOf(error);
+  if (isRefusedParameter(error)) return false;
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
 }
 
 /** The statement did not reach the server. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('is not queryable');
+}
+
+/** PgBouncer's only code is that of a violated protocol, which otherwise means a lost connection. */
+function isRefusedParameter(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
 
 function isBroken(error: unknown): boolean {
@@ -105,6 +113,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (UNREACHABLE.has(code)) return 'unreachable';
   // The server asked for a password and the URL has none, or the server's proof of the password was wrong.
   if (/^SASL|password must be a string/u.test(error.message)) return 'password';
+  if (isRefusedParameter(error)) return 'pooler';
   if (isBroken(error) || code === '25P03') return 'lost';
   return code.length === 5 ? (KIND_OF_STATE[code] ?? KIND_OF_CLASS[code.slice(0, 2)]) : undefined;
 }

@@ -155,4 +155,19 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE images (sha256 TEXT PRIMARY KEY, packed BYTEA NOT NULL);
   `,
+  `
+  CREATE TABLE api_keys (key_id TEXT PRIMARY KEY, created_at BIGINT NOT NULL, key TEXT NOT NULL);
+
+  CREATE TABLE audit (
+    position BIGINT PRIMARY KEY,
+    sha256 TEXT NOT NULL UNIQUE,
+    principal TEXT NOT NULL,
+    thread_id TEXT,
+    run_id TEXT,
+    script_id TEXT,
+    entry TEXT NOT NULL
+  );
+  CREATE INDEX audit_of_principal ON audit (left(principal, 200), position);
+  CREATE INDEX audit_of_run ON audit (run_id, position);
+  `,
 ];

@@ -1,9 +1,20 @@
 import type { HarnessStore } from '@toolscript/core/protocol';
+import type { ApiKeyStore } from '../../access/api-keys.js';
+import type { AuditTable } from '../../access/shared-audit.js';
+import { PostgresAudit } from './audit-table.js';
+import { PostgresKeys } from './api-keys.js';
 import { PostgresDatabase } from './postgres-database.js';
 import { postgresScripts } from './scripts.js';
 
+export interface OpenPostgres {
+  readonly tables: PostgresDatabase;
+  readonly scripts: HarnessStore;
+  readonly keys: ApiKeyStore;
+  readonly audit: AuditTable;
+}
+
 /** Opens all tables of a database. See `PostgresDatabase.open`. */
-export async function openPostgres(url: string): Promise<{ tables: PostgresDatabase; scripts: HarnessStore }> {
+export async function openPostgres(url: string): Promise<OpenPostgres> {
   const tables = await PostgresDatabase.open(url);
-  return { tables, scripts: postgresScripts(tables) };
+  return { tables, scripts: postgresScripts(tables), keys: new PostgresKeys(tables), audit: new PostgresAudit(tables) };
 }

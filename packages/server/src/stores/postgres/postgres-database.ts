@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreUnavailableError, ToolscriptUsageError, type ChangeBoard } from '@toolscript/core/protocol';
+import { StoreUnavailableError, type ChangeBoard } from '@toolscript/core/protocol';
 import pg from 'pg';
 import type { CallOf, MethodsOf, TableCalls, TableName } from '../calls.js';
 import { tablesOver, type Tables } from '../tables/index.js';
 import { Changes } from './changes.js';
+import { configOf, tryToConnect } from './configuration.js';
 import { PostgresConnection } from './connection.js';
-import { describePostgresFault, isLostConnection, WAIT_MS, type Place } from './faults.js';
+import { describePostgresFault, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
 
 /** How long a call waits for a server that is gone, in ms. */
@@ -17,9 +18,6 @@ const MAX_WAIT_MS = 1_000;
 
 /** Maximum number of connections for calls. One more waits for notifications. */
 const MAX_CONNECTIONS = 10;
-
-/** Maximum time of one statement on this side, in ms. A network may lose a connection without a sign. */
-const STATEMENT_MS = 60_000;
 
 /** Calls whose repetition has the same effect, so that they are repeated if their commit is in doubt. */
 const REPEATABLE = new Set([
@@ -61,11 +59,11 @@ export class PostgresDatabase implements TableCalls {
   readonly #open = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  private constructor(pool: pg.Pool, place: Place, config: pg.ClientConfig, channel: string) {
+  private constructor(pool: pg.Pool, place: Place, listening: pg.ClientConfig, channel: string) {
     this.#pool = pool;
     this.place = place;
     this.#changes = new Changes({
-      config,
+      config: listening,
       channel,
       notify: (name, payload) => this.#notify(name, payload),
       onForeignChange: (key) => this.onForeignChange(key),
@@ -77,17 +75,18 @@ export class PostgresDatabase implements TableCalls {
    * `StoreUnavailableError` if the database cannot be used.
    */
   static async open(url: string): Promise<PostgresDatabase> {
-    const { config, place } = configOf(url);
+    const { config, listening, place } = configOf(url);
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
     // The next call replaces an idle connection that has ended.
     pool.on('error', () => {});
     // A connection in use reports the error through its query.
     pool.on('connect', (client) => client.on('error', () => {}));
     try {
+      if (listening !== config) await tryToConnect(listening);
       const client = await pool.connect();
       try {
         const channel = await prepare(new PostgresConnection(client), place);
-        return new PostgresDatabase(pool, place, config, channel);
+        return new PostgresDatabase(pool, place, listening, channel);
       } finally {
         client.release();
       }
@@ -208,29 +207,4 @@ async function prepare(connection: PostgresConnection, place: Place): Promise<st
   if (found!.name === null) throw Object.assign(new Error('no schema'), { code: '3F000' });
   await migrate(connection, place);
   return `toolscript ${String(found!.name)}`;
-}
-
-function configOf(url: string): { config: pg.ClientConfig; place: Place } {
-  const types = new pg.TypeOverrides();
-  // They stay below 2^53.
-  types.setTypeParser(pg.types.builtins.INT8, Number);
-  const config: pg.ClientConfig = {
-    connectionString: url,
-    application_name: 'toolscript',
-    connectionTimeoutMillis: WAIT_MS,
-    query_timeout: STATEMENT_MS,
-    keepAlive: true,
-    types,
-  };
-  let client: pg.Client;
-  try {
-    client = new pg.Client(config);
-  } catch {
-    // Its message may contain the password.
-    throw new ToolscriptUsageError(
-      'The URL of the PostgreSQL database is malformed. Write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes in the password.',
-    );
-  }
-  const { host, port, user = '', database = '' } = client;
-  return { config, place: { name: `${host}:${port}/${database}`, user, database } };
 }

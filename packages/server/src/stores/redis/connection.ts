@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, ErrorReply } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/protocol';
@@ -30,20 +31,24 @@ const SHA_OF = Object.fromEntries(
 ) as Readonly<Record<RedisScriptName, string>>;
 
 /**
- * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the
- * server answers, so it must have the same effect twice.
+ * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the server
+ * answers, so it must have the same effect twice. Only open calls keep the process alive.
  */
 export class RedisConnection {
   readonly place: RedisPlace;
   readonly #calls: Client;
   readonly #waiting: Client;
   readonly #open = new Set<Promise<unknown>>();
+  readonly #pinging: NodeJS.Timeout;
   #closing: Promise<void> | undefined;
 
   private constructor(place: RedisPlace, calls: Client, waiting: Client) {
     this.place = place;
     this.#calls = calls;
     this.#waiting = waiting;
+    for (const client of [calls, waiting]) client.unref();
+    // The client's own interval would keep the process alive.
+    this.#pinging = setInterval(() => this.#ping(), PING_MS).unref();
   }
 
   /** Rejects with a `StoreUnavailableError` if the server cannot be used. */
@@ -93,6 +98,7 @@ export class RedisConnection {
   }
 
   async #close(): Promise<void> {
+    clearInterval(this.#pinging);
     this.#waiting.destroy();
     await Promise.allSettled(this.#open);
     this.#calls.destroy();
@@ -103,11 +109,17 @@ export class RedisConnection {
       throw new StoreUnavailableError(`The log in Redis at ${this.place.name} is closed. Open it again.`);
     const result = this.#untilAnswered(action);
     this.#open.add(result);
+    this.#calls.ref();
     try {
       return await result;
     } finally {
       this.#open.delete(result);
+      if (this.#open.size === 0) this.#calls.unref();
     }
+  }
+
+  #ping(): void {
+    for (const client of [this.#calls, this.#waiting]) if (client.isReady) send(client, ['PING']).catch(() => {});
   }
 
   async #untilAnswered(action: () => Promise<Reply>): Promise<Reply> {
@@ -134,13 +146,12 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
   const socket = { host, port, connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, reconnectStrategy };
   const client = createClient({
     RESP: 2,
-    socket: tls ? { ...socket, tls: true as const, servername: host } : socket,
+    socket: tls ? { ...socket, tls: true as const, ...serverNameOf(host) } : socket,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(database === undefined ? {} : { database }),
     name: 'toolscript',
     disableOfflineQueue: true,
-    pingInterval: PING_MS,
   });
   // A lost connection is the error of its calls.
   client.on('error', () => {});
@@ -148,9 +159,16 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
   return client;
 }
 
+/** TLS names no server by its address; its certificate is checked against the address then. */
+function serverNameOf(host: string): { servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {};
+}
+
 async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> {
   const version = infoOf(await send(client, ['INFO', 'server'])).get('redis_version') ?? 'unknown';
   if (Number.parseInt(version, 10) < MIN_VERSION) throw redisFault('old', place, version);
+  // A node of a cluster names the one that has the keys.
+  await send(client, ['EXISTS', `${place.prefix}:runs`]);
 }
 
 function send(client: Client, command: readonly string[]): Promise<Reply> {

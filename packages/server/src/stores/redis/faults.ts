@@ -24,6 +24,8 @@ const SENTENCES = {
     `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all, with the keys of the prefix.`,
   database: ({ name }) =>
     `Redis at ${name} has no database with the number in the URL. Remove it, or raise "databases".`,
+  certificate: ({ name }, message) =>
+    `The certificate of Redis at ${name} is not trusted (${message}). Correct the host of the URL, or name the file of its authority in NODE_EXTRA_CA_CERTS.`,
   notRedis: ({ name }) =>
     `The server at ${name} does not answer as Redis does. Correct the host and the port of the URL, or use rediss:// for TLS.`,
   old: ({ name }, version) => `Redis at ${name} has version ${version}. Upgrade it to 7.0 or newer.`,
@@ -35,6 +37,8 @@ const SENTENCES = {
   lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server runs.`,
   cluster: ({ name }, message) =>
     `The Redis cluster at ${name} does not serve its keys now (${message}). Look at CLUSTER INFO.`,
+  moved: ({ name }, message) =>
+    `Redis at ${name} is a node of a cluster that does not have the keys of this log. Name the node that has them: ${nodeIn(message)}`,
   failed: ({ name }, message) => `Redis at ${name} failed: ${message}. Look in the log of that server.`,
 } as const satisfies Record<string, Sentence>;
 
@@ -46,7 +50,8 @@ const KIND_OF_REPLY: Readonly<Record<string, Kind>> = {
   CROSSSLOT: 'cluster',
   MASTERDOWN: 'lost',
   MISCONF: 'disk',
-  MOVED: 'cluster',
+  ASK: 'moved',
+  MOVED: 'moved',
   NOAUTH: 'password',
   NOPERM: 'rights',
   OOM: 'full',
@@ -92,10 +97,17 @@ function kindOf(error: unknown): Kind | undefined {
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string' && UNREACHABLE.has(code)) return 'unreachable';
   if (typeof code === 'string' && /^(?:EPIPE|ECONN)/u.test(code)) return 'lost';
-  if (typeof code === 'string' && /^(?:ERR_SSL|ERR_TLS|CERT_|DEPTH_|SELF_SIGNED|UNABLE_)/u.test(code)) return 'failed';
+  if (typeof code === 'string' && /^(?:ERR_TLS_CERT|CERT_|DEPTH_|SELF_SIGNED|UNABLE_)/u.test(code))
+    return 'certificate';
+  if (typeof code === 'string' && /^(?:ERR_SSL|ERR_TLS)/u.test(code)) return 'failed';
   // The client names an error of its parser by this message only.
   if (/unknown RESP type|invalid RESP/iu.test(error.message)) return 'notRedis';
   return LOST.some((kind) => error instanceof kind) ? 'lost' : undefined;
+}
+
+/** The address in `MOVED SLOT HOST:PORT`. */
+function nodeIn(message: string): string {
+  return `redis://${message.split(' ')[2] ?? '…'}`;
 }
 
 function kindOfReply(message: string): Kind {

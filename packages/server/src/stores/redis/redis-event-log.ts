@@ -7,8 +7,10 @@ import {
   eventPage,
   EventOrderError,
   EventRangeSchema,
+  LAG_SAMPLE,
   MAX_DELIVERIES,
   MAX_EVENT_PAGE_LENGTH,
+  oldestTime,
   PageQuerySchema,
   parseShape,
   readCursor,
@@ -26,6 +28,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRange,
+  type GroupLag,
   type LoggedRunPage,
   type LoggedRunQuery,
   type LogPosition,
@@ -127,6 +130,12 @@ export class RedisEventLog implements EventLog {
   async revive(group: string, runId: string): Promise<boolean> {
     if (!StoreIdSchema.safeParse(runId).success) return false;
     return this.#isDone('revive', [JSON.stringify(group), runId], runId);
+  }
+
+  async lag(group: string): Promise<GroupLag> {
+    const reply = await this.#connection.script('lag', [JSON.stringify(group), LAG_SAMPLE]);
+    const [runs, deadLetters, texts] = reply as readonly [number, number, readonly string[]];
+    return { runs, deadLetters, oldestAt: oldestTime(texts) };
   }
 
   async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {

@@ -220,6 +220,27 @@ offer(group, id)
 announce(id)
 return 1`;
 
+/** ARGV: group, limit. Returns the number of unhandled runs, that of dead letters, the first events of some runs. */
+const lag = `${READS_ONLY}${SHARED}
+local group, limit = ARGV[1], tonumber(ARGV[2])
+local ids, count = {}, 0
+if redis.call('SISMEMBER', P .. ':groups', group) == 1 then
+  for _, set in ipairs({':leased:', ':waiting:'}) do
+    count = count + redis.call('ZCARD', P .. set .. group)
+    for _, id in ipairs(redis.call('ZRANGE', P .. set .. group, 0, limit - 1)) do ids[#ids + 1] = id end
+  end
+else
+  for _, id in ipairs(redis.call('ZRANGE', P .. ':runs', 0, -1)) do
+    if redis.call('HGET', run_key(id), 'next') ~= '0' then count, ids[#ids + 1] = count + 1, id end
+  end
+end
+local texts = {}
+for index = 1, math.min(#ids, 2 * limit) do
+  local from = redis.call('HGET', place_key(group, ids[index]), 'next') or '0'
+  for _, event in ipairs(read_events(ids[index], tonumber(from), 1, 0)) do texts[#texts + 1] = event end
+end
+return {count, redis.call('ZCARD', P .. ':dead:' .. group), texts}`;
+
 /** ARGV: position, limit. Returns position, run, next seq and end of each. */
 const list = `${READS_ONLY}${SHARED}
 local rows = {}
@@ -250,6 +271,7 @@ export const REDIS_SCRIPTS = {
   reject,
   deadLetters,
   revive,
+  lag,
   list,
   remove,
 } as const;

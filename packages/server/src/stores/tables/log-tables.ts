@@ -1,5 +1,6 @@
 import {
   storeErrors,
+  LAG_SAMPLE,
   MAX_DELIVERIES,
   refuseAfterEnd,
   type DeadLetter,
@@ -26,15 +27,25 @@ export interface DeliveredTexts extends Omit<Delivery, 'events'> {
 
 const ORDINARY = { flush: false };
 
-/** Finds the run that was served longest ago, among the runs with events for the group that no consumer holds. */
-const NEXT_RUN = `
-  SELECT log_runs.run_id, log_groups.attempts FROM log_runs
+/** The runs with events that the group has not acknowledged. */
+const UNHANDLED = `FROM log_runs
   LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
   WHERE log_runs.next_seq > coalesce(log_groups.next_seq, 0)
-    AND coalesce(log_groups.is_dead, 0) = 0
+    AND coalesce(log_groups.is_dead, 0) = 0`;
+
+const BY_TURN = 'ORDER BY coalesce(log_groups.served, 0), log_runs.position';
+
+/** Finds the run that was served longest ago, among the runs with events for the group that no consumer holds. */
+const NEXT_RUN = `
+  SELECT log_runs.run_id, log_groups.attempts ${UNHANDLED}
     AND NOT (coalesce(log_groups.lease_expires_at, 0) > :now
       AND log_groups.lease_expires_at <= :now + 2 * log_groups.lease_ms)
-  ORDER BY coalesce(log_groups.served, 0), log_runs.position LIMIT 1`;
+  ${BY_TURN} LIMIT 1`;
+
+const FIRST_UNHANDLED = `
+  SELECT event FROM (
+    SELECT log_runs.run_id, coalesce(log_groups.next_seq, 0) AS seq ${UNHANDLED} ${BY_TURN} LIMIT ${LAG_SAMPLE}
+  ) AS waiting JOIN log_events USING (run_id, seq)`;
 
 /** The log in the database; each function is one transaction. */
 export class LogTables {
@@ -123,6 +134,18 @@ export class LogTables {
           { name: encode(group), runId },
         )) !== undefined,
     );
+  }
+
+  /** The lag of a group, with the first events of the runs that are delivered next. */
+  lag(group: string): Promise<{ runs: number; deadLetters: number; texts: string[] }> {
+    const name = encode(group);
+    const count = async (rows: string) =>
+      (await this.database.first(`SELECT count(*) AS count ${rows}`, { name }))!.count as number;
+    return this.database.read(async () => ({
+      runs: await count(UNHANDLED),
+      deadLetters: await count('FROM log_groups WHERE name = :name AND is_dead = 1'),
+      texts: (await this.database.all(FIRST_UNHANDLED, { name })).map(({ event }) => event as string),
+    }));
   }
 
   async list(after: number, limit: number): Promise<{ runs: LoggedRun[]; next: number | undefined }> {

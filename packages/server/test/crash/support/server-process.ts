@@ -32,6 +32,8 @@ export interface ServerProcess {
   readonly child: ChildProcess;
   /** Undefined if it was killed before it listened. */
   readonly client: TestClient | undefined;
+  /** Its address, if it listens. */
+  readonly url: string | undefined;
   readonly hasEnded: () => boolean;
   /** Resolves with the signal that ended it; null if it ended by itself. */
   readonly ended: Promise<NodeJS.Signals | null>;
@@ -52,7 +54,7 @@ export async function startServer(folder: string, options: ProcessOptions = {}):
   });
   const url = await Promise.race([firstLine(child), ended.then(() => undefined)]);
   const client = url === undefined ? undefined : testClient(url);
-  return { child, client, hasEnded: () => hasEnded, ended, log: () => log };
+  return { child, client, url, hasEnded: () => hasEnded, ended, log: () => log };
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { cpSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@redis/client';
@@ -78,6 +79,15 @@ export class OwnRedis {
 
   static async start(...settings: string[]): Promise<OwnRedis> {
     const redis = new OwnRedis(await freePort(), settings);
+    onTestFinished(() => redis.kill());
+    await redis.start();
+    return redis;
+  }
+
+  /** A server with a copy of the files of another one, which was killed. */
+  static async startFrom(other: OwnRedis, ...settings: string[]): Promise<OwnRedis> {
+    const redis = new OwnRedis(await freePort(), settings);
+    cpSync(other.#folder, redis.#folder, { recursive: true });
     onTestFinished(() => redis.kill());
     await redis.start();
     return redis;

@@ -1,0 +1,24 @@
+import type { ApiKey, ApiKeyStore } from './api-keys.js';
+
+/** The keys of several stores. New ones are added to the first; a deleted one is deleted wherever it is. */
+export function joinKeys(stores: readonly [ApiKeyStore, ...ApiKeyStore[]]): ApiKeyStore {
+  return {
+    add: (key) => stores[0].add(key),
+    async get(keyId) {
+      for (const store of stores) {
+        const key = await store.get(keyId);
+        if (key !== undefined) return key;
+      }
+      return undefined;
+    },
+    async list() {
+      const keys = new Map<string, ApiKey>();
+      for (const store of stores.toReversed()) for (const key of await store.list()) keys.set(key.keyId, key);
+      return [...keys.values()].toSorted((one, other) => one.createdAt - other.createdAt);
+    },
+    async delete(keyId) {
+      const deleted = await Promise.all(stores.map((store) => store.delete(keyId)));
+      return deleted.includes(true);
+    },
+  };
+}

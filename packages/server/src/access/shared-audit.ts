@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import type { AuditFile } from './audit-file.js';
+import type { AuditFilter, AuditPage, AuditQuery, AuditStore, ServiceAuditEntry } from './audit-log.js';
+
+/** Number of entries that are read and copied at once. */
+const CHUNK = 100;
+
+/** Older entries of a file that was never copied stay in the file. */
+const MAX_BACKLOG = 50_000;
+
+/** How long to wait for a database that fails, in ms. */
+const RETRY_MS = 5_000;
+
+/** An entry and its hash, which identifies it. */
+export interface HashedEntry {
+  readonly sha256: string;
+  readonly entry: ServiceAuditEntry;
+}
+
+/** The entries of all servers. */
+export interface AuditTable {
+  /** Those of the hashes that are stored. */
+  known(hashes: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Adds entries in order, all or none. Stored ones are skipped. */
+  add(entries: readonly HashedEntry[]): Promise<void>;
+  list(query: AuditQuery): Promise<AuditPage>;
+}
+
+export interface SharedAuditSettings {
+  readonly file: AuditFile;
+  readonly table: AuditTable;
+  /** Receives a fault of the table, once until a copy succeeds. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * The audit log of servers that share a database. An entry is appended to the file of this machine first, at once and
+ * without the database, and then copied to the table, which answers queries. The file keeps the entries, so an
+ * interrupted copy is continued by the next process.
+ */
+export class SharedAudit implements AuditStore {
+  readonly #settings: SharedAuditSettings;
+  #copying: Promise<void> | undefined;
+  #isWoken = false;
+  #isFailing = false;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(settings: SharedAuditSettings) {
+    this.#settings = settings;
+    this.#wake();
+  }
+
+  readonly append = (entry: ServiceAuditEntry): void => {
+    this.#settings.file.append(entry);
+    this.#wake();
+  };
+
+  async list(query: AuditQuery): Promise<AuditPage> {
+    await this.#copied();
+    return this.#settings.table.list(query);
+  }
+
+  async *export(filter: AuditFilter): AsyncGenerator<ServiceAuditEntry, void, undefined> {
+    await this.#copied();
+    const entries: ServiceAuditEntry[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await this.#settings.table.list({
+        ...filter,
+        limit: CHUNK,
+        ...(after === undefined ? {} : { after }),
+      });
+      entries.push(...page.entries);
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    yield* entries.toReversed();
+  }
+
+  /** Copies the last entries, if the database answers. */
+  async close(): Promise<void> {
+    await this.#copied();
+    clearTimeout(this.#retry);
+    this.#settings.file.close();
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#copying ??= this.#copyAll().finally(() => (this.#copying = undefined));
+  }
+
+  /** Resolves when the entries so far are copied, or cannot be. */
+  async #copied(): Promise<void> {
+    this.#wake();
+    await this.#copying;
+  }
+
+  async #copyAll(): Promise<void> {
+    // Entries of the same moment are copied together.
+    await Promise.resolve();
+    while (this.#isWoken) {
+      this.#isWoken = false;
+      try {
+        await this.#copyNew();
+        this.#isFailing = false;
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+
+  #report(error: unknown): void {
+    if (!this.#isFailing) this.#settings.onFault(error);
+    this.#isFailing = true;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
+  }
+
+  /** Entries are copied in the order of the file, so every entry before a known one is known. */
+  async #copyNew(): Promise<void> {
+    const missing = (await this.#missing()).toReversed();
+    for (let index = 0; index < missing.length; index += CHUNK)
+      await this.#settings.table.add(missing.slice(index, index + CHUNK));
+  }
+
+  /** Newest first. */
+  async #missing(): Promise<HashedEntry[]> {
+    const { file, table } = this.#settings;
+    const missing: HashedEntry[] = [];
+    for (let after: string | undefined; missing.length < MAX_BACKLOG;) {
+      const page = await file.list({ limit: CHUNK, ...(after === undefined ? {} : { after }) });
+      const hashed = page.entries.map((entry) => ({ sha256: hashOf(entry), entry }));
+      const known = await table.known(hashed.map(({ sha256 }) => sha256));
+      const unknown = hashed.filter(({ sha256 }) => !known.has(sha256));
+      missing.push(...unknown);
+      if (unknown.length < hashed.length || page.next === undefined) break;
+      after = page.next;
+    }
+    return missing;
+  }
+}
+
+function hashOf(entry: ServiceAuditEntry): string {
+  return createHash('sha256').update(JSON.stringify(entry)).digest('hex');
+}

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  MAX_PAGE,
+  type Approval,
+  type EventLog,
+  type Run,
+  type RunState,
+  type RunStore,
+  type ServiceStores,
+  type ThreadStore,
+} from '@toolscript/core/protocol';
+import { Gauge, type Registry } from 'prom-client';
+
+/** Maximum rows of each state that are counted: a scrape reads no more. */
+const MAX_COUNTED = 2 * MAX_PAGE;
+
+/** How long a scrape waits for a store, in ms. Prometheus itself waits for 10 s by default. */
+const ANSWER_MS = 3_000;
+
+export interface StoreSources {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  /** The group of consumers that copies events to the threads. Undefined: workers write the threads themselves. */
+  readonly copiedBy: string | undefined;
+}
+
+/** Gauges of the stores: each process that has them open reports the same values. Call the result before each scrape. */
+export function registerStoreGauges(registry: Registry, sources: StoreSources): () => Promise<void> {
+  const readers = [databaseGauges(registry, sources.stores), logGauges(registry, sources)];
+  return async () => void (await Promise.all(readers.map((read) => read())));
+}
+
+function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): () => Promise<void> {
+  const registers = [registry];
+  const states = new Gauge({
+    name: 'toolscript_runs',
+    help: `Runs that have not ended, by state, ${MAX_COUNTED} of each at most.`,
+    labelNames: ['state'],
+    registers,
+  });
+  const age = new Gauge({
+    name: 'toolscript_run_queue_age_seconds',
+    help: 'How long the run that was queued first has waited.',
+    registers,
+  });
+  const pending = new Gauge({
+    name: 'toolscript_approvals_pending',
+    help: `Approvals that wait for a decision, ${MAX_COUNTED} at most.`,
+    registers,
+  });
+  const up = new Gauge({ name: 'toolscript_store_up', help: '1 if the stores answer.', registers });
+  return untilAnswered(up, async () => {
+    const queued = await listRuns(runs, 'queued');
+    states.set({ state: 'queued' }, queued.length);
+    for (const state of ['running', 'suspended'] as const) states.set({ state }, (await listRuns(runs, state)).length);
+    age.set(ageOf(queued.length === 0 ? undefined : Math.min(...queued.map(({ updatedAt }) => updatedAt))));
+    pending.set((await listPending(threads)).length);
+  });
+}
+
+function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => Promise<void> {
+  const registers = [registry];
+  const warnings = new Gauge({
+    name: 'toolscript_event_log_warnings',
+    help: 'Settings and states of the event log that endanger live events. /readyz names them.',
+    registers,
+  });
+  const pending = new Gauge({
+    name: 'toolscript_persistence_pending_runs',
+    help: 'Runs with events that no persistence worker has stored in their thread.',
+    registers,
+  });
+  const age = new Gauge({
+    name: 'toolscript_persistence_lag_seconds',
+    help: 'Age of the oldest event that no persistence worker has stored in its thread.',
+    registers,
+  });
+  const dead = new Gauge({
+    name: 'toolscript_dead_letters',
+    help: 'Runs whose events the thread store has refused five times.',
+    registers,
+  });
+  const up = new Gauge({ name: 'toolscript_event_log_up', help: '1 if the event log answers.', registers });
+  return untilAnswered(up, async () => {
+    warnings.set((await log.warnings()).length);
+    if (copiedBy === undefined) return;
+    const { runs, oldestAt, deadLetters } = await log.lag(copiedBy);
+    pending.set(runs);
+    age.set(ageOf(oldestAt));
+    dead.set(deadLetters);
+  });
+}
+
+/** The age of a time in s; 0 if there is none. */
+function ageOf(at: number | undefined): number {
+  return at === undefined ? 0 : Math.max(0, Date.now() - at) / 1000;
+}
+
+/**
+ * `up` becomes 1 if the read succeeds within `ANSWER_MS`, otherwise 0. A read that is late continues; the next call
+ * waits for it instead of starting another one.
+ */
+function untilAnswered(up: Gauge, read: () => Promise<void>): () => Promise<void> {
+  let reading: Promise<boolean> | undefined;
+  const isRead = () =>
+    read().then(
+      () => true,
+      () => false,
+    );
+  return async () => {
+    reading ??= isRead().finally(() => (reading = undefined));
+    const isLate = new AbortController();
+    const late = delay(ANSWER_MS, false, { signal: isLate.signal }).catch(() => false);
+    up.set((await Promise.race([reading, late])) ? 1 : 0);
+    isLate.abort();
+  };
+}
+
+function listRuns(runs: RunStore, state: RunState): Promise<Run[]> {
+  return firstRows(async (query) => {
+    const page = await runs.list({ ...query, state });
+    return { rows: page.runs, next: page.next };
+  });
+}
+
+function listPending(threads: ThreadStore): Promise<Approval[]> {
+  return firstRows(async (query) => {
+    const page = await threads.listApprovals({ ...query, state: 'pending' });
+    return { rows: page.approvals, next: page.next };
+  });
+}
+
+async function firstRows<Row>(
+  read: (query: { limit: number; after?: string }) => Promise<{ rows: readonly Row[]; next: string | undefined }>,
+): Promise<Row[]> {
+  const found: Row[] = [];
+  for (let after: string | undefined; found.length < MAX_COUNTED;) {
+    const { rows, next } = await read({ limit: MAX_PAGE, ...(after === undefined ? {} : { after }) });
+    found.push(...rows);
+    if (next === undefined) break;
+    after = next;
+  }
+  return found;
+}

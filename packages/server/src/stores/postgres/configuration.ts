@@ -1,0 +1,81 @@
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import pg from 'pg';
+import { describePostgresFault, WAIT_MS, type Place } from './faults.js';
+
+/** Maximum time of one statement on this side, in ms. A network may lose a connection without a sign. */
+const STATEMENT_MS = 60_000;
+
+/** The parameter of the URL that names the server itself, if the URL names a pooler. */
+const LISTEN = 'listen';
+
+export interface PostgresConfiguration {
+  /** The connections for calls use it. */
+  readonly config: pg.ClientConfig;
+  /** The connection that waits for notifications uses it. The same object if the URL has no parameter `listen`. */
+  readonly listening: pg.ClientConfig;
+  readonly place: Place;
+}
+
+/** Throws a `ToolscriptUsageError`, which does not contain the URL: it may contain a password. */
+export function configOf(url: string): PostgresConfiguration {
+  const urls = urlsOf(url);
+  const config = clientConfig(urls.calls);
+  const listening = urls.listening === undefined ? config : clientConfig(urls.listening);
+  return { config, listening, place: placeOf(config) };
+}
+
+/** Rejects with a `StoreUnavailableError` if the server does not accept a connection. */
+export async function tryToConnect(config: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw describePostgresFault(error, placeOf(config));
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function urlsOf(url: string): { calls: string; listening: string | undefined } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const direct = parsed?.searchParams.get(LISTEN) ?? undefined;
+  if (parsed === undefined || direct === undefined) return { calls: url, listening: undefined };
+  const { host, port } = /^(?<host>[\w.-]+|\[[\da-f:]+\])(?::(?<port>\d{1,5}))?$/iu.exec(direct)?.groups ?? {};
+  if (host === undefined)
+    throw new ToolscriptUsageError(
+      `The parameter "listen" of the PostgreSQL URL is ${JSON.stringify(direct.slice(0, 100))}. Write the address of the server itself: ?listen=HOST:PORT`,
+    );
+  parsed.searchParams.delete(LISTEN);
+  const calls = parsed.href;
+  Object.assign(parsed, { hostname: host, port: port ?? '' });
+  return { calls, listening: parsed.href };
+}
+
+function clientConfig(url: string): pg.ClientConfig {
+  const types = new pg.TypeOverrides();
+  // They stay below 2^53.
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  return {
+    connectionString: url,
+    application_name: 'toolscript',
+    connectionTimeoutMillis: WAIT_MS,
+    query_timeout: STATEMENT_MS,
+    keepAlive: true,
+    types,
+  };
+}
+
+function placeOf(config: pg.ClientConfig): Place {
+  let client: pg.Client;
+  try {
+    client = new pg.Client(config);
+  } catch {
+    // Its message may contain the password.
+    throw new ToolscriptUsageError(
+      'The URL of the PostgreSQL database is malformed. Write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes in the password.',
+    );
+  }
+  const { host, port, user = '', database = '' } = client;
+  return { name: `${host}:${port}/${database}`, user, database };
+}

@@ -1,0 +1,19 @@
+import type { Run, StreamEvent } from '@toolscript/core/protocol';
+import { openStores } from '#server/stores/index.js';
+import { allEvents } from '#server/runs/index.js';
+
+/** Runs and their events, as the database at `url` has them. */
+export async function storedRuns(
+  url: string,
+  runIds: readonly string[],
+): Promise<{ readonly run: Run; readonly events: readonly StreamEvent[] }[]> {
+  const stores = await openStores(url);
+  try {
+    const found = [];
+    for (const runId of runIds)
+      found.push({ run: (await stores.runs.get(runId))!, events: await allEvents(stores, runId) });
+    return found;
+  } finally {
+    await stores.close();
+  }
+}
