@@ -170,8 +170,7 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#options.rules.suggest(question.request);
     this.#screen.hold();
-    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else
-    // this.#drainTypeahead(question, UNREAD_MS);
+    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
     this.#drainTypeahead(question, UNREAD_MS);
   }
 
