@@ -59,7 +59,7 @@ export function offerTools(
 
 /** A call that may wait for a user outlives the code that made it, so by default such code makes only reads. */
 function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTool, 'callers' | 'outputSchema'> {
-  // defence: hosted-code-only-reads-by-default
+  // defence: hosted-code-only-reads, without it: const chosen = callers ?? 'both';
   const chosen = callers ?? (effect === 'read' ? 'both' : 'direct');
   return chosen === 'direct' ? {} : { callers: chosen, ...present({ outputSchema }) };
 }

@@ -91,8 +91,8 @@ export class AnswerWork {
     // Calls without a result are found in the conversation after the resume.
     const isForClient = clientFunctions.has(call.name);
     if (this.#waiting !== undefined && !isForClient) return;
-    // defence: callers-of-tools
     const wrongCaller = this.#wrongCaller(call);
+    // defence: callers-of-tools
     if (wrongCaller !== undefined) return this.#refuse(call, wrongCaller);
     if (isForClient) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
@@ -110,7 +110,9 @@ export class AnswerWork {
   #wrongCaller(call: FunctionCallItem): string | undefined {
     const callers = this.#settings.callers.get(call.name) ?? 'direct';
     if (codeOfCall(call) === undefined)
-      return callers === 'code' ? 'Only code may call this tool, so nothing ran. Call it in code that you run.' : undefined;
+      return callers === 'code'
+        ? 'Only code may call this tool, so nothing ran. Call it in code that you run.'
+        : undefined;
     return callers === 'direct' ? 'Code may not call this tool, so nothing ran. Call it yourself.' : undefined;
   }
 

@@ -69,8 +69,7 @@ export function operationToOutputItem(
     success: operation.status === 'completed',
   } as const;
   const problem = problemOf(operation);
-  if (reader !== undefined)
-    return { ...common, output: problem ?? jsonOf(operation.result), read_by: reader };
+  if (reader !== undefined) return { ...common, output: problem ?? jsonOf(operation.result), read_by: reader };
   return {
     ...common,
     output: cutMiddle(problem ?? modelText(operation.result), tokenBudget * QUARTERS_PER_TOKEN),

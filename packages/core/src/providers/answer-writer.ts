@@ -126,7 +126,8 @@ export class AnswerWriter {
 
   /** Changes members of the last item that has ended. The wire reports some facts about an answer after its items. */
   addToLastItem(changes: Members): void {
-    if (this.#lastDone !== undefined) this.#write({ type: 'item_update', item_id: this.#lastDone, changes: { ...changes } });
+    if (this.#lastDone !== undefined)
+      this.#write({ type: 'item_update', item_id: this.#lastDone, changes: { ...changes } });
   }
 
   usage(usage: Usage | undefined): void {

@@ -22,6 +22,7 @@ export async function promptOf(
 ): Promise<Prompt> {
   const { conversation: all, resolveImages, ...rest } = request;
   const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
+  // defence: lost-code-stays-out, without it: const conversation = all;
   const conversation = withoutLostCode(all, lost);
   const images = await imagesOf(conversation, resolveImages);
   return { ...rest, model, turns: turnsOf(api, conversation, images), container };
