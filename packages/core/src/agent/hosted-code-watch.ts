@@ -4,7 +4,7 @@ import { newId } from '../text/new-id.js';
 import type { RunLog } from './run-log.js';
 
 const LOST_MESSAGE =
-  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation went on. Its completed calls took effect. The model reads them, and new code starts in a new container.';
+  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation continued without it. Its completed calls took effect. The model reads them, and new code starts in a new container.';
 
 /** Follows the code that the provider runs in a conversation, and reports code that is lost. */
 export class HostedCodeWatch {

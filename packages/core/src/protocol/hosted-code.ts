@@ -7,7 +7,7 @@ import type { HostedCodeItem, OutputItem } from './items.js';
  *   running ──its output──▶ ended
  *      └── a message of the user, or the end of its container ──▶ lost
  *
- * Code runs in a container, if the provider names one: the newest item with a `container` tells which. A container whose
+ * Code runs in a container, if the provider names one: the newest item with a `container` names it. A container whose
  * time is over is not used again, and code that waits in it for results is lost with it.
  */
 
@@ -54,7 +54,7 @@ export function hostedCodeIn(conversation: readonly OutputItem[], { api, isOffer
     else if (item.type === 'message' && item.role !== 'assistant') {
       const before = lost.size;
       lose(open.values());
-      // Code that was left behind may still wait in its container.
+      // Lost code may still wait in its container.
       if (lost.size > before) container = undefined;
     }
     container = 'container' in item && item.api === api ? containerOf(item['container']) : container;

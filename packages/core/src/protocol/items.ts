@@ -194,7 +194,7 @@ export const HostedCodeItemSchema = z.looseObject({
   lost: z.boolean().optional(),
 });
 
-/** What the model reads of hosted code after its end. */
+/** The output of hosted code, which the model reads. */
 export const HostedCodeOutputItemSchema = z.looseObject({
   type: z.literal('hosted_code_output'),
   id: z.string(),

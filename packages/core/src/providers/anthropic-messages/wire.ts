@@ -63,7 +63,7 @@ export function incompleteReasonOf(stopReason: string | undefined): IncompleteRe
   }
 }
 
-/** What the model reads of hosted code after its end. */
+/** The output of hosted code, which the model reads. */
 export function hostedResultOf({ content }: Members): { output: string; success: boolean } {
   const { stdout, stderr, return_code, error_code } = membersOf(content);
   const texts = [stdout, stderr, nameOf(error_code)].flatMap((text) => textOf(text) || []);
