@@ -4,7 +4,7 @@ import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/i
 import type { SandboxRun } from '#core/protocol/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 import { z } from 'zod';
-import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
+import { isInstalledForCore, isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
 
 const open = () => new IsolatedVmPool({ modulePath: isolatedVmPath! });
 const pools: { close(): Promise<void> }[] = [];
@@ -121,7 +121,7 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('a harness on isolated-vm', () =>
   });
 });
 
-it.skipIf(isolatedVmPath?.includes('bench') === false)('a missing isolated-vm is one sentence with the command', () => {
+it.skipIf(isInstalledForCore)('a missing isolated-vm is one sentence with the command', () => {
   expect(() => createHarness({ tools: [], runtime: 'isolated-vm' })).toThrow(
     /^The runtime "isolated-vm" needs the package isolated-vm, which is not installed\. Run: npm install isolated-vm@\S+$/u,
   );
