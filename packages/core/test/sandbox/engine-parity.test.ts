@@ -117,8 +117,13 @@ const LAWS: readonly (readonly [name: string, source: string])[] = [
   ['a value that is not an error', 'throw { code: 7, message: "odd" }'],
   ['too many calls', 'for (let i = 0; i < 500; i++) await tools.add({ a: i, b: 1 })'],
   ['a call that nobody awaits', 'tools.add({ a: 1, b: 2 });\nreturn "first"'],
+  ['a computation without an end', 'let n = 0; for (;;) n = (n + 1) % 7'],
   ['an endless wait', 'await new Promise(() => {})'],
   ['code from text', 'try { return eval("1") } catch (e) { return e.name }'],
+  [
+    'code from a hidden constructor',
+    'const name = "const" + "ructor"; try { return (() => {})[name]("return 7")() } catch (e) { return "refused" }',
+  ],
   [
     'timers in their order',
     'const l = []; setTimeout(() => l.push(2), 2); setTimeout(() => l.push(1), 1); await sleep(10); return l',
@@ -193,9 +198,13 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('QuickJS and isolated-vm show the
     expect(missing.filter((name) => !NEWER_GLOBALS.includes(name))).toEqual([]);
   });
 
-  it('nothing by accident: another value is seen', async () => {
-    const [first, second] = await Promise.all([onBoth('return 1'), onBoth('return 2')]);
-    expect(first.v8).not.toEqual(second.quickjs);
+  it('nothing by accident: another value is seen, and a script after it sees no trace of it', async () => {
+    const source = (value: number) => `return [${value}, Object.keys(globalThis)]`;
+    for (const value of [1, 2, 3]) {
+      const { quickjs, v8 } = await onBoth(source(value));
+      expect(v8).toEqual(quickjs);
+      expect(v8).not.toEqual((await onBoth(source(value + 1))).quickjs);
+    }
   });
 });
 

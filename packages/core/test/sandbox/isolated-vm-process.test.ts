@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/index.js';
@@ -78,6 +79,49 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
       expect((await driven).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
     }
     expect(returned(await driveRun(pool, 'return 1 + 1'))).toBe(2);
+  });
+
+  it('has an empty environment', { skip: process.platform !== 'linux' }, async () => {
+    await kept(open()).warm();
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
+    const mine = children.filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('isolated-vm/child.js'),
+    );
+    expect(mine.length).toBeGreaterThan(0);
+    for (const pid of mine) {
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((entry) => entry.split('=')[0]);
+      expect(
+        names.filter((name) => !['', 'TZ', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE'].includes(name!)),
+      ).toEqual([]);
+    }
+  });
+
+  it('is killed when a script runs on after its end, and other scripts do not notice', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    const waiting = driveRun(pool, 'return await tools.echo({ a: 1 })', {
+      host: async () => {
+        await expect.poll(() => pool.stats().workersReplaced, { timeout: 60_000 }).toBe(1);
+        return 'late';
+      },
+      wallMs: 90_000,
+    });
+    // V8 does not leave this loop when its isolate is disposed of.
+    const { end } = await driveRun(pool, 'const a = []; a.length = 2 ** 32 - 1; return a.indexOf(1)', {
+      limits: { computeMs: 100 },
+    });
+    expect(end).toMatchObject({ type: 'limit' });
+    expect(returned(await waiting)).toBe('late');
+  });
+
+  it('counts memory that V8 takes beyond the limit of its heap', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    const options = { limits: { memoryMb: 64, computeMs: 60_000 }, wallMs: 60_000 };
+    const { end } = await driveRun(pool, 'return new Array(3.2e7).fill(0).length', options);
+    expect(end).toEqual({ type: 'limit', limit: 'memory' });
   });
 
   it('gives scripts neither the host’s environment nor its modules', async () => {
