@@ -1,8 +1,8 @@
-// `npm run test:isolated-vm [-- --short | --mutate]`: the tests of the runtime "isolated-vm", with the package in a
+// `npm run test:isolated-vm [-- --short | --mutate | --bench]`: the tests of the runtime "isolated-vm", with the package in a
 // temporary folder. It is no dependency of this repository. Its releases for Node.js 22 and later contain built files;
 // for an older Node.js it would be compiled, so the tests then run on Node.js 22, which is installed there too.
 // `--short`: without hostile scripts and comparisons with QuickJS. `--mutate`: removes its defences, as
-// `npm run mutate:defences` does.
+// `npm run mutate:defences` does. `--bench`: measures it beside QuickJS, into `bench/results/second-engine.json`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,9 +20,9 @@ const SHORT = ['sandbox/isolated-vm-conformance.test.ts', 'sandbox/isolated-vm-p
 const LONG = ['sandbox/engine-parity.test.ts', 'hostile/hostile-isolated-vm.test.ts'];
 
 const options = process.argv.slice(2);
-const unknown = options.find((option) => !['--short', '--mutate'].includes(option));
+const unknown = options.find((option) => !['--short', '--mutate', '--bench'].includes(option));
 if (unknown !== undefined) {
-  console.error(`Unknown option ${unknown}. Use --short, --mutate or none.`);
+  console.error(`Unknown option ${unknown}. Use --short, --mutate, --bench or none.`);
   process.exit(2);
 }
 prepare();
@@ -59,7 +59,9 @@ function test(node) {
   const files = [...SHORT, ...(options.includes('--short') ? [] : LONG)].map((file) => FOLDER + file);
   const command = options.includes('--mutate')
     ? [join(root, 'scripts/mutate-defences.mjs'), '--only-isolated-vm']
-    : [toolPath('vitest'), 'run', ...files];
+    : options.includes('--bench')
+      ? [join(root, 'bench/main.mjs'), '--row', 'second-engine']
+      : [toolPath('vitest'), 'run', ...files];
   const env = { ...process.env, TOOLSCRIPT_DEMAND_ISOLATED_VM: '1', TOOLSCRIPT_ISOLATED_VM: folder };
   const { status, error } = spawnSync(node, command, { cwd: root, stdio: 'inherit', env });
   if (error !== undefined) fail(`${node} could not be started: ${error.message}`);
