@@ -6,8 +6,8 @@ import { streamOf } from './wire-text.js';
  * https://developers.openai.com/api/docs/guides/tools-programmatic-tool-calling
  */
 
-export const PYTHON = 'rows = await add(a=1, b=2)\nprint("Grüße", rows)';
-export const CONTAINER = { id: 'container_1', expires_at: '2126-01-01T00:00:00Z' };
+const PYTHON = 'rows = await add(a=1, b=2)\nprint("Grüße", rows)';
+const CONTAINER = { id: 'container_1', expires_at: '2126-01-01T00:00:00Z' };
 
 const CODE_CALLER = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' };
 
@@ -94,7 +94,7 @@ const messages = {
   ),
 };
 
-export const JAVASCRIPT = 'const r = await tools.add({ a: 1, b: 2 }); text(r);';
+const JAVASCRIPT = 'const r = await tools.add({ a: 1, b: 2 }); text(r);';
 const PROGRAM_CALLER = { type: 'program', caller_id: 'call_prog_1' };
 const program = { type: 'program', id: 'prog_1', call_id: 'call_prog_1', code: JAVASCRIPT, fingerprint: 'c2VhbGVk' };
 const programCall = (id: string, a: number) => ({
@@ -121,7 +121,7 @@ const words = {
 };
 
 /** An answer of the Responses API that consists of whole items. */
-export function responsesOf(id: string, output: readonly { readonly id: string }[]): string {
+function responsesOf(id: string, output: readonly { readonly id: string }[]): string {
   const response = { id, model: 'model-1' };
   return streamOf(
     { type: 'response.created', response: { ...response, status: 'in_progress' } },

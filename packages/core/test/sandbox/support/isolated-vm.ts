@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** `npm run test:isolated-vm` installs the package into a folder of its own, and names that. */
+/** `npm run test:isolated-vm` installs the package into a separate folder, and names that. */
 const named = process.env['TOOLSCRIPT_ISOLATED_VM'];
 const FOLDERS = [
   ...(named === undefined ? [] : [pathToFileURL(`${named}/`).href]),
@@ -12,7 +12,7 @@ const FOLDERS = [
 /** The optional package, where it is installed: in a named folder, for this repository, or for its benchmarks. */
 export const isolatedVmPath = FOLDERS.map(resolveIn).find((path) => path !== undefined);
 
-/** Whether a host would find it without a path. */
+/** True: a host finds it without a path. */
 export const isInstalledForCore = resolveIn('./') !== undefined;
 
 export const whyNoIsolatedVm =
