@@ -116,6 +116,13 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     expect(returned(await waiting)).toBe('late');
   });
 
+  it('ends a script at its computing time, also if its wall time is longer', async () => {
+    const pool = kept(open());
+    const options = { limits: { computeMs: 200 }, wallMs: 20_000 };
+    const { end } = await driveRun(pool, 'let n = 0; for (;;) n = (n + 1) % 7', options);
+    expect(end).toEqual({ type: 'limit', limit: 'compute' });
+  });
+
   it('counts memory that V8 takes beyond the limit of its heap', async () => {
     const pool = kept(open());
     await pool.warm();
