@@ -73,7 +73,7 @@ function writeResults() {
 
 /** Writes an independent row to a separate file, next to the file of the run. */
 function writeOwnResult(name, results) {
-  if (options.quick || results.some(({ broken }) => broken)) return;
+  if (options.quick || results.some(({ broken, absent }) => broken || absent !== undefined)) return;
   const text = `${JSON.stringify({ date: new Date().toISOString(), machine, rows: results }, null, 2)}\n`;
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(new URL(`${name}.json`, RESULTS), text);

@@ -15,11 +15,21 @@ const TEST_MS = 60_000;
 const NOT_COPIED = new Set(['.git', 'node_modules']);
 
 prepare();
-const { names, shard } = readArguments(process.argv.slice(2));
+/** Defences whose tests need the package isolated-vm, which `npm run test:isolated-vm` installs. */
+const NEEDS_ISOLATED_VM = /\/sandbox\/(?:isolated-vm\/(?!report)|guest\/v8\/)/u;
+const hasIsolatedVm = process.env.TOOLSCRIPT_ISOLATED_VM !== undefined;
+
+const words = process.argv.slice(2);
+const onlyIsolatedVm = words.includes('--only-isolated-vm');
+const { names, shard } = readArguments(words.filter((word) => word !== '--only-isolated-vm'));
 const tests = new Map(readTable().map((row) => [row.name, row]));
 const chosen = findMarks()
   .filter(({ name }) => names.length === 0 || names.includes(name))
+  .filter(({ file }) => (onlyIsolatedVm ? /\/isolated-vm\/|\/guest\/v8\//u.test(file) : true))
+  .filter(({ file }) => hasIsolatedVm || !NEEDS_ISOLATED_VM.test(file))
   .filter((_mark, index) => index % shard.of === shard.number - 1);
+if (!hasIsolatedVm)
+  console.log('Without the defences of isolated-vm. Run for them: npm run test:isolated-vm -- --mutate');
 const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
 // Some tests run as another user, who must be able to read the copy.
 chmodSync(copy, 0o755);

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { createHarness, defineTool, IsolatedVmPool } from '@toolscript/core';
 import { z } from 'zod';
 import { requirePeer } from './peers.mjs';
@@ -42,7 +44,10 @@ export async function loadToolscript() {
 
 /** The same harness on its second engine. @returns {Promise<import('./tools.mjs').Contender>} */
 export async function loadToolscriptOnIsolatedVm() {
-  const modulePath = requirePeer.resolve('isolated-vm');
+  const { TOOLSCRIPT_ISOLATED_VM: named } = process.env;
+  const modulePath = (named === undefined ? requirePeer : createRequire(join(named, 'package.json'))).resolve(
+    'isolated-vm',
+  );
   return {
     name: 'toolscript on isolated-vm',
     role: 'part',

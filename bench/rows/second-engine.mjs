@@ -27,6 +27,7 @@ return sum;`,
 ];
 
 export const name = 'second-engine';
+export const ownResult = true;
 
 /** The same harness on its two engines: a short script, calls, and a long computation. */
 export async function measure({ effort }) {

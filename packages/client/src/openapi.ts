@@ -494,7 +494,7 @@ export interface components {
             agentId: string;
             capabilities: {
                 /** @enum {string} */
-                carrier: "tool" | "custom" | "text";
+                carrier: "tool" | "custom" | "text" | "hosted";
                 contextWindow?: number;
                 maxTurns: number;
                 /** @enum {string} */
@@ -962,6 +962,7 @@ export interface components {
                     [key: string]: unknown;
                 })[];
                 output: string;
+                read_by?: string;
                 success: boolean;
                 /** @constant */
                 type: "function_call_output";
@@ -1091,6 +1092,26 @@ export interface components {
                 summary?: string;
                 /** @constant */
                 type: "script_execution_output";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                call_id: string;
+                id: string;
+                /** @enum {string} */
+                language: "python" | "js";
+                lost?: boolean;
+                source_code: string;
+                /** @constant */
+                type: "hosted_code";
+            } & {
+                [key: string]: unknown;
+            }) | ({
+                call_id: string;
+                id: string;
+                output: string;
+                success: boolean;
+                /** @constant */
+                type: "hosted_code_output";
             } & {
                 [key: string]: unknown;
             }) | ({

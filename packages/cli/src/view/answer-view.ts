@@ -145,6 +145,7 @@ export class AnswerView implements EventView {
       case 'reasoning':
         return new PlainSink((text) => this.#writeReasoning(text));
       case 'script_execution':
+      case 'hosted_code':
         return isChat ? new SourceSink(this.#screen) : undefined;
       case 'function_call':
         return isChat && initial['name'] === SCRIPT_TOOL ? this.#sourceSink(initial) : undefined;
@@ -187,6 +188,11 @@ export class AnswerView implements EventView {
         // Only the model reads a placeholder result.
         if (item.stands_in !== true) this.#showOutput(item);
         return this.#awaitModel();
+      case 'hosted_code':
+        return this.#screen.line(this.#screen.style.dim('… the provider runs this code'));
+      case 'hosted_code_output':
+        this.#screen.line(this.#screen.style.dim(`… the provider’s code ${item.success ? 'completed' : 'failed'}`));
+        return this.#showValue(item.output);
       case 'function_call_output':
         return this.#awaitModel();
       case 'compaction':
@@ -268,6 +274,7 @@ export class AnswerView implements EventView {
 /** The text of an item without deltas; a script is shown by its banner. */
 function wholeText(item: OutputItem): string {
   if (item.type === 'message' || item.type === 'reasoning') return item.content;
+  if (item.type === 'hosted_code') return item.source_code;
   return item.type === 'function_call' ? item.arguments : '';
 }
 

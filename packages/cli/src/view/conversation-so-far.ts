@@ -45,6 +45,8 @@ function itemLines(item: OutputItem, style: Style, columns: number): string[] {
       return [fit(banner(item, style))];
     case 'script_execution_output':
       return item.stands_in === true ? [] : summary(item, style).split('\n').map(fit);
+    case 'hosted_code':
+      return [style.dim('… the provider ran code')];
     case 'compaction':
       return [style.dim('… the conversation was summarised')];
     default:

@@ -64,8 +64,11 @@ export const AgentConfigSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
-  /** How scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text. */
-  carrier: z.enum(['tool', 'custom', 'text']).default('tool'),
+  /**
+   * How scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text.
+   * `hosted`: the model's provider runs its code instead, and this code calls the tools.
+   */
+  carrier: z.enum(['tool', 'custom', 'text', 'hosted']).default('tool'),
   /** For scripts in text: whether the answer ends at a script's closing tag, or the text after it is kept. */
   afterScript: z.enum(['stop', 'continue']).default('stop'),
   /** Appended to the system text that teaches scripts. */

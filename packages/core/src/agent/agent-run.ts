@@ -30,6 +30,7 @@ import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
 import { costOf } from './cost.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
+import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
 import { callsAfter, closingOutput, openCalls, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
@@ -96,6 +97,7 @@ export class AgentRun {
   readonly #usage = new UsageSum();
   readonly #system: string | undefined;
   readonly #size: ContextSize;
+  readonly #hostedCode: HostedCodeWatch;
   #turns = 0;
   /** The tool choice of the next answer. */
   #toolChoice: ToolChoice | undefined;
@@ -108,6 +110,7 @@ export class AgentRun {
     const { agent, system, conditions, scriptSourceDeltas } = settings;
     this.#host = hostOver(conditions, scriptSourceDeltas && this.#scriptsInText === 'run');
     this.#system = system ?? systemText(conditions.harness, agent, conditions.mode);
+    this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
     this.#size = new ContextSize(agent.contextWindow, beginning);
   }
@@ -153,7 +156,7 @@ export class AgentRun {
     const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
-    else rest.endCall(outcome.operations[0]!);
+    else rest.endCall(outcome.operations[0]!, call);
     conditions.onOutcome?.(outcome);
     const last = this.#log.items.at(-1);
     if (last?.type === 'script_execution_output' || last?.type === 'function_call_output')
@@ -191,7 +194,7 @@ export class AgentRun {
     if (outcome === undefined) return putItem(this.#log.emit, closingOutput(call, true));
     this.#settings.conditions.onOutcome?.(outcome);
     if (call.type === 'script_execution' || outcome.status === 'suspended') work.note({ outcome });
-    else work.endCall(outcome.operations[0]!);
+    else work.endCall(outcome.operations[0]!, call);
   }
 
   /** The script that saves a structured call; undefined if the store has none. `named`: by an event. */
@@ -280,8 +283,10 @@ export class AgentRun {
     harness.assertOpen();
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
+    this.#hostedCode.reportLost();
     const conversation = this.#log.conversation();
-    if (!this.#isCompacted && this.#size.isFull(conversation)) return { type: 'compacting' };
+    const isFull = !this.#isCompacted && this.#size.isFull(conversation);
+    if (isFull && !this.#hostedCode.waits) return { type: 'compacting' };
     this.#isCompacted = false;
     this.#turns += 1;
     const stop = new AbortController();
@@ -388,6 +393,7 @@ export class AgentRun {
     if (this.#settings.conditions.signal.aborted || status === 'cancelled')
       return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
+      if (!hasResults && this.#hostedCode.takeFailure(error)) return { type: 'asking' };
       if (!hasResults) return this.#failed(error);
       // Scripts that ran keep their results: the answer ends after them.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
@@ -437,10 +443,12 @@ function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;
 }
 
+const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];
+
 /** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
 function lastSpoken(items: readonly OutputItem[]): number {
   return (
-    items.findLastIndex(({ type, role }) => type !== 'reasoning' && !(type === 'message' && role === 'assistant')) + 1
+    items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1
   );
 }
 

@@ -6,7 +6,10 @@ import {
   type LimitsInput,
   type ModelProvider,
   type ModelTool,
+  type Tool,
+  type ToolCallers,
   ToolscriptUsageError,
+  present,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
@@ -17,6 +20,8 @@ export interface OfferedTools {
   readonly functions: ReadonlyMap<string, string>;
   /** The offered names of tools without arguments. */
   readonly withoutArguments: ReadonlySet<string>;
+  /** The callers of the tools that the provider's code may call, by their offered names. */
+  readonly callers: ReadonlyMap<string, ToolCallers>;
 }
 
 const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text describes, and returns its result.';
@@ -28,17 +33,19 @@ export function offerTools(
   mode: HarnessMode,
   clientFunctions: readonly FunctionTool[] = [],
 ): OfferedTools {
-  const taken = takenNames(clientFunctions);
+  const isHosted = mode !== 'disabled' && carrier === 'hosted';
+  const taken = takenNames(clientFunctions, isHosted ? [SCRIPT_TOOL, PROVIDERS_TOOL] : [SCRIPT_TOOL]);
   const names = new Map<string, string>();
   const tools: ModelTool[] = [];
-  if (mode !== 'disabled' && carrier !== 'text') tools.push(scriptTool(harness, carrier));
+  if (mode !== 'disabled' && (carrier === 'tool' || carrier === 'custom')) tools.push(scriptTool(harness, carrier));
   for (const tool of harness.tools()) {
-    const offered = mode === 'disabled' || functions === 'all' || functions.includes(tool.name);
+    const offered = mode === 'disabled' || isHosted || functions === 'all' || functions.includes(tool.name);
     if (!offered) continue;
     const name = freeName(tool.name, taken);
     taken.add(name);
     names.set(name, tool.name);
-    tools.push({ type: 'function', name, description: tool.description, inputSchema: tool.inputSchema });
+    const common = { type: 'function', name, description: tool.description, inputSchema: tool.inputSchema } as const;
+    tools.push(isHosted ? { ...common, ...hostedMembers(tool) } : common);
   }
   const functionTools = tools.filter((tool) => tool.type === 'function');
   const withoutArguments = functionTools.filter(({ inputSchema }) => takesNothing(inputSchema)).map(({ name }) => name);
@@ -46,11 +53,22 @@ export function offerTools(
     tools: [...tools, ...clientFunctions],
     functions: names,
     withoutArguments: new Set(withoutArguments),
+    callers: new Map(functionTools.flatMap(({ name, callers }) => (callers === undefined ? [] : [[name, callers]]))),
   };
 }
 
-function takenNames(clientFunctions: readonly FunctionTool[]): Set<string> {
-  const taken = new Set([SCRIPT_TOOL]);
+/** A call that may wait for a user outlives the code that made it, so by default such code makes only reads. */
+function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTool, 'callers' | 'outputSchema'> {
+  // defence: hosted-code-only-reads, without it: const chosen = callers ?? 'both';
+  const chosen = callers ?? (effect === 'read' ? 'both' : 'direct');
+  return chosen === 'direct' ? {} : { callers: chosen, ...present({ outputSchema }) };
+}
+
+/** The name that Anthropic's own tool for code must have. */
+const PROVIDERS_TOOL = 'code_execution';
+
+function takenNames(clientFunctions: readonly FunctionTool[], reserved: readonly string[]): Set<string> {
+  const taken = new Set(reserved);
   for (const { name } of clientFunctions) {
     if (taken.has(name))
       throw new ToolscriptUsageError(
@@ -111,25 +129,24 @@ export function agentSystem(
   return systemText(harness, agentFor(provider, agent), mode);
 }
 
-/** If the provider has no tools that take raw text, scripts arrive as an argument. */
+/** If the provider has no tools that take raw text, or runs no code, scripts arrive as an argument. */
 export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
-  return agent.carrier === 'custom' && !capabilities.customTools ? { ...agent, carrier: 'tool' } : agent;
+  const { customTools, hostedCode = false } = capabilities;
+  const isMissing = (agent.carrier === 'custom' && !customTools) || (agent.carrier === 'hosted' && !hostedCode);
+  return isMissing ? { ...agent, carrier: 'tool' } : agent;
 }
+
+const HOSTED_GUIDE =
+  'Some tools can be called by code that you run. There, a tool returns its result as JSON text: parse it, and print only what you need. A call can fail, or can be refused by the user: handle both. Do not repeat a call that has a result.';
 
 /** The system text: how to write scripts, the tools, then the agent's own text. The same inputs give the same text. */
 export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMode): string | undefined {
   const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
+  const limits = agentLimits(harness, agent);
   const guide =
-    mode === 'disabled'
-      ? []
-      : [
-          harness.instructions({
-            carrier,
-            afterScript,
-            limits: agentLimits(harness, agent),
-            ...(tokenBudget === undefined ? {} : { tokenBudget }),
-          }),
-        ];
-  const parts = [...guide, ...(instructions === undefined ? [] : [instructions])];
+    carrier === 'hosted'
+      ? HOSTED_GUIDE
+      : harness.instructions({ carrier, afterScript, limits, ...present({ tokenBudget }) });
+  const parts = [...(mode === 'disabled' ? [] : [guide]), ...(instructions === undefined ? [] : [instructions])];
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }

@@ -221,7 +221,7 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
   const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, push, flush);
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const { clientFunctions = [], parallelToolCalls } = options;
-  const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
+  const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);
   const clientNames = new Set(clientFunctions.map(({ name }) => name));
   const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
@@ -242,9 +242,10 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
     mode,
     modelOutputTokens: limits.modelOutputTokens ?? harness.limits.modelOutputTokens,
     continueOnError: agent.continueOnError,
-    scriptsAreCalls: agent.carrier !== 'text',
+    scriptsAreCalls: agent.carrier === 'tool' || agent.carrier === 'custom',
     functions,
     withoutArguments,
+    callers,
     clientFunctions: clientNames,
     onResult: (result: unknown) => {
       results.push(result);

@@ -97,6 +97,10 @@ export function shownText(item: OutputItem): string {
     case 'function_call':
       return item.arguments;
     case 'function_call_output':
+      return item.read_by === undefined ? item.output : '';
+    case 'hosted_code':
+      return item.source_code;
+    case 'hosted_code_output':
       return item.output;
     case 'script_execution':
       return item.format === 'tool' ? '' : item.source_code;

@@ -1,5 +1,5 @@
 import { operationToOutputItem } from '../history/index.js';
-import { scriptFailure } from '../protocol/index.js';
+import { codeOfCall, scriptFailure } from '../protocol/index.js';
 import type {
   ApprovalRequest,
   EventPayload,
@@ -10,6 +10,7 @@ import type {
   OutputItem,
   ScriptExecutionItem,
   ScriptFailure,
+  ToolCallers,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { sha256 } from '../text/sha256.js';
@@ -29,6 +30,8 @@ export interface WorkSettings {
   readonly functions: ReadonlyMap<string, string>;
   /** Offered names of tools that take no arguments. */
   readonly withoutArguments: ReadonlySet<string>;
+  /** The callers of the tools that the provider's code may call, by their offered names. */
+  readonly callers: ReadonlyMap<string, ToolCallers>;
   /** Functions that the caller performs: their calls stay without a result. */
   readonly clientFunctions: ReadonlySet<string>;
   /** Receives every result of a call, which may contain images. */
@@ -85,9 +88,13 @@ export class AnswerWork {
 
   async call(call: FunctionCallItem): Promise<void> {
     const { scriptsAreCalls, mode, clientFunctions } = this.#settings;
-    if (clientFunctions.has(call.name)) return;
     // Calls without a result are found in the conversation after the resume.
-    if (this.#waiting !== undefined) return;
+    const isForClient = clientFunctions.has(call.name);
+    if (this.#waiting !== undefined && !isForClient) return;
+    const wrongCaller = this.#wrongCaller(call);
+    // defence: callers-of-tools
+    if (wrongCaller !== undefined) return this.#refuse(call, wrongCaller);
+    if (isForClient) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
     const source = sourceOf(call);
     if (source === undefined)
@@ -97,6 +104,16 @@ export class AnswerWork {
     const carrier = call.native_type === 'custom_tool_call' ? 'custom' : 'tool';
     const item = { call_id: call.call_id, format: 'tool', carrier, api, answer_id } as const;
     return this.script({ source, language: 'ts', item });
+  }
+
+  /** Why the caller of a tool may not call it: providers only advise their models about this. */
+  #wrongCaller(call: FunctionCallItem): string | undefined {
+    const callers = this.#settings.callers.get(call.name) ?? 'direct';
+    if (codeOfCall(call) === undefined)
+      return callers === 'code'
+        ? 'Only code may call this tool, so nothing ran. Call it in code that you run.'
+        : undefined;
+    return callers === 'direct' ? 'Code may not call this tool, so nothing ran. Call it yourself.' : undefined;
   }
 
   async script(block: ScriptBlock): Promise<void> {
@@ -145,17 +162,19 @@ export class AnswerWork {
     this.#started += 1;
     const name = functions.get(call.name) ?? call.name;
     const operation = await host.callTool({ name, input, callId: call.call_id, scriptId: savedScriptId(call) });
-    if (operation.scriptId === undefined) return this.endCall(operation);
+    if (operation.scriptId === undefined) return this.endCall(operation, call);
     const { scriptId, pendingApprovals = [] } = operation;
     this.#waiting = waitingFor({ scriptId, pendingApprovals });
     this.#settings.emit({ type: 'item_update', item_id: call.id, changes: { suspended: true } });
   }
 
-  /** Emits the output of a structured call that has ended. */
-  endCall(operation: Operation): void {
+  /** Emits the output of a structured call that has ended. Code reads a result whole, and as JSON; a model does not. */
+  endCall(operation: Operation, call: FunctionCallItem): void {
     const { emit, onResult, modelOutputTokens } = this.#settings;
-    onResult(operation.result);
     const identity = { id: newId('item'), callId: operation.callId };
+    const reader = codeOfCall(call);
+    if (reader !== undefined) return putItem(emit, operationToOutputItem(operation, identity, { reader }));
+    onResult(operation.result);
     putItem(emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 

@@ -180,6 +180,7 @@ const NO_CALLS = {
   scriptsAreCalls: false,
   functions: new Map<string, string>(),
   withoutArguments: new Set<string>(),
+  callers: new Map<string, never>(),
   clientFunctions: new Set<string>(),
   onResult: () => {},
 };

@@ -11,6 +11,7 @@ export function textMember(type: OutputItemType): 'content' | 'arguments' | 'sou
     case 'function_call':
       return 'arguments';
     case 'script_execution':
+    case 'hosted_code':
       return 'source_code';
     default:
       return undefined;
@@ -69,6 +70,8 @@ function emptyItem(type: OutputItemType, id: string): OutputItem | undefined {
         source_sha256: '',
         status: 'pending',
       };
+    case 'hosted_code':
+      return { type, id, call_id: '', language: 'python', source_code: '' };
     default:
       return undefined;
   }

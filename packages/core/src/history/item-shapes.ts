@@ -41,6 +41,7 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
     call_id: { type: 'string' },
     output: { type: 'string' },
     success: { type: 'boolean' },
+    read_by: { type: 'string' },
     images: {
       type: 'array',
       items: {
@@ -268,6 +269,21 @@ export const ITEM_SHAPES: Readonly<Record<OutputItemType, Readonly<Record<string
         'compilation_cache_hit',
       ],
     },
+  },
+  hosted_code: {
+    type: { type: 'string', const: 'hosted_code' },
+    id: { type: 'string' },
+    call_id: { type: 'string' },
+    language: { type: 'string', enum: ['python', 'js'] },
+    source_code: { type: 'string' },
+    lost: { type: 'boolean' },
+  },
+  hosted_code_output: {
+    type: { type: 'string', const: 'hosted_code_output' },
+    id: { type: 'string' },
+    call_id: { type: 'string' },
+    output: { type: 'string' },
+    success: { type: 'boolean' },
   },
   plan: {
     type: { type: 'string', const: 'plan' },

@@ -47,28 +47,49 @@ export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItem
   };
 }
 
-/** The item of a structured call: the text for the model, within `tokenBudget` by estimate, and its images. */
+interface OperationReading {
+  tokenBudget?: number;
+  /** The `call_id` of the hosted code that reads the result instead of the model. */
+  reader?: string;
+}
+
+/**
+ * The item of a structured call: the text for the model, within `tokenBudget` by estimate, and its images. For code of
+ * the provider: the JSON of the result.
+ */
 export function operationToOutputItem(
   operation: Operation,
   { id, callId }: OutputItemIdentity,
-  { tokenBudget = Infinity }: { tokenBudget?: number } = {},
+  { tokenBudget = Infinity, reader }: OperationReading = {},
 ): FunctionCallOutputItem {
-  return {
+  const common = {
     type: 'function_call_output',
     id,
     call_id: callId,
-    output: cutMiddle(operationText(operation), tokenBudget * QUARTERS_PER_TOKEN),
     success: operation.status === 'completed',
+  } as const;
+  const problem = problemOf(operation);
+  if (reader !== undefined) return { ...common, output: problem ?? jsonOf(operation.result), read_by: reader };
+  return {
+    ...common,
+    output: cutMiddle(problem ?? modelText(operation.result), tokenBudget * QUARTERS_PER_TOKEN),
     ...imageMembers([operation.result]),
   };
 }
 
-function operationText({ result, resultOmitted, error, status }: Operation): string {
+/** Why an operation has no result to show. */
+function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
-  if (resultOmitted === true) return 'The call completed; its result was too large to carry.';
-  const text = contentOf(result) ?? JSON.stringify(withoutImageData(result, [result])) ?? 'null';
-  return [text, ...imageLines(collectImages([result]))].join('\n');
+  return resultOmitted === true ? 'The call completed; its result was too large to carry.' : undefined;
+}
+
+function modelText(result: unknown): string {
+  return [contentOf(result) ?? jsonOf(result), ...imageLines(collectImages([result]))].join('\n');
+}
+
+function jsonOf(result: unknown): string {
+  return JSON.stringify(withoutImageData(result, [result])) ?? 'null';
 }
 
 /** The model's text of a result that has text besides its data: `{ success: true, content, … }`. */

@@ -63,6 +63,10 @@ function blockOf(item: OutputItem): string | undefined {
       return fenced(item.source_code, item.language);
     case 'script_execution_output':
       return item.stands_in === true ? undefined : resultBlock(item);
+    case 'hosted_code':
+      return `The provider runs:\n\n${fenced(item.source_code, item.language)}`;
+    case 'hosted_code_output':
+      return `The provider's code ${item.success ? 'completed' : 'failed'}:\n\n${fenced(item.output)}`;
     case 'plan':
       return item.steps
         .map(({ step, status }) => `- [${status === 'completed' ? 'x' : ' '}] ${onOneLine(step)}`)

@@ -34,6 +34,8 @@ const itemType = z.enum([
   'function_call_output',
   'script_execution',
   'script_execution_output',
+  'hosted_code',
+  'hosted_code_output',
   'plan',
   'compaction',
   'error',

@@ -10,6 +10,7 @@ export * from './event-log.js';
 export { EventQueue } from './event-queue.js';
 export * from './event-subscription.js';
 export * from './events.js';
+export * from './hosted-code.js';
 export { INVISIBLE_CHARACTERS } from './invisible.js';
 export * from './items.js';
 export * from './json.js';

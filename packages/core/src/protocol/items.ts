@@ -129,6 +129,8 @@ export const FunctionCallOutputItemSchema = z.looseObject({
   call_id: z.string(),
   output: z.string(),
   success: z.boolean(),
+  /** The `call_id` of the hosted code that reads the result. Undefined: the model reads it. */
+  read_by: z.string().optional(),
   /** The images of the result, without `data`. */
   images: z.array(ImagePartSchema).optional(),
 });
@@ -178,6 +180,30 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
   metadata: OutcomeMetadataSchema,
 });
 
+/**
+ * Code that the model's provider runs itself, outside of the harness. Its calls of tools are `function_call` items whose
+ * `caller` names it.
+ */
+export const HostedCodeItemSchema = z.looseObject({
+  type: z.literal('hosted_code'),
+  id: z.string(),
+  call_id: z.string(),
+  language: z.enum(['python', 'js']),
+  source_code: z.string(),
+  /** True: it did not finish, and the provider cannot resume it. */
+  lost: z.boolean().optional(),
+});
+
+/** The output of hosted code, which the model reads. */
+export const HostedCodeOutputItemSchema = z.looseObject({
+  type: z.literal('hosted_code_output'),
+  id: z.string(),
+  /** The `call_id` of its `hosted_code`. */
+  call_id: z.string(),
+  output: z.string(),
+  success: z.boolean(),
+});
+
 /** The work plan, as the model last updated it. */
 export const PlanItemSchema = z.looseObject({
   type: z.literal('plan'),
@@ -215,6 +241,8 @@ export const OutputItemSchema = z.discriminatedUnion('type', [
   FunctionCallOutputItemSchema,
   ScriptExecutionItemSchema,
   ScriptExecutionOutputItemSchema,
+  HostedCodeItemSchema,
+  HostedCodeOutputItemSchema,
   PlanItemSchema,
   CompactionItemSchema,
   ErrorItemSchema,
@@ -227,6 +255,8 @@ export type ReasoningItem = z.infer<typeof ReasoningItemSchema>;
 export type FunctionCallItem = z.infer<typeof FunctionCallItemSchema>;
 export type FunctionCallOutputItem = z.infer<typeof FunctionCallOutputItemSchema>;
 export type ScriptExecutionItem = z.infer<typeof ScriptExecutionItemSchema>;
+export type HostedCodeItem = z.infer<typeof HostedCodeItemSchema>;
+export type HostedCodeOutputItem = z.infer<typeof HostedCodeOutputItemSchema>;
 export type PlanItem = z.infer<typeof PlanItemSchema>;
 export type CompactionItem = z.infer<typeof CompactionItemSchema>;
 export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItemSchema>;

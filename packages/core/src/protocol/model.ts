@@ -1,5 +1,6 @@
 import type { EventPayload } from './events.js';
 import type { ImagePart, OutputItem } from './items.js';
+import type { ToolCallers } from './tools.js';
 
 /**
  * The port to a model. A provider receives a whole conversation and streams one answer. It stores nothing between two
@@ -24,6 +25,8 @@ export interface ModelCapabilities {
   readonly stopSequences: boolean;
   /** Tools can take raw text. Otherwise they become function tools with one text argument. */
   readonly customTools: boolean;
+  /** The provider can run code that calls tools, see `FunctionTool.callers`. Default false. */
+  readonly hostedCode?: boolean;
 }
 
 export interface StreamOptions {
@@ -68,6 +71,10 @@ export interface FunctionTool {
   description: string;
   /** A JSON Schema of an object. */
   inputSchema: Readonly<Record<string, unknown>>;
+  /** The JSON Schema of the result, for code that reads it. */
+  outputSchema?: Readonly<Record<string, unknown>>;
+  /** `code` and `both` let the provider run code that calls the tool, if it can. Default `direct`. */
+  callers?: ToolCallers;
 }
 
 /** A tool that takes raw text. `argument` names the text if the wire format has only function tools. */

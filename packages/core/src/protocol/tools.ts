@@ -29,6 +29,9 @@ export interface ToolCallContext {
   readonly maxOutputBytes: number;
 }
 
+/** Who may call a tool if the model's provider runs code: the model itself, that code, or both. */
+export type ToolCallers = 'direct' | 'code' | 'both';
+
 export type ApprovalMode = 'never' | 'always' | 'policy';
 
 export type ApprovalPredicate = (
@@ -61,6 +64,8 @@ export interface Tool {
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
   readonly effect: ToolEffect;
+  /** Undefined: `both` for reads, `direct` for all other tools. */
+  readonly callers?: ToolCallers | undefined;
   /** The tool makes repeated calls with the same `idempotencyKey` harmless, so a call is repeated after a crash. */
   readonly idempotent?: boolean;
   /**

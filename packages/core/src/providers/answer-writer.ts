@@ -22,11 +22,17 @@ const RESTARTED = {
     'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
 
-type ItemType = 'message' | 'reasoning' | 'function_call';
+type ItemType = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_code_output';
 
 type ItemDone = Extract<EventPayload, { type: 'item_done' }>;
 
-const TEXT_MEMBER = { message: 'content', reasoning: 'content', function_call: 'arguments' } as const;
+const TEXT_MEMBER = {
+  message: 'content',
+  reasoning: 'content',
+  function_call: 'arguments',
+  hosted_code: 'source_code',
+  hosted_code_output: 'output',
+} as const;
 
 /**
  * The canonical side of a decoder: it writes one answer as event payloads. The wire cannot break its rules:
@@ -47,6 +53,7 @@ export class AnswerWriter {
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
   #payloads: EventPayload[] = [];
   #items = 0;
+  #lastDone: string | undefined;
   #usage: Usage | undefined;
   #usageJson: string | undefined;
 
@@ -108,6 +115,21 @@ export class AnswerWriter {
     return this.#openItem('reasoning', { native });
   }
 
+  /** Code that the provider runs. `native` is sent back like that of `opaque`. */
+  hostedCode(callId: string, language: 'python' | 'js', native: Members): ItemWriter {
+    return this.#openItem('hosted_code', { call_id: callId, language, native });
+  }
+
+  hostedCodeOutput(callId: string, native: Members): ItemWriter {
+    return this.#openItem('hosted_code_output', { call_id: callId, success: false, native });
+  }
+
+  /** Changes members of the last item that has ended. The wire reports some facts about an answer after its items. */
+  addToLastItem(changes: Members): void {
+    if (this.#lastDone !== undefined)
+      this.#write({ type: 'item_update', item_id: this.#lastDone, changes: { ...changes } });
+  }
+
   usage(usage: Usage | undefined): void {
     const json = usage === undefined ? undefined : jsonOf(usage);
     if (usage === undefined || json === this.#usageJson) return;
@@ -155,6 +177,7 @@ export class AnswerWriter {
       this.#write(written);
       if (open) return;
       this.#open.delete(item);
+      if (written.type === 'item_done') this.#lastDone = id;
       // A cancelled call frees its id for its replacement.
       if (written.type !== 'item_done') this.#callIds.delete(String(members.call_id));
     });

@@ -1,6 +1,8 @@
 import type {
   FunctionCallItem,
   FunctionCallOutputItem,
+  HostedCodeItem,
+  HostedCodeOutputItem,
   MessageItem,
   ModelPart,
   OutputItem,
@@ -8,6 +10,7 @@ import type {
   ScriptExecutionItem,
   ScriptExecutionOutputItem,
 } from '../protocol/index.js';
+import { codeOfCall } from '../protocol/hosted-code.js';
 import { sha256 } from '../text/sha256.js';
 import { reportOf } from './result-text.js';
 import { membersOf, nameOf } from './wire-values.js';
@@ -41,7 +44,11 @@ export interface AnswerTurn {
 export type AnswerPart =
   | { readonly type: 'text'; readonly text: string; readonly item: OutputItem }
   | { readonly type: 'reasoning'; readonly item: ReasoningItem }
+  | { readonly type: 'hosted'; readonly item: HostedItem }
   | { readonly type: 'call'; readonly call: Call };
+
+/** Code that the provider ran, or its output. It goes back to its own format only, as it arrived. */
+type HostedItem = HostedCodeItem | HostedCodeOutputItem;
 
 export interface Call {
   /** The call id on the wire. */
@@ -64,6 +71,11 @@ export interface CallResult {
 interface TextResult {
   readonly callId: string;
   readonly parts: readonly ModelPart[];
+}
+
+/** Whether code of the provider made the call, so that this code reads the result, not the model. */
+export function isOfCode(api: string, { item }: Call): boolean {
+  return item !== undefined && isOf(api, item) && codeOfCall(item) !== undefined;
 }
 
 /** Replaces a missing result, because every format requires one result for each call. */
@@ -95,7 +107,7 @@ export function isOf(api: string, item: OutputItem | undefined): boolean {
   return item?.api === api;
 }
 
-type SpokenItem = MessageItem | ReasoningItem | FunctionCallItem | ScriptExecutionItem;
+type SpokenItem = MessageItem | ReasoningItem | FunctionCallItem | ScriptExecutionItem | HostedItem;
 type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
 
 /**
@@ -126,6 +138,9 @@ class ConversationReader {
       case 'function_call':
         // Services reject a call that names no tool.
         return item.name === '' ? undefined : this.#answerOf(item).addCall(item);
+      case 'hosted_code':
+      case 'hosted_code_output':
+        return this.#answerOf(item).addHosted(item);
       case 'script_execution':
         return this.#answerOf(item).addScript(item);
       case 'function_call_output':
@@ -221,6 +236,10 @@ class OpenAnswer {
   addReasoning(item: ReasoningItem): void {
     if (typeof item.raw_text === 'string') this.#addText(item.raw_text, item, true);
     else this.#parts.push({ type: 'reasoning', item });
+  }
+
+  addHosted(item: HostedItem): void {
+    this.#parts.push({ type: 'hosted', item });
   }
 
   addCall(item: FunctionCallItem): void {

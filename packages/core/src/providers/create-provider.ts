@@ -11,7 +11,7 @@ import { mergedBody } from './merged-body.js';
 import { promptOf, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
 import { AttemptLimits, type AttemptTimes } from './transport/attempt-limits.js';
-import { failureOfAnswer, keyFailure } from './transport/failures.js';
+import { containerFailure, failureOfAnswer, keyFailure } from './transport/failures.js';
 import type { RequestFailure } from './transport/request-failure.js';
 import { post, type Fetch, type Posted } from './transport/post.js';
 import { endpointOf, fetchFor, refuseOpenKey } from './transport/endpoint.js';
@@ -71,6 +71,7 @@ interface WireFormat {
   readonly path: string;
   readonly stopSequences: boolean;
   readonly customTools: boolean;
+  readonly hostedCode: boolean;
   headers(apiKey: string | undefined): Record<string, string>;
   encode(prompt: Prompt, options: ProviderOptions, url: URL): object;
 }
@@ -84,6 +85,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     path: '/responses',
     stopSequences: false,
     customTools: true,
+    hostedCode: true,
     headers: bearer,
     encode: (prompt, { responses }) => encodeResponses(prompt, responses),
   },
@@ -92,6 +94,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     path: '/chat/completions',
     stopSequences: true,
     customTools: false,
+    hostedCode: false,
     headers: bearer,
     encode: (prompt, { chat }, { hostname }) =>
       encodeChat(prompt, {
@@ -107,6 +110,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
     path: '/v1/messages',
     stopSequences: true,
     customTools: false,
+    hostedCode: true,
     headers: (apiKey) => ({
       'anthropic-version': '2023-06-01',
       ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
@@ -128,11 +132,11 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
   if (typeof options.model !== 'string' || options.model === '')
     throw new ToolscriptUsageError('createProvider: options.model is missing. Set it to the name of a model.');
   const line = new ModelLine(api, options);
-  const { stopSequences, customTools } = FORMATS[api];
+  const { stopSequences, customTools, hostedCode } = FORMATS[api];
   return Object.freeze({
     api,
     model: options.model,
-    capabilities: Object.freeze({ stopSequences, customTools }),
+    capabilities: Object.freeze({ stopSequences, customTools, hostedCode }),
     stream: (request: ModelRequest, streamOptions: StreamOptions = {}) => line.stream(request, streamOptions),
   });
 }
@@ -174,10 +178,11 @@ class ModelLine {
     request: ModelRequest,
     { signal, answerId = newId('ans'), headers }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
-    const body = await this.#encode(request);
+    const { body, container } = await this.#encode(request);
     const limits = new AttemptLimits(this.#clock, this.#options);
     for (let retries = 0; ; retries += 1) {
-      const posted = await this.#attempt(body, limits.nextAttempt(), signal, headers);
+      const answered = await this.#attempt(body, limits.nextAttempt(), signal, headers);
+      const posted = container === undefined ? answered : withContainerFailure(answered);
       const failure = yield* this.#emit(posted, { answerId, retries, limits });
       if (failure === undefined) return;
       yield this.#redact(retryEvent(failure, retries));
@@ -186,11 +191,12 @@ class ModelLine {
     }
   }
 
-  async #encode(request: ModelRequest): Promise<string> {
-    const prompt = await promptOf(this.#api, this.#options.model, request);
+  async #encode(request: ModelRequest): Promise<{ body: string; container: string | undefined }> {
+    const prompt = await promptOf(this.#api, this.#options.model, request, this.#clock.now());
     const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
-    // defence: no-half-characters, without it: return JSON.stringify(mergedBody(body, this.#options.extraBody));
-    return withoutHalves(JSON.stringify(mergedBody(body, this.#options.extraBody)));
+    const json = JSON.stringify(mergedBody(body, this.#options.extraBody));
+    // defence: no-half-characters, without it: return { body: json, container: prompt.container };
+    return { body: withoutHalves(json), container: prompt.container };
   }
 
   #redactorOf(apiKey: string | undefined): Redact {
@@ -307,6 +313,11 @@ interface Attempt {
   /** The number of attempts before this one. */
   readonly retries: number;
   readonly limits: AttemptLimits;
+}
+
+/** The provider refused a request that names a container of its code. */
+function withContainerFailure(posted: Posted): Posted {
+  return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
 }
 
 interface Retry {

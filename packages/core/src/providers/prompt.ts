@@ -1,5 +1,7 @@
 import { takesTemperature } from '../protocol/known-models.js';
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
+import { hostedCodeIn } from '../protocol/hosted-code.js';
+import { withoutLostCode } from './lost-code.js';
 import { turnsOf, type ImageParts, type Turn } from './conversation.js';
 import { withoutHalves } from './wire-values.js';
 
@@ -7,13 +9,37 @@ import { withoutHalves } from './wire-values.js';
 export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
   readonly model: string;
   readonly turns: readonly Turn[];
+  /** The container in which the provider's code ran last. */
+  readonly container: string | undefined;
 }
 
-/** Resolves the images. Rejects only if the hook does. */
-export async function promptOf(api: string, model: string, request: ModelRequest): Promise<Prompt> {
-  const { conversation, resolveImages, ...rest } = request;
+/** Resolves the images. Rejects only if the hook does. `now`: in ms since 1970. */
+export async function promptOf(
+  api: string,
+  model: string,
+  request: ModelRequest,
+  now: number = Date.now(),
+): Promise<Prompt> {
+  const { conversation: all, resolveImages, ...rest } = request;
+  const { lost, container } = hostedCodeIn(all, { api, isOffered: offersCode(rest.tools), now });
+  // defence: lost-code-stays-out, without it: const conversation = all;
+  const conversation = withoutLostCode(all, lost);
   const images = await imagesOf(conversation, resolveImages);
-  return { ...rest, model, turns: turnsOf(api, conversation, images) };
+  return { ...rest, model, turns: turnsOf(api, conversation, images), container };
+}
+
+/** Whether the provider may run code that calls one of the tools. */
+export function offersCode(tools: readonly ModelTool[] = []): boolean {
+  return tools.some(isForCode);
+}
+
+export function isForCode(tool: ModelTool): boolean {
+  return tool.type === 'function' && tool.callers !== undefined && tool.callers !== 'direct';
+}
+
+/** Whether the model itself may call the tool. */
+export function isDirect(tool: ModelTool): boolean {
+  return tool.type !== 'function' || tool.callers !== 'code';
 }
 
 async function imagesOf(

@@ -1,5 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
+import type { Tool, ToolCallContext, ToolCallers, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from '../text/deep-freeze.js';
@@ -61,6 +61,11 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
     | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
   /** Default `external`. */
   effect?: ToolEffect;
+  /**
+   * Who may call the tool if the model's provider runs code (carrier `hosted`). Default: `both` for reads, `direct` for
+   * all other tools, whose calls may wait longer for a user than such code lives.
+   */
+  callers?: ToolCallers;
   /**
    * The tool itself makes repeated calls with the same `idempotencyKey` harmless. A call that had started when its
    * process ended is then repeated under its old key; otherwise it rejects as unknown. Default false.
@@ -127,6 +132,7 @@ export function defineTool<
     outputSchema: output && deepFreeze(output.jsonSchema),
     approval: definition.approval ?? 'policy',
     effect: definition.effect ?? 'external',
+    callers: definition.callers,
     idempotent: definition.idempotent ?? false,
     oldNames,
     validateInput: (value: unknown) => {
@@ -159,6 +165,7 @@ const MEMBERS = [
   'oldNames',
   'approval',
   'effect',
+  'callers',
   'idempotent',
   'permissions',
   'preview',
@@ -167,6 +174,7 @@ const MEMBERS = [
   'revert',
 ];
 const APPROVALS: readonly unknown[] = ['never', 'always', 'policy'];
+const CALLERS: readonly unknown[] = ['direct', 'code', 'both'];
 const EFFECTS: readonly unknown[] = ['read', 'write', 'external'];
 
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false };
@@ -227,7 +235,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, idempotent, permissions, preview, revert, shows } = definition;
+  const { approval, effect, callers, idempotent, permissions, preview, revert, shows } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (shows !== undefined && shows !== 'plan')
@@ -238,6 +246,8 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
+  if (callers !== undefined && !CALLERS.includes(callers))
+    throw new ToolscriptUsageError(`"callers" of ${lower(tool)} must be "direct", "code" or "both".`);
   for (const [key, value] of Object.entries({ permissions, preview, revert })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);

@@ -114,7 +114,7 @@ describe('I1 · Responses: thinking, text and a script pass end to end', () => {
         { type: 'custom_tool_call_output', output: containing('Value: 5') },
       ],
       text: [thought, { type: 'message', role: 'assistant' }, { role: 'user' }],
-    }[agent.carrier!];
+    }[agent.carrier as 'tool' | 'custom' | 'text'];
     const messages = messagesOf(scene.server.requests[1]);
     expect(messages).toMatchObject([{ role: 'user' }, ...rest]);
     if (!isInText(way)) return;

@@ -207,3 +207,22 @@ describe('setInterval', () => {
     expect(outcome.diagnostics.map(({ code }) => code)).toEqual(['pending-timer']);
   });
 });
+
+describe('queueMicrotask', () => {
+  it('runs its callback after the current code, with no arguments', async () => {
+    expect(
+      await value('const l = []; queueMicrotask((...a) => l.push(a.length)); l.push("s"); await null; return l'),
+    ).toEqual(['s', 0]);
+  });
+
+  it('a callback that throws is a rejection that nobody handled, and the script continues', async () => {
+    const outcome = await harness.runScript('queueMicrotask(() => { throw new Error("x") }); await sleep(1); return 1');
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.diagnostics).toMatchObject([{ code: 'unhandled-rejection' }]);
+  });
+
+  it('a callback that is no function is an error', async () => {
+    const outcome = await harness.runScript('queueMicrotask(1 as never); return 1');
+    expect(failureOf(outcome).message).toContain('must be a function');
+  });
+});

@@ -1,4 +1,5 @@
 import type { ProviderApi } from '#core/providers/index.js';
+import { HOSTED_STREAMS } from './hosted-streams.js';
 import { streamOf } from './wire-text.js';
 
 /** Small synthetic answers, with which the laws are tested even without recordings. */
@@ -183,7 +184,7 @@ const messages = {
 };
 
 export const OWN_STREAMS: Readonly<Record<ProviderApi, Readonly<Record<string, string>>>> = {
-  'openai-responses': responses,
+  'openai-responses': { ...responses, ...HOSTED_STREAMS['openai-responses'] },
   'openai-chat': chat,
-  'anthropic-messages': messages,
+  'anthropic-messages': { ...messages, ...HOSTED_STREAMS['anthropic-messages'] },
 };

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, IsolatedVmPool, type Harness } from '#core/index.js';
 import type { SandboxRun } from '#core/protocol/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 import { z } from 'zod';
-import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
+import { isInstalledForCore, isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
 
 const open = () => new IsolatedVmPool({ modulePath: isolatedVmPath! });
 const pools: { close(): Promise<void> }[] = [];
@@ -80,6 +81,56 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the process of the isolated-vm r
     expect(returned(await driveRun(pool, 'return 1 + 1'))).toBe(2);
   });
 
+  it('has an empty environment', { skip: process.platform !== 'linux' }, async () => {
+    await kept(open()).warm();
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
+    const mine = children.filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('isolated-vm/child.js'),
+    );
+    expect(mine.length).toBeGreaterThan(0);
+    for (const pid of mine) {
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((entry) => entry.split('=')[0]);
+      expect(
+        names.filter((name) => !['', 'TZ', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE'].includes(name!)),
+      ).toEqual([]);
+    }
+  });
+
+  it('is killed when a script runs on after its end, and other scripts do not notice', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    const waiting = driveRun(pool, 'return await tools.echo({ a: 1 })', {
+      host: async () => {
+        await expect.poll(() => pool.stats().workersReplaced, { timeout: 60_000 }).toBe(1);
+        return 'late';
+      },
+      wallMs: 90_000,
+    });
+    // V8 does not leave this loop when its isolate is disposed of.
+    const { end } = await driveRun(pool, 'const a = []; a.length = 2 ** 32 - 1; return a.indexOf(1)', {
+      limits: { computeMs: 100 },
+    });
+    expect(end).toMatchObject({ type: 'limit' });
+    expect(returned(await waiting)).toBe('late');
+  });
+
+  it('ends a script at its computing time, also if its wall time is longer', async () => {
+    const pool = kept(open());
+    const options = { limits: { computeMs: 200 }, wallMs: 20_000 };
+    const { end } = await driveRun(pool, 'let n = 0; for (;;) n = (n + 1) % 7', options);
+    expect(end).toEqual({ type: 'limit', limit: 'compute' });
+  });
+
+  it('counts memory that V8 takes beyond the limit of its heap', async () => {
+    const pool = kept(open());
+    await pool.warm();
+    const options = { limits: { memoryMb: 64, computeMs: 60_000 }, wallMs: 60_000 };
+    const { end } = await driveRun(pool, 'return new Array(3.2e7).fill(0).length', options);
+    expect(end).toEqual({ type: 'limit', limit: 'memory' });
+  });
+
   it('gives scripts neither the host’s environment nor its modules', async () => {
     const body =
       'return [typeof process, typeof require, typeof Buffer, typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics, typeof gc, typeof eval]';
@@ -121,7 +172,7 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('a harness on isolated-vm', () =>
   });
 });
 
-it.skipIf(isolatedVmPath?.includes('bench') === false)('a missing isolated-vm is one sentence with the command', () => {
+it.skipIf(isInstalledForCore)('a missing isolated-vm is one sentence with the command', () => {
   expect(() => createHarness({ tools: [], runtime: 'isolated-vm' })).toThrow(
     /^The runtime "isolated-vm" needs the package isolated-vm, which is not installed\. Run: npm install isolated-vm@\S+$/u,
   );

@@ -126,7 +126,7 @@ export const AgentSchema = z.object({
   problem: z.string().optional(),
   capabilities: z.object({
     /** How scripts arrive from the model. */
-    carrier: z.enum(['tool', 'custom', 'text']),
+    carrier: z.enum(['tool', 'custom', 'text', 'hosted']),
     mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
     tools: z.array(z.string()).optional(),
     pack: z.string().optional(),

@@ -77,6 +77,20 @@ const EntryView = memo(
         return <ScriptCard script={entry.script} readEvents={readEvents} />;
       case 'call':
         return <CallEntry entry={entry} />;
+      case 'hosted_code':
+        return (
+          <details className="reasoning" open>
+            <summary>Code that the provider runs{entry.item.lost === true && '. It did not finish'}</summary>
+            <CodeLines text={entry.item.source_code} label="Code of the provider" />
+          </details>
+        );
+      case 'hosted_code_output':
+        return (
+          <details className="reasoning">
+            <summary>The provider’s code {entry.item.success ? 'completed' : 'failed'}</summary>
+            <CodeLines text={entry.item.output} label="Output of the provider’s code" />
+          </details>
+        );
       case 'plan':
         return <WorkPlan entry={entry} />;
       case 'compaction':

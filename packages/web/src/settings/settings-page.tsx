@@ -74,7 +74,12 @@ function Agents() {
   );
 }
 
-const CARRIERS = { tool: 'as calls of a tool', custom: 'as calls of a custom tool', text: 'in the text' } as const;
+const CARRIERS = {
+  tool: 'as calls of a tool',
+  custom: 'as calls of a custom tool',
+  text: 'in the text',
+  hosted: 'as code that the provider runs',
+} as const;
 
 function Tools() {
   const { client, agents } = useSession();

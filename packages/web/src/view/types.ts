@@ -9,6 +9,8 @@ export type ScriptItem = ItemOf<'script_execution'>;
 export type ScriptOutputItem = ItemOf<'script_execution_output'>;
 type PlanItem = ItemOf<'plan'>;
 type CompactionItem = ItemOf<'compaction'>;
+type HostedCodeItem = ItemOf<'hosted_code'>;
+type HostedCodeOutputItem = ItemOf<'hosted_code_output'>;
 type ErrorItem = ItemOf<'error'>;
 type ReasoningItem = ItemOf<'reasoning'>;
 export type Operation = ScriptOutputItem['operations'][number];
@@ -85,6 +87,8 @@ export type Entry =
       readonly output?: FunctionCallOutputItem;
       readonly call?: CallView;
     }
+  | { readonly type: 'hosted_code'; readonly key: string; readonly item: HostedCodeItem }
+  | { readonly type: 'hosted_code_output'; readonly key: string; readonly item: HostedCodeOutputItem }
   | { readonly type: 'plan'; readonly key: string; readonly item: PlanItem }
   | { readonly type: 'compaction'; readonly key: string; readonly item: CompactionItem }
   | { readonly type: 'error'; readonly key: string; readonly item: ErrorItem };

@@ -15,7 +15,7 @@ import {
   withoutNulls,
   type Members,
 } from '../wire-values.js';
-import { incompleteReasonOf, kindOf, usageOf, type BlockKind } from './wire.js';
+import { hostedResultOf, incompleteReasonOf, kindOf, usageOf, type BlockKind } from './wire.js';
 
 interface Block {
   readonly kind: BlockKind;
@@ -97,6 +97,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   }
 
   #begin(message: Members): void {
+    this.#stop = { ...this.#stop, ...withoutNulls({ container: message.container }) };
     this.#writer.begin(withoutNulls({ response_id: nameOf(message.id), model: nameOf(message.model) }));
     this.#addUsage(membersOf(message.usage));
   }
@@ -133,7 +134,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     };
     this.#blocks.set(index, block);
     this.#last = index;
-    if (kind !== 'opaque') block.item.append(textOf(kind === 'text' ? wire.text : wire.thinking) ?? '');
+    if (kind === 'text' || kind === 'thinking') block.item.append(textOf(wire[kind]) ?? '');
   }
 
   #openItem(kind: BlockKind, wire: Members): ItemWriter {
@@ -144,6 +145,10 @@ export class AnthropicMessagesDecoder implements WireDecoder {
         return this.#writer.reasoning();
       case 'tool_use':
         return this.#writer.call(textOf(wire.name) ?? '', nameOf(wire.id));
+      case 'hosted_code':
+        return this.#writer.hostedCode(nameOf(wire.id) ?? '', 'python', wire);
+      case 'hosted_output':
+        return this.#writer.hostedCodeOutput(nameOf(wire.tool_use_id) ?? '', wire);
       case 'opaque':
         return this.#writer.opaque(wire);
     }
@@ -165,7 +170,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
         block.members.signature = delta.signature;
         return;
       default:
-        if (block.kind === 'opaque') addMembers(block.members, without(delta, 'type'));
+        if (!READ_KINDS.includes(block.kind)) addMembers(block.members, without(delta, 'type'));
     }
   }
 
@@ -187,6 +192,11 @@ export class AnthropicMessagesDecoder implements WireDecoder {
       case 'tool_use':
         if (isJsonObject(inputOf(block))) this.#finishCall(block, false);
         return;
+      case 'hosted_code':
+        return finishCode(block);
+      case 'hosted_output':
+        block.item.correct({ native: block.members, success: hostedResultOf(block.members).success });
+        return block.item.finish({}, hostedResultOf(block.members).output);
       case 'opaque':
         block.item.correct({ native: withInput(block) });
         return block.item.finish();
@@ -211,9 +221,23 @@ export class AnthropicMessagesDecoder implements WireDecoder {
       if (block.kind === 'tool_use') this.#finishCall(block, reason !== undefined);
       else this.#stopBlock(block);
     }
+    // The results of calls by hosted code go back with its container.
+    if (isMembers(this.#stop.container)) this.#writer.addToLastItem({ container: this.#stop.container });
     if (reason === undefined) this.#writer.complete(this.#stop);
     else this.#writer.stopEarly(reason, this.#stop);
   }
+}
+
+/** Other kinds keep the members of their deltas as they are. */
+const READ_KINDS: readonly BlockKind[] = ['text', 'thinking', 'tool_use'];
+
+/** Code whose input may be truncated has not run, and cannot go back. */
+function finishCode(block: Block): void {
+  const native = withInput(block);
+  const { code } = membersOf(native.input);
+  if (textOf(code) === undefined) return block.item.cancel('The answer stopped before this code was complete.');
+  block.item.correct({ native });
+  block.item.finish({}, textOf(code));
 }
 
 function textMembers({ members, citations }: Block): Members {

@@ -2,6 +2,7 @@ import { effortShape, nearestEffort, takesTemperature } from '../../protocol/kno
 import type { ModelPart, ModelTool } from '../../protocol/index.js';
 import {
   isOf,
+  isOfCode,
   withoutLooseReasoning,
   type AnswerPart,
   type AnswerTurn,
@@ -9,7 +10,7 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { argumentsOfText, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
+import { argumentsOfText, inputSchemaOf, isDirect, isForCode, nonNull, offersCode, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, objectJson, type Members } from '../wire-values.js';
 
@@ -31,6 +32,8 @@ export interface MessagesBody {
     | ({ type: 'enabled'; budget_tokens: number } & Shown)
     | { type: 'disabled' };
   output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' };
+  /** The container of the provider's code. Required while this code waits for results. */
+  container?: string;
   stream: true;
 }
 
@@ -59,8 +62,10 @@ type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
 type AnswerBlock =
   | TextBlock
   | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: { type: 'direct' } }
+  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: Caller }
   | OpaqueBlock;
+
+type Caller = { type: 'direct' } | { type: typeof CODE_EXECUTION; tool_id: string };
 
 /** A block exactly as the wire sent it. */
 interface OpaqueBlock {
@@ -68,11 +73,14 @@ interface OpaqueBlock {
 }
 declare const OPAQUE: unique symbol;
 
-type MessagesTool = {
-  name: string;
-  description: string;
-  input_schema: { type: 'object'; [member: string]: unknown };
-} & Marked;
+type MessagesTool =
+  | ({
+      name: string;
+      description: string;
+      input_schema: { type: 'object'; [member: string]: unknown };
+      allowed_callers?: ('direct' | typeof CODE_EXECUTION)[];
+    } & Marked)
+  | { type: typeof CODE_EXECUTION; name: 'code_execution' };
 
 export interface MessagesSettings {
   /** The format requires a maximum. Default 32 000. */
@@ -85,6 +93,12 @@ export interface MessagesSettings {
   /** Whether the answer shows a summary of its thinking, or only the seal. Default: the model's. */
   thinkingDisplay?: 'summarized' | 'omitted';
 }
+
+/**
+ * The version of the provider's code tool, and its name as a caller of tools.
+ * Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling
+ */
+const CODE_EXECUTION = 'code_execution_20260120';
 
 const DEFAULT_MAX_TOKENS = 32_000;
 const MARK = { cache_control: { type: 'ephemeral' } } as const;
@@ -107,6 +121,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     ...nonNull({ temperature: thinks || !takesTemperature(prompt.model) ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
+    ...nonNull({ container: prompt.container }),
     stream: true,
   };
 }
@@ -124,16 +139,35 @@ function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBod
 function toolsOf(tools: readonly ModelTool[], marked: boolean): Pick<MessagesBody, 'tools'> {
   if (tools.length === 0) return {};
   return {
-    tools: tools.map((tool, index) => ({
-      name: tool.name,
-      description: tool.description,
-      input_schema: { ...inputSchemaOf(tool), type: 'object' as const },
-      ...(marked && index === tools.length - 1 ? MARK : {}),
-    })),
+    tools: [
+      ...(offersCode(tools) ? [{ type: CODE_EXECUTION, name: 'code_execution' } as const] : []),
+      ...tools.map((tool, index) => ({
+        name: tool.name,
+        description: descriptionOf(tool),
+        input_schema: { ...inputSchemaOf(tool), type: 'object' as const },
+        ...(isForCode(tool) ? { allowed_callers: callersOf(tool) } : {}),
+        ...(marked && index === tools.length - 1 ? MARK : {}),
+      })),
+    ],
   };
 }
 
-function choiceOf({ tools = [], toolChoice: choice, parallelToolCalls }: Prompt): Pick<MessagesBody, 'tool_choice'> {
+function callersOf(tool: ModelTool): ('direct' | typeof CODE_EXECUTION)[] {
+  return isDirect(tool) ? ['direct', CODE_EXECUTION] : [CODE_EXECUTION];
+}
+
+/** The format has no member for the shape of a result, which code needs. */
+function descriptionOf(tool: ModelTool): string {
+  if (!isForCode(tool)) return tool.description;
+  const schema = tool.type === 'function' && tool.outputSchema;
+  return `${tool.description}\n\nIn code, it returns JSON text${schema ? ` of this schema: ${JSON.stringify(schema)}` : ''}.`;
+}
+
+function choiceOf({ tools = [], toolChoice, parallelToolCalls: parallel }: Prompt): Pick<MessagesBody, 'tool_choice'> {
+  // With code that calls tools, the service refuses a limit of parallel calls, and a choice of a tool that is only for code.
+  const parallelToolCalls = offersCode(tools) ? undefined : parallel;
+  const named = typeof toolChoice === 'object' ? tools.find(({ name }) => name === toolChoice.name) : undefined;
+  const choice = named === undefined || isDirect(named) ? toolChoice : undefined;
   if (tools.length === 0 || (choice === undefined && parallelToolCalls !== false)) return {};
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
   if (typeof choice === 'object') return { tool_choice: { type: 'tool', name: choice.name, ...single } };
@@ -164,8 +198,19 @@ function thinkingOf(
  * because the previous request put its mark there. With the system text this uses three of the four allowed marks.
  */
 function withMarks(messages: readonly MessagesMessage[]): MessagesMessage[] {
-  const places = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2);
+  const ofCode = new Set(messages.flatMap(callsOfCode));
+  const isPlace = ({ role, content }: MessagesMessage): boolean =>
+    role === 'user' && !content.some((block) => block.type === 'tool_result' && ofCode.has(block.tool_use_id));
+  const places = messages.flatMap((message, index) => (isPlace(message) ? [index] : [])).slice(-2);
   return messages.map((message, index) => (places.includes(index) ? withMark(message) : message));
+}
+
+/** The ids of calls whose results go to code: the model does not read these, so they are no part of a cached prefix. */
+function callsOfCode({ role, content }: MessagesMessage): string[] {
+  if (role === 'user') return [];
+  return content.flatMap((block) =>
+    'caller' in block && block.caller !== undefined && block.caller.type !== 'direct' ? [block.id] : [],
+  );
 }
 
 function withMark(message: MessagesMessage): MessagesMessage {
@@ -219,11 +264,13 @@ function answerMessages({ parts, results, textResults }: AnswerTurn, tools: read
 
 function toolResultOf({ call, success, parts }: CallResult): ToolResultBlock {
   const text = textOfParts(parts);
+  // Code reads only text.
+  const showsImages = hasImages(parts) && !isOfCode('anthropic-messages', call);
   return {
     type: 'tool_result',
     tool_use_id: call.id,
     // The service rejects a failed result without text.
-    content: hasImages(parts) ? contentOf(parts) : isBlank(text) && !success ? 'The call failed.' : text,
+    content: showsImages ? contentOf(parts) : isBlank(text) && !success ? 'The call failed.' : text,
     ...(success ? {} : { is_error: true as const }),
   };
 }
@@ -234,6 +281,8 @@ function blockOf(part: AnswerPart, tools: readonly ModelTool[]): AnswerBlock[] {
       return textBlockOf(part);
     case 'reasoning':
       return thinkingBlockOf(part.item);
+    case 'hosted':
+      return isOf('anthropic-messages', part.item) ? [part.item.native as OpaqueBlock] : [];
     case 'call':
       return [toolUseOf(part.call, tools)];
   }
@@ -261,7 +310,7 @@ function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
     id,
     name,
     input: inputOf(call, tools),
-    ...(nonNull({ caller }) as { caller?: { type: 'direct' } }),
+    ...(nonNull({ caller }) as { caller?: Caller }),
   };
 }
 

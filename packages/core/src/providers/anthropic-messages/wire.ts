@@ -1,13 +1,13 @@
 import type { Usage } from '../../protocol/index.js';
 import type { IncompleteReason } from '../answer-writer.js';
-import { countOf, membersOf, type Members } from '../wire-values.js';
+import { countOf, membersOf, nameOf, textOf, type Members } from '../wire-values.js';
 
 /**
  * Reads Anthropic Messages. Content blocks are kept unchanged; these functions interpret them.
  * Source of the format: https://docs.claude.com/en/docs/build-with-claude/streaming
  */
 
-export type BlockKind = 'text' | 'thinking' | 'tool_use' | 'opaque';
+export type BlockKind = 'text' | 'thinking' | 'tool_use' | 'hosted_code' | 'hosted_output' | 'opaque';
 
 export function kindOf(block: Members): BlockKind {
   switch (block.type) {
@@ -15,8 +15,12 @@ export function kindOf(block: Members): BlockKind {
     case 'thinking':
     case 'tool_use':
       return block.type;
+    case 'server_tool_use':
+      return block.name === 'code_execution' ? 'hosted_code' : 'opaque';
+    case 'code_execution_tool_result':
+      return 'hosted_output';
     default:
-      // These blocks are opaque: sealed thinking, hosted tools and their results, a compacted conversation, and block
+      // These blocks are opaque: sealed thinking, other hosted tools and their results, a compacted conversation, and block
       // types added later.
       return 'opaque';
   }
@@ -57,4 +61,11 @@ export function incompleteReasonOf(stopReason: string | undefined): IncompleteRe
     default:
       return undefined;
   }
+}
+
+/** The output of hosted code, which the model reads. */
+export function hostedResultOf({ content }: Members): { output: string; success: boolean } {
+  const { stdout, stderr, return_code, error_code } = membersOf(content);
+  const texts = [stdout, stderr, nameOf(error_code)].flatMap((text) => textOf(text) || []);
+  return { output: texts.join('\n'), success: return_code === 0 };
 }

@@ -187,6 +187,10 @@ export class OpenAiResponsesDecoder implements WireDecoder {
         return this.#writer.reasoning();
       case 'function_call':
         return this.#writer.call(textOf(item.name) ?? '', nameOf(item.call_id) ?? nameOf(item.id));
+      case 'hosted_code':
+        return this.#writer.hostedCode(nameOf(item.call_id) ?? '', 'js', item);
+      case 'hosted_output':
+        return this.#writer.hostedCodeOutput(nameOf(item.call_id) ?? '', item);
       case 'opaque':
         return this.#writer.opaque(item);
     }
@@ -201,8 +205,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       return this.#fail('The answer mixes two calls: one ends with the name, id or arguments of another.');
     const slot = fits ? known : this.#addSlot(index, item);
     slot.done = true;
-    slot.item.correct(slot.kind === 'opaque' ? { native: item } : lateNames(slot, item));
+    slot.item.correct(correctionsOf(slot, item));
     if (slot.kind === 'opaque') return slot.item.finish();
+    if (isHosted(slot)) return slot.item.finish({}, textOfItem(item) ?? '');
     const text = textOfItem(item) || slot.item.text;
     const members = nativeMembers(item);
     if (item.status === 'incomplete') slot.item.finishCut(members, text);
@@ -218,7 +223,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     switch (nameOf(response.status) ?? status) {
       case 'completed':
         this.#finishItems(response, false);
-        return this.#writer.complete();
+        return this.#isPaused() ? this.#writer.stopEarly('paused') : this.#writer.complete();
       case 'incomplete':
         this.#finishItems(response, true);
         return this.#writer.stopEarly(
@@ -237,6 +242,12 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     }
   }
 
+  /** The model has not answered yet: its code has ended, or runs on, and a new request continues the answer. */
+  #isPaused(): boolean {
+    const slots = [...this.#slots.values()];
+    return slots.some(isHosted) && !slots.some(({ kind }) => kind === 'message' || kind === 'function_call');
+  }
+
   #finishItems(response: Members, stoppedEarly: boolean): void {
     const nothingIsDone = [...this.#slots.values()].every(({ done }) => !done);
     for (const [index, item] of listOf(response.output).map(membersOf).entries()) {
@@ -244,11 +255,36 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       if (announced !== undefined || nothingIsDone) this.#finish(announced ?? index, item);
     }
     for (const slot of this.#slots.values()) {
+      if (isHosted(slot)) {
+        slot.item.cancel('The answer stopped before this item was complete.');
+        continue;
+      }
       const members = slot.kind === 'opaque' ? {} : nativeMembers(slot.announced);
       // defence: plain-text-call-not-done, without it: if (stoppedEarly) slot.item.finishCut(members);
       if (stoppedEarly || members.native_type === 'custom_tool_call') slot.item.finishCut(members);
       else slot.item.finish(members);
     }
+  }
+}
+
+function isHosted({ kind }: Slot): boolean {
+  return kind === 'hosted_code' || kind === 'hosted_output';
+}
+
+/** Members that the end of an item adds to its announcement. */
+function correctionsOf(slot: Slot, item: Members): Members {
+  switch (slot.kind) {
+    case 'opaque':
+      return { native: item };
+    case 'hosted_code':
+    case 'hosted_output':
+      return {
+        native: item,
+        ...withoutNulls({ call_id: nameOf(item.call_id) }),
+        ...(slot.kind === 'hosted_output' ? { success: item.status === 'completed' } : {}),
+      };
+    default:
+      return lateNames(slot, item);
   }
 }
 

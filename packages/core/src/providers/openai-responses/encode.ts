@@ -1,6 +1,7 @@
-import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import type { FunctionTool, ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import {
   isOf,
+  isOfCode,
   withoutLooseReasoning,
   type AnswerPart,
   type AnswerTurn,
@@ -8,7 +9,7 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { dataUrl, nonNull, temperatureOf, type Prompt } from '../prompt.js';
+import { dataUrl, isDirect, isForCode, nonNull, offersCode, temperatureOf, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, objectJson, textOf } from '../wire-values.js';
 import { neverReasons } from '../../protocol/known-models.js';
@@ -130,8 +131,18 @@ interface OpaqueItem {
 declare const OPAQUE: unique symbol;
 
 type ResponsesTool =
-  | { type: 'function'; name: string; description: string; parameters: Record<string, unknown>; strict: false }
-  | { type: 'custom'; name: string; description: string };
+  | {
+      type: 'function';
+      name: string;
+      description: string;
+      parameters: Record<string, unknown>;
+      strict: false;
+      allowed_callers?: ('direct' | 'programmatic')[];
+      output_schema?: Record<string, unknown>;
+    }
+  | { type: 'custom'; name: string; description: string }
+  /** Source: https://developers.openai.com/api/docs/guides/tools-programmatic-tool-calling */
+  | { type: 'programmatic_tool_calling' };
 
 type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 
@@ -177,9 +188,10 @@ function toolsOf({
   parallelToolCalls,
 }: Prompt): Pick<ResponsesBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   if (tools.length === 0) return {};
-  const named = typeof choice === 'object' ? tools.find(({ name }) => name === choice.name) : undefined;
+  const chosen = typeof choice === 'object' ? tools.find(({ name }) => name === choice.name) : undefined;
+  const named = chosen !== undefined && isDirect(chosen) ? chosen : undefined;
   return {
-    tools: tools.map(toolOf),
+    tools: [...tools.map(toolOf), ...(offersCode(tools) ? [{ type: 'programmatic_tool_calling' } as const] : [])],
     ...(named === undefined ? {} : { tool_choice: { type: named.type, name: named.name } }),
     ...(choice === 'required' ? { tool_choice: choice } : {}),
     ...nonNull({ parallel_tool_calls: parallelToolCalls }),
@@ -189,7 +201,19 @@ function toolsOf({
 function toolOf(tool: ModelTool): ResponsesTool {
   const { name, description } = tool;
   if (tool.type === 'custom') return { type: 'custom', name, description };
-  return { type: 'function', name, description, parameters: { ...tool.inputSchema }, strict: false };
+  return {
+    type: 'function',
+    name,
+    description,
+    parameters: { ...tool.inputSchema },
+    strict: false,
+    ...(isForCode(tool) ? codeMembers(tool) : {}),
+  };
+}
+
+function codeMembers(tool: FunctionTool) {
+  const allowed_callers: ('direct' | 'programmatic')[] = isDirect(tool) ? ['direct', 'programmatic'] : ['programmatic'];
+  return { allowed_callers, ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }) };
 }
 
 function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
@@ -234,6 +258,8 @@ function partOf(part: AnswerPart, stored: boolean): ResponsesInput[] {
       return textMessageOf(part, stored);
     case 'reasoning':
       return reasoningOf(part.item, stored);
+    case 'hosted':
+      return isOf('openai-responses', part.item) ? [part.item.native as OpaqueItem] : [];
     case 'call':
       return [callOf(part.call, stored)];
   }
@@ -296,7 +322,9 @@ function nativeOf({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'call
 }
 
 function outputOf({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
-  const output = hasImages(parts) ? parts.map(inputPartOf) : textOfParts(parts);
+  // Code reads only text.
+  const showsImages = hasImages(parts) && !isOfCode('openai-responses', call);
+  const output = showsImages ? parts.map(inputPartOf) : textOfParts(parts);
   const { caller } = nativeOf(call);
   const type = call.custom ? 'custom_tool_call_output' : 'function_call_output';
   return { type, call_id: call.id, output, ...nonNull({ caller }) };

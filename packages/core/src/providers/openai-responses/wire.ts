@@ -7,7 +7,7 @@ import { argumentsOf, countOf, listOf, membersOf, nameOf, textOf, without, type 
  * Source of the format: https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
-export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'opaque';
+export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'hosted_code' | 'hosted_output' | 'opaque';
 
 export function kindOf(item: Members): WireItemKind {
   switch (item.type) {
@@ -17,6 +17,10 @@ export function kindOf(item: Members): WireItemKind {
       return item.type;
     case 'custom_tool_call':
       return 'function_call';
+    case 'program':
+      return 'hosted_code';
+    case 'program_output':
+      return 'hosted_output';
     default:
       return 'opaque';
   }
@@ -48,6 +52,10 @@ export function textOfItem(item: Members): string | undefined {
       return joined([...listOf(item.summary), ...listOf(item.content)], PARAGRAPH);
     case 'function_call':
       return item.type === 'custom_tool_call' ? textOf(item.input) : argumentsOf(item.arguments);
+    case 'hosted_code':
+      return textOf(item.code);
+    case 'hosted_output':
+      return textOf(item.result);
     case 'opaque':
       return '';
   }

@@ -1,3 +1,4 @@
+import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
 import type { RequestFailure } from './request-failure.js';
 import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js';
 import type { Clock } from './clock.js';
@@ -88,6 +89,21 @@ function saidIn(text: string): { code: string; message: string; native?: Members
   const shown = text.trim();
   const message = shown.length > EXCERPT_LENGTH ? `${shown.slice(0, EXCERPT_LENGTH)}…` : shown;
   return { code: 'ProviderError', message };
+}
+
+/**
+ * The failure of a request that named a container. No shape is documented for a container that has ended: services
+ * refuse the request with a text about it.
+ */
+export function containerFailure(failure: RequestFailure): RequestFailure {
+  const { status = 0, message } = failure;
+  if (![400, 404, 410].includes(status) || !/\bcontainer/iu.test(message)) return failure;
+  return {
+    ...failure,
+    code: CONTAINER_LOST,
+    message: `The provider no longer has the container of its code (${message}). Send the request again without its container: new code starts in a new one.`,
+    retryable: false,
+  };
 }
 
 /** Redirects are not followed, because they would send the key to an unknown host. */

@@ -27,7 +27,7 @@ import { setPositions } from './bridge/positions.js';
 import { random, seedRandom } from './bridge/random.js';
 import { describeThrown, start } from './bridge/script-end.js';
 import { framesBelow, installStacks } from './bridge/stacks.js';
-import { clearInterval, clearTimeout, setInterval, setTimeout, sleep } from './bridge/timers.js';
+import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout, sleep } from './bridge/timers.js';
 import { makeTools, setTools } from './bridge/tools-object.js';
 import { makeConsole } from './console/console.js';
 import { lockDown } from './lockdown.js';
@@ -47,7 +47,7 @@ export default function makeGuest(notifyHost: () => void): object {
     console: makeConsole({ write: writeLog, show, showJson, nowMs: dateNow, framesBelow }),
     performance,
     catalog,
-    ...named({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval }),
+    ...named({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask }),
     emit: text,
   });
   lockDown();

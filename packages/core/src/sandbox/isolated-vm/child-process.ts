@@ -26,6 +26,7 @@ export class SandboxProcess {
     readonly isSolitary: boolean,
   ) {
     this.#child = fork(fileURLToPath(childFile()), [modulePath, fileURLToPath(guestFile())], {
+      // defence: isolate-empty-environment, without it: env: process.env,
       env: { TZ: 'UTC' },
       // isolated-vm demands the flag on Node.js 20 and later.
       execArgv: ['--no-node-snapshot'],

@@ -64,6 +64,7 @@ class Child {
 
   async #isolate(memoryMb: number): Promise<BootedIsolate> {
     const spare = this.#spare;
+    // defence: isolate-used-once
     this.#spare = undefined;
     setImmediate(() => (this.#spare === undefined ? this.prepare(memoryMb) : undefined));
     const booted = await spare;

@@ -157,6 +157,7 @@ export class IsolateRun {
 
   #look(wallDeadline: number): void {
     if (this.#stopped !== undefined) return;
+    // defence: isolate-computing-ends, without it: if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
     if (this.#usedMs() > this.#computeMs) this.#stop({ type: 'limit', limit: 'compute' });
     else if (performance.now() > wallDeadline) this.#stop({ type: 'limit', limit: 'wall' });
     else if (this.#memory.isOver()) this.#stop({ type: 'limit', limit: 'memory' });

@@ -240,6 +240,7 @@ export class IsolatedVmPool implements SandboxRuntime {
       this.#dropping.delete(key);
       if (!process.lost) this.#replace(process);
     };
+    // defence: isolate-that-runs-on-is-killed
     this.#dropping.set(key, setTimeout(overdue, OVERDUE_MS).unref());
   }
 

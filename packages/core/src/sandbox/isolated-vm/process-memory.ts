@@ -24,6 +24,7 @@ export class ProcessMemory implements MemoryWatch {
   isOver(): boolean {
     let allowed = SLACK_BYTES;
     for (const { memoryBytes } of this.#executing) allowed += memoryBytes;
+    // defence: isolate-process-memory, without it: return false;
     if (process.memoryUsage.rss() - this.#restBytes <= allowed) return false;
     if (this.#executing.size > 1) process.kill(process.pid, 'SIGKILL');
     return true;

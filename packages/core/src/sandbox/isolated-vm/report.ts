@@ -20,6 +20,7 @@ export function readReport(run: IsolateLive, text: string, figures: SegmentFigur
   const { places, outbox, limit } = split(text);
   const calls = places === '' ? 0 : places.split(';').length - 1;
   const { maxCalls, maxBuiltinCalls } = run.job.limits;
+  // defence: isolate-calls-are-bounded
   if (run.calls + calls > maxCalls + maxBuiltinCalls)
     throw new GuestBreach('the guest made more calls than its limit allows');
   const unhandled = [...run.unhandled, ...readUnhandled(figures.unhandled)].slice(0, MAX_UNHANDLED);
@@ -65,6 +66,7 @@ function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxS
 }
 
 function readUnhandled(unhandled: SegmentFigures['unhandled']) {
+  // defence: isolate-rejections-are-a-list
   if (!Array.isArray(unhandled)) throw new GuestBreach('no list of rejections');
   return unhandled.slice(0, MAX_UNHANDLED).map((thrown) => readGuestThrow({ ...thrown, stack: '' }));
 }
@@ -73,6 +75,7 @@ function readUnhandled(unhandled: SegmentFigures['unhandled']) {
 function readEnd(end: SandboxEnd | undefined): SandboxEnd | undefined {
   if (end === undefined) return undefined;
   const { type, limit, detail, message, line } = end as unknown as Record<string, unknown>;
+  // defence: isolate-ends-are-known, without it: if (type === 'limit') return end;
   if (type === 'limit' && (limit === 'compute' || limit === 'wall' || limit === 'memory')) return { type, limit };
   if (type === 'syntax') return { type, message: String(message).slice(0, 8_192), line: count(line) };
   return { type: 'internal', detail: String(detail).slice(0, 8_192) };

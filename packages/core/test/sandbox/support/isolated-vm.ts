@@ -1,14 +1,22 @@
 import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 
-const FOLDERS = ['./', '../../../../../bench/peers/'];
+/** `npm run test:isolated-vm` installs the package into a separate folder, and names that. */
+const named = process.env['TOOLSCRIPT_ISOLATED_VM'];
+const FOLDERS = [
+  ...(named === undefined ? [] : [pathToFileURL(`${named}/`).href]),
+  './',
+  '../../../../../bench/peers/',
+];
 
-/** The optional package, where it is installed: for this repository, or for its benchmarks. */
+/** The optional package, where it is installed: in a named folder, for this repository, or for its benchmarks. */
 export const isolatedVmPath = FOLDERS.map(resolveIn).find((path) => path !== undefined);
 
+/** True: a host finds it without a path. */
+export const isInstalledForCore = resolveIn('./') !== undefined;
+
 export const whyNoIsolatedVm =
-  isolatedVmPath === undefined
-    ? 'isolated-vm is not installed. Run: npm install --no-save isolated-vm@5.0.4'
-    : undefined;
+  isolatedVmPath === undefined ? 'isolated-vm is not installed. Run: npm run test:isolated-vm' : undefined;
 
 if (whyNoIsolatedVm !== undefined) {
   if (process.env['TOOLSCRIPT_DEMAND_ISOLATED_VM'] === '1') throw new Error(whyNoIsolatedVm);

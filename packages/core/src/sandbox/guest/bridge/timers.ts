@@ -1,4 +1,4 @@
-// `sleep`, and timers, which are calls to it.
+// `sleep`, timers, which are calls to it, and microtasks.
 import { apply, freeze, Map, min, Promise, TypeError } from '../primordials.js';
 import { send } from './calls.js';
 import { mapDelete, mapGet, mapSet, promiseThen } from './captured.js';
@@ -65,3 +65,11 @@ export function clearTimeout(id: unknown): void {
 }
 
 export const clearInterval = (id: unknown): void => clearTimeout(id);
+
+const settled = new Promise<void>((resolve) => resolve());
+
+/** An engine's own one ends the host's job when the callback throws, and V8 has none. Here a throw is a rejection. */
+export function queueMicrotask(callback: () => unknown): void {
+  if (typeof callback !== 'function') throw new TypeError('The callback of a microtask must be a function.');
+  promiseThen(settled, () => void apply(callback, undefined, []));
+}

@@ -227,5 +227,7 @@ function removeDynamicCode(): void {
   deleteProperty(globalThis, 'eval');
 }
 
+// defence: v8-clock-of-the-host
 replaceDate();
+// defence: v8-no-code-from-text
 removeDynamicCode();

@@ -1,0 +1,85 @@
+import { codeOfCall, type FunctionCallItem, type HostedCodeItem, type OutputItem } from '../protocol/index.js';
+import { membersOf, nameOf } from './wire-values.js';
+
+/** The longest excerpt of one result, in characters. */
+const MAX_EXCERPT = 2000;
+
+/**
+ * The conversation without hosted code that cannot be resumed: a service that finds a call of such code refuses the
+ * request, or waits for results. A report replaces the code, its calls and their results.
+ */
+export function withoutLostCode(
+  conversation: readonly OutputItem[],
+  lost: readonly HostedCodeItem[],
+): readonly OutputItem[] {
+  if (lost.length === 0) return conversation;
+  const codes = new Map(lost.map((code) => [code.call_id, new LostCode(code)]));
+  const kept = conversation.map((item): OutputItem | LostCode => {
+    const code = [...codes.values()].find((candidate) => candidate.takes(item));
+    return code ?? item;
+  });
+  return kept.flatMap((item, index) => {
+    if (!(item instanceof LostCode)) return [item];
+    return kept.lastIndexOf(item) === index ? [item.report()] : [];
+  });
+}
+
+class LostCode {
+  readonly #code: HostedCodeItem;
+  /** Ids of the calls and of the provider's own tools that the code called. */
+  readonly #ids: Set<string>;
+  readonly #lines: string[] = [];
+
+  constructor(code: HostedCodeItem) {
+    this.#code = code;
+    this.#ids = new Set([code.call_id]);
+  }
+
+  /** Whether the item is the code, one of its calls, or a result of one. */
+  takes(item: OutputItem): boolean {
+    switch (item.type) {
+      case 'hosted_code':
+        return item === this.#code;
+      case 'function_call':
+        return this.#takesCall(item);
+      case 'function_call_output':
+        if (!this.#ids.has(item.call_id)) return false;
+        this.#lines.push(`${item.success ? 'Result' : 'Failure'}: ${excerpt(item.output)}`);
+        return true;
+      case 'reasoning':
+        return this.#takesNative(membersOf(item.native));
+      default:
+        return false;
+    }
+  }
+
+  report(): OutputItem {
+    const { id, call_id, source_code } = this.#code;
+    const output = [
+      'This code did not finish and cannot be resumed. Calls with a result have taken effect: do not repeat them.',
+      source_code,
+      ...this.#lines,
+    ].join('\n\n');
+    return { type: 'function_call_output', id, call_id, output, success: false };
+  }
+
+  #takesCall(call: FunctionCallItem): boolean {
+    if (codeOfCall(call) !== this.#code.call_id) return false;
+    this.#ids.add(call.call_id);
+    this.#lines.push(`Call: ${call.name}(${excerpt(call.arguments)})`);
+    return true;
+  }
+
+  /** A tool of the provider that the code called, or its result. */
+  #takesNative({ id, caller, tool_use_id: resultOf }: ReturnType<typeof membersOf>): boolean {
+    if (this.#ids.has(nameOf(resultOf) ?? '')) return true;
+    const { tool_id, caller_id } = membersOf(caller);
+    if (nameOf(tool_id ?? caller_id) !== this.#code.call_id) return false;
+    this.#ids.add(nameOf(id) ?? '');
+    return true;
+  }
+}
+
+function excerpt(text: string): string {
+  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text;
+}
