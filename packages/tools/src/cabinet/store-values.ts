@@ -23,12 +23,17 @@ const Scope = z
 
 type Scope = z.output<typeof Scope>;
 
+type CallOwner = Pick<ToolCallContext, 'principal' | 'threadId'>;
+type PlaceOf = (context: CallOwner, scope: Scope, name: string) => DocumentPlace;
+
 /** store.set, store.get, store.list and store.delete: JSON values of a conversation, or of a user. */
-export function storeTools(documents: DocumentStore): Tool[] {
-  return [setTool(documents), getTool(documents), listTool(documents), deleteTool(documents)];
+export function storeTools(documents: DocumentStore, local?: string): Tool[] {
+  const placeOf: PlaceOf = (context, scope, name) =>
+    valuePlace({ threadId: context.threadId, principal: context.principal ?? local }, scope, name);
+  return [setTool, getTool, listTool, deleteTool].map((make) => make(documents, placeOf));
 }
 
-function setTool(documents: DocumentStore): Tool {
+function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   return defineTool({
     name: 'store.set',
     description: 'Stores a JSON value of at most 64 KB under a key. Later scripts get it with store.get.',
@@ -57,7 +62,7 @@ function setTool(documents: DocumentStore): Tool {
   });
 }
 
-function getTool(documents: DocumentStore): Tool {
+function getTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   return defineTool({
     name: 'store.get',
     description: 'Returns the value of a key. Without one, version is 0 and value is null.',
@@ -74,7 +79,7 @@ function getTool(documents: DocumentStore): Tool {
   });
 }
 
-function listTool(documents: DocumentStore): Tool {
+function listTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   return defineTool({
     name: 'store.list',
     description: 'Lists the keys that have a value.',
@@ -99,7 +104,7 @@ function listTool(documents: DocumentStore): Tool {
   });
 }
 
-function deleteTool(documents: DocumentStore): Tool {
+function deleteTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   return defineTool({
     name: 'store.delete',
     description: 'Deletes the value of a key.',
@@ -119,7 +124,7 @@ function isOfPrincipal({ scope }: { scope: Scope }): boolean {
   return scope === 'principal';
 }
 
-function placeOf(context: ToolCallContext, scope: Scope, name: string): DocumentPlace {
+function valuePlace(context: CallOwner, scope: Scope, name: string): DocumentPlace {
   const { principal } = context;
   if (scope === 'thread') return { scope: { kind: 'thread', id: threadOf(context) }, kind: 'value', name };
   if (principal !== undefined) return { scope: { kind: 'principal', id: principal }, kind: 'value', name };
