@@ -1,6 +1,6 @@
 import { filePlace } from '@toolscript/core/protocol';
 import type { Caller } from '@toolscript/server';
-import { cabinetTools } from '@toolscript/tools';
+import { cabinetTools } from '../../../tools/dist/index.js';
 import { beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { openStores } from '#server/stores/index.js';
 import { oneScriptAgent } from '../support/one-script-agent.js';

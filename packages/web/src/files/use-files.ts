@@ -7,14 +7,14 @@ import { useStore } from '../state/store.ts';
 /** Files that are listed. A thread has at most twice as many. */
 const MOST = 500;
 
-export interface Files {
+export interface FilesState {
   readonly files: readonly ThreadFile[];
   readonly hasMore: boolean;
   readonly reload: () => void;
 }
 
 /** The files of a conversation, read again after each of its changes. */
-export function useFiles(threadId: string): Files {
+export function useFiles(threadId: string): FilesState {
   const { client, threads } = useSession();
   const [version, setVersion] = useState(0);
   const updatedAt = useStore(threads.store).value?.threads.find((listed) => listed.threadId === threadId)?.updatedAt;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createHarness, fileStore } from '@toolscript/core';
 import { filePlace } from '@toolscript/core/protocol';
 import { openStores } from '@toolscript/server/stores';
-import { cabinetTools } from '@toolscript/tools';
+import { cabinetTools } from '../../../../tools/dist/index.js';
 
 const [url, folder, threadId, mode, name] = process.argv.slice(2);
 const stores = await openStores(url);
