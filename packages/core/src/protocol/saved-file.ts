@@ -5,7 +5,7 @@ import type { DocumentPlace, DocumentStore, StoredDocument } from './document-st
 export const FileSourceSchema = z.looseObject({
   /** `script`: a script saved it. `web`: `fetchUrl` saved a page, whose text strangers have written. */
   kind: z.enum(['script', 'web']),
-  /** Of a page, as it was asked for. */
+  /** The address of a page, as it was requested. */
   url: z.string().optional(),
 });
 export type FileSource = z.infer<typeof FileSourceSchema>;
