@@ -26,7 +26,7 @@ interface Opened extends ServiceStores {
 
 type Action = (stores: Opened, numbers: readonly number[]) => Promise<unknown>;
 
-const DOCUMENT_LIMITS = { documents: 3, versions: 2, totalBytes: 60, bytes: 14 };
+const DOCUMENT_LIMITS = { documents: 2, versions: 2, totalBytes: 30, bytes: 12 };
 
 const GROUPS = ['one', 'two'];
 const pick = <Item>(items: readonly Item[], number = 0): Item => items[number % items.length]!;
@@ -123,17 +123,19 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   append: ({ threads }, numbers) => threads.append(events(numbers), maybe(numbers[4], { epoch: numbers[4]! % 4 })),
   deleteThread: ({ threads }, [thread, really = 0]) =>
     really % 4 === 0 ? threads.delete(threadId(thread)) : threads.get(threadId(thread)),
-  saveDocument: ({ documents, clock }, numbers) =>
-    documents.save({
+  document: async ({ documents, clock }, numbers) => {
+    const [, , , text = 0, which = 0] = numbers;
+    if (which % 8 === 0) return documents.deleteExpired();
+    if (which % 8 === 1) return documents.delete(place(numbers));
+    if (which % 8 === 2) return documents.read(place(numbers), pick([undefined, 1, 2], text));
+    return documents.save({
       ...place(numbers),
-      text: `text ${numbers[3]}`.repeat(1 + (numbers[4]! % 2)),
-      ...maybe(numbers[3], { expiresAt: clock.now + 50 * (numbers[4]! % 4) }),
-      ...maybe(numbers[4], { ifVersion: numbers[3]! % 4 }),
-      ...(numbers[3]! % 5 === 0 ? { idempotencyKey: `key ${numbers[4]! % 3}` } : {}),
-    }),
-  readDocument: ({ documents }, numbers) => documents.read(place(numbers), pick([undefined, 1, 2], numbers[4])),
-  deleteDocument: ({ documents }, numbers) => documents.delete(place(numbers)),
-  deleteExpired: ({ documents }) => documents.deleteExpired(),
+      text: 'x'.repeat(text % 16),
+      ...maybe(which, { expiresAt: clock.now + 50 * (text % 4) }),
+      ...(which % 3 === 0 ? { ifVersion: text % 3 } : {}),
+      ...(text % 5 === 0 ? { idempotencyKey: `key ${which % 3}` } : {}),
+    });
+  },
   pass: async ({ clock }, [time = 0]) => (clock.now += pick([10, 60, 150, -30, -1_000], time)),
   open: ({ log }, numbers) => log.open(runId(numbers[0]), (numbers[1] ?? 0) % 4),
   publish: ({ log }, numbers) => log.publish(numbers[4]! % 3, events(numbers)),
@@ -219,8 +221,8 @@ const step: fc.Arbitrary<Step> = fc.record({
     'claim',
     'publish',
     'append',
-    'saveDocument',
-    'saveDocument',
+    'document',
+    'document',
   ),
   numbers: fc.array(fc.nat(60), { minLength: 5, maxLength: 5 }),
 });
@@ -257,7 +259,7 @@ describe('memory and file', () => {
       'ThreadBusyError',
       'DocumentConflictError',
       'DocumentLimitError',
-      'saveDocument',
+      'document',
     ])
       expect(seen.get(kind), kind).toBeGreaterThan(0);
   });
