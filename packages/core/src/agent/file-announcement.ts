@@ -79,7 +79,7 @@ function lineOf(file: DocumentInfo): string {
   return [
     `- ${JSON.stringify(file.name)} version ${file.version}`,
     sizeOf(file.bytes),
-    // defence: announced-titles-are-the-scripts, without it: ...(title === '' ? [] : [JSON.stringify(title)]),
+    // defence: announced-titles-are-the-scripts, without it: ...(title === '' ? [] : [JSON.stringify(oneLine(title, MAX_TITLE))]),
     ...(title === '' || isWeb ? [] : [JSON.stringify(oneLine(title, MAX_TITLE))]),
     ...(isWeb ? [`untrusted, from ${oneLine(source.url ?? 'the web', MAX_URL)}`] : []),
   ].join(', ');

@@ -36,6 +36,6 @@ export async function findFile(
 /** A part of the file's text, as a model may read it. */
 export function markedText(file: StoredDocument, text: string): string {
   const { source } = fileAbout(file);
-  // defence: saved-pages-stay-untrusted, without it: return text;
+  // defence: saved-pages-stay-untrusted, without it: return source === undefined ? text : text;
   return source?.kind === 'web' ? untrusted(text, source.url ?? file.name) : text;
 }

@@ -133,7 +133,7 @@ function jsonOf(key: string, value: unknown): string {
   if (text === undefined)
     throw failure('bad_value', `The value of "${key.slice(0, 256)}" is missing. Set it to null, or delete it.`);
   const bytes = Buffer.byteLength(text);
-  // defence: stored-values-are-limited, without it: return text;
+  // defence: stored-values-are-limited, without it: void bytes;
   if (bytes > MAX_VALUE_BYTES)
     throw failure(
       'too_large',
