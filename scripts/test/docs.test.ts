@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createHarness, QuickJsPool, type Harness } from '@toolscript/core';
+import { createHarness, memoryDocuments, QuickJsPool, type Harness } from '@toolscript/core';
 import {
   ERROR_TABLE,
   EventPayloadSchema,
@@ -9,7 +9,7 @@ import {
   OutputItemSchema,
 } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
-import { codingTools, webTools } from '@toolscript/tools';
+import { cabinetTools, codingTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
@@ -254,6 +254,14 @@ describe('generated blocks', () => {
         effect,
         approval === 'policy' ? 'by policy' : approval,
       ]);
+  });
+
+  it('tools.md contains the declarations of the File Cabinet', async () => {
+    const cabinet = createHarness({ tools: cabinetTools({ documents: memoryDocuments() }), approvals: 'deny' });
+    const declarations = cabinet.declarations();
+    await cabinet.close();
+    const own = declarations.slice(declarations.indexOf('interface Tools {'));
+    checkGenerated('docs/reference/tools.md', 'cabinet declarations', own, same);
   });
 
   it('tools.md and guest.md contain the declarations', () => {

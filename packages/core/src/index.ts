@@ -30,6 +30,7 @@ export {
   demandHash,
   fileStore,
   isAlive,
+  memoryDocuments,
   memoryEventLog,
   memoryStore,
   memoryStores,

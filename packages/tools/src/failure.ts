@@ -6,6 +6,7 @@ export type FailureReason =
   | 'bad_path'
   | 'bad_pattern'
   | 'bad_url'
+  | 'bad_value'
   | 'binary'
   | 'blocked_address'
   | 'changed'

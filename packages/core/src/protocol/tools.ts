@@ -32,6 +32,9 @@ export interface ToolCallContext {
 /** Who may call a tool if the model's provider runs code: the model itself, that code, or both. */
 export type ToolCallers = 'direct' | 'code' | 'both';
 
+/** Whose call it is: what a tool knows of a call before it runs. */
+export type ToolCallScope = Pick<ToolCallContext, 'app' | 'principal' | 'threadId'>;
+
 export type ApprovalMode = 'never' | 'always' | 'policy';
 
 export type ApprovalPredicate = (
@@ -75,7 +78,9 @@ export interface Tool {
   readonly validateInput: (input: unknown) => Validated;
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
-  readonly preview: ((input: never) => string | Promise<string>) | undefined;
+  readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
+  /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
+  readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;

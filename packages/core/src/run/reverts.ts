@@ -146,7 +146,8 @@ function revertingTool(tool: Tool, operation: Operation, scriptId: string, onSta
     outputSchema: {},
     validateInput: (value) => ({ ok: true, value: value as JsonValue }),
     validateOutput: () => ({ ok: true, value: null }),
-    preview: async (value) => `Undo this call:\n${(await tool.preview?.(value)) ?? JSON.stringify(value, null, 2)}`,
+    preview: async (value, scope) =>
+      `Undo this call:\n${(await tool.preview?.(value, scope)) ?? JSON.stringify(value, null, 2)}`,
     execute: async (_value: never, context: ToolCallContext) => {
       await onStart();
       const own = { ...context, callId, scriptId, idempotencyKey: `${scriptId}:${callId}:revert` };

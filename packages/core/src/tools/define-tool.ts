@@ -1,5 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import type { Tool, ToolCallContext, ToolCallers, ToolEffect } from '../protocol/tools.js';
+import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from '../text/deep-freeze.js';
@@ -74,7 +74,12 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   /** The subjects that the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** The text that a deciding user reads instead of the arguments. */
-  preview?: (input: ToolInput<Input>) => string | Promise<string>;
+  preview?: (input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>;
+  /**
+   * Returns the input with exact versions of what it refers to. Called before anybody decides about the call: the
+   * decision, the rules and `execute` get this input. A throw ends the call.
+   */
+  pin?: (input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
   /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
@@ -142,6 +147,7 @@ export function defineTool<
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
+    pin: definition.pin,
     shows: definition.shows,
     // A call may have been suspended with the former names.
     execute: (value: unknown, context: ToolCallContext) =>
@@ -169,6 +175,7 @@ const MEMBERS = [
   'idempotent',
   'permissions',
   'preview',
+  'pin',
   'shows',
   'execute',
   'revert',
@@ -235,7 +242,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, callers, idempotent, permissions, preview, revert, shows } = definition;
+  const { approval, effect, callers, idempotent, permissions, pin, preview, revert, shows } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (shows !== undefined && shows !== 'plan')
@@ -248,7 +255,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   }
   if (callers !== undefined && !CALLERS.includes(callers))
     throw new ToolscriptUsageError(`"callers" of ${lower(tool)} must be "direct", "code" or "both".`);
-  for (const [key, value] of Object.entries({ permissions, preview, revert })) {
+  for (const [key, value] of Object.entries({ permissions, pin, preview, revert })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }

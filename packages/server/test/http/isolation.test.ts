@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHarness, fileStore, type Harness } from '@toolscript/core';
+import { filePlace } from '@toolscript/core/protocol';
 import type { Caller, Scope } from '@toolscript/server';
 import * as tools from '../../../tools/dist/index.js';
 import fc from 'fast-check';
@@ -80,6 +81,10 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
     await eventually(async () =>
       (await ask('GET', `/api/v2/runs/${body.runId}`)).body.status === 'completed' ? true : undefined,
     );
+  }
+  for (const id of [...found].filter((one) => one.startsWith('thr_'))) {
+    const { documents } = working.stores;
+    await documents.save({ ...filePlace(id, id), text: CANARY, about: { title: CANARY } });
   }
   const request = { model: 'demo', input: `hello ${CANARY}`, metadata: { owner: CANARY } };
   const { body: response } = await ask('POST', '/v1/responses', request);
@@ -243,6 +248,9 @@ async function adasData(): Promise<unknown> {
       threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}?operations=full`)),
     ),
     runs: await Promise.all(ids.filter((id) => id.startsWith('run_')).map((id) => ask(`/api/v2/runs/${id}`))),
+    files: await Promise.all(
+      threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}/files/${threadId}`)),
+    ),
     approvals: await ask('/api/v2/approvals?state=all&limit=100'),
     audit: await ask('/api/v2/audit?limit=100'),
   };

@@ -21,6 +21,7 @@ const MAX_CONNECTIONS = 10;
 
 /** Calls whose repetition has the same effect, so that they are repeated if their commit is in doubt. */
 const REPEATABLE = new Set([
+  'documents.deleteExpired',
   'log.open',
   'log.publish',
   'log.delete',

@@ -1,5 +1,6 @@
 import { afterEach, describe, it } from 'vitest';
 import {
+  documentStoreConformance,
   eventLogConformance,
   runStoreConformance,
   storeConformance,
@@ -59,6 +60,10 @@ export function postgresLaws(newUrl: () => Promise<string>, filter = /(?:)/u): v
 
   describe('runs in PostgreSQL', () => {
     it.each(named(runStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+  });
+
+  describe('documents in PostgreSQL', () => {
+    it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
   });
 
   describe('the event log in PostgreSQL', () => {
