@@ -6,6 +6,7 @@ export {
   type CommandRules,
 } from './approval-presets.js';
 export { codingTools, type CodingToolsOptions } from './coding-tools.js';
+export type { DocumentOwner, ScopeName } from './documents/scopes.js';
 export { execTool, type ExecOptions } from './exec/exec.js';
 export { checkExecSandbox } from './exec/sandbox/check.js';
 export type { SandboxRefusal } from './exec/sandbox/requirements.js';
@@ -28,6 +29,9 @@ export { loadImage, viewImageTool, type ImageReference, type ViewImageResult } f
 export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
 export type { PatchChange } from './patch/planner.js';
 export { updatePlanTool } from './plan/update-plan.js';
+export { readPromptFolder, type PromptFile } from './prompts/prompt-files.js';
+export { loadPrompt, type LoadedPrompt, type PromptLibrary, type PromptReference } from './prompts/prompt-library.js';
+export { promptTools } from './prompts/prompt-tools.js';
 export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';
