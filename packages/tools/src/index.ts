@@ -35,6 +35,8 @@ export { promptTools } from './prompts/prompt-tools.js';
 export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';
+export { loadSnippetTools, type SnippetLibrary } from './snippets/snippet-library.js';
+export { snippetTools } from './snippets/snippet-tools.js';
 export { fileWebCache, memoryWebCache, type CacheBounds, type CachedPage, type WebCache } from './web/cache.js';
 export type { ResolveHost } from './web/guard.js';
 export type { WebLimits } from './web/limits.js';

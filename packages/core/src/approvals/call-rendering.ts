@@ -16,12 +16,8 @@ const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
  * The text that a deciding user reads: the tool, its kind of effect, and the arguments or the tool's own preview of
  * them. A preview that fails or takes too long is omitted. Never rejects.
  */
-export async function renderCall(
-  tool: Tool,
-  input: JsonValue,
-  signal: AbortSignal,
-  maxLength = DEFAULT_MAX_LENGTH,
-): Promise<string> {
+export async function renderCall(tool: Tool, input: JsonValue, signal: AbortSignal, wanted?: number): Promise<string> {
+  const maxLength = wanted ?? tool.previewLength ?? DEFAULT_MAX_LENGTH;
   const heading = `${tool.name} (${EFFECT_TEXTS[tool.effect]})`;
   const preview = tool.preview === undefined ? undefined : await previewOf(tool, input, signal);
   return `${heading}\n${preview === undefined ? renderArguments(input, maxLength) : renderForPerson(preview, { maxLength })}`;

@@ -1,4 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
@@ -70,8 +71,12 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** The text that a deciding user reads instead of the arguments. */
   preview?: (input: ToolInput<Input>) => string | Promise<string>;
+  /** See `Tool.previewLength`. Default 4000. */
+  previewLength?: number;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
+  /** A call runs a saved script, see `Tool.savedScript`. */
+  savedScript?: FindSavedScript;
   /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
 }
@@ -123,7 +128,9 @@ export function defineTool<
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
+    previewLength: definition.previewLength,
     shows: definition.shows,
+    savedScript: definition.savedScript,
     // A call may have been suspended with the former names.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withNewNames(value, oldNames).value as never, context),
@@ -144,7 +151,9 @@ const MEMBERS = [
   'idempotent',
   'permissions',
   'preview',
+  'previewLength',
   'shows',
+  'savedScript',
   'execute',
 ];
 const APPROVALS: readonly unknown[] = ['never', 'always', 'policy'];
@@ -208,9 +217,11 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, idempotent, permissions, preview, shows } = definition;
+  const { approval, effect, idempotent, permissions, preview, previewLength, shows, savedScript } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
+  if (previewLength !== undefined && !(Number.isInteger(previewLength) && Number(previewLength) > 0))
+    throw new ToolscriptUsageError(`"previewLength" of ${lower(tool)} must be a number of characters.`);
   if (shows !== undefined && shows !== 'plan')
     throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be omitted.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
@@ -219,7 +230,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
-  for (const [key, value] of Object.entries({ permissions, preview })) {
+  for (const [key, value] of Object.entries({ permissions, preview, savedScript })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }

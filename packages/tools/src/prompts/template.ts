@@ -6,7 +6,7 @@ export type TemplatePart = string | { readonly variable: string };
 /** The most characters that a filled-in text has. */
 const MAX_FILLED = 1_000_000;
 
-const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]*)[ \t]*\}\}|\{\{/gu;
+const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]{0,63})[ \t]*\}\}|\{\{/gu;
 
 /**
  * Reads a text with `{{variables}}`. `{{{{` stands for two braces, and every other character for itself. Throws a

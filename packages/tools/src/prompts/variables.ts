@@ -3,6 +3,9 @@ import { isRecord, ToolscriptUsageError, type JsonObject, type Tool } from '@too
 import { failure } from '../failure.js';
 import { variablesOf, type TemplatePart } from './template.js';
 
+const MAX_VARIABLES = 100;
+const MAX_SCHEMA = 10_000;
+
 /** The check of the variables of one prompt. */
 export interface PromptVariables {
   /** JSON Schema of an object. */
@@ -17,6 +20,14 @@ export interface PromptVariables {
  */
 export function readVariables(parts: readonly TemplatePart[], given: JsonObject | undefined): PromptVariables {
   const used = variablesOf(parts);
+  if (used.length > MAX_VARIABLES)
+    throw failure('bad_prompt', `The prompt has ${used.length} variables; at most ${MAX_VARIABLES} are allowed.`);
+  const { length } = JSON.stringify(given ?? {});
+  if (length > MAX_SCHEMA)
+    throw failure(
+      'bad_prompt',
+      `The schema of the variables has ${length} characters; at most ${MAX_SCHEMA} are allowed.`,
+    );
   const schema = given === undefined ? schemaFor(used) : closed(given);
   const declared = new Set(Object.keys(isRecord(schema['properties']) ? schema['properties'] : {}));
   const undeclared = used.filter((name) => !declared.has(name));
