@@ -1,9 +1,10 @@
-import type { Tool } from '@toolscript/core/protocol';
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { createExec, execTool, type ExecOptions } from './exec/exec.js';
 import { shellTool } from './exec/shell.js';
 import { listDirTool } from './files/list-dir.js';
 import { readFileTool } from './files/read-file.js';
 import { createWorkspace, type Workspace, type WorkspaceOptions } from './files/workspace.js';
+import { writeFileOrKeyTool } from './files/write-file-or-key.js';
 import { writeFileTool } from './files/write-file.js';
 import { viewImageTool } from './media/view-image.js';
 import { applyPatchTool } from './patch/apply-patch.js';
@@ -16,17 +17,19 @@ export interface CodingToolsOptions extends WorkspaceOptions {
   readonly exec?: ExecOptions | false;
   /** Adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
   readonly shell?: boolean;
+  /** The File Cabinet: `writeFile` also takes a `fileKey`. See `cabinetTools`. */
+  readonly documents?: DocumentStore;
 }
 
 /**
  * The tools for work on a folder: readFile, writeFile, listDir, viewImage, grepFiles, fileSearch, applyPatch, exec,
  * updatePlan. Throws a ToolscriptUsageError if a root is missing or not a folder.
  */
-export function codingTools({ exec, shell = false, ...workspaceOptions }: CodingToolsOptions): Tool[] {
+export function codingTools({ exec, shell = false, documents, ...workspaceOptions }: CodingToolsOptions): Tool[] {
   const workspace = createWorkspace(workspaceOptions);
   return [
     readFileTool(workspace),
-    writeFileTool(workspace),
+    documents === undefined ? writeFileTool(workspace) : writeFileOrKeyTool(workspace, documents),
     listDirTool(workspace),
     viewImageTool(workspace),
     grepFilesTool(workspace),

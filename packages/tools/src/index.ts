@@ -5,6 +5,8 @@ export {
   workspaceWritePreset,
   type CommandRules,
 } from './approval-presets.js';
+export { cabinetTools, type CabinetToolsOptions } from './cabinet/cabinet-tools.js';
+export { documentText } from './cabinet/document-text.js';
 export { codingTools, type CodingToolsOptions } from './coding-tools.js';
 export type { DocumentOwner, ScopeName } from './documents/scopes.js';
 export { execTool, type ExecOptions } from './exec/exec.js';

@@ -102,6 +102,7 @@ async function openChatOver(
     engines,
     screen,
     origin,
+    documents: database.stores.documents,
     stdinIsTaken,
     stdoutIsTaken: isQuiet,
     interrupt,
@@ -114,6 +115,7 @@ async function openChatOver(
       model: chosen.model,
       system: agentSystem(workbench.harness, provider, chosen.agent, settings.mode),
     },
+    announcesFiles: workbench.harness.tools().some(({ name }) => name === 'fetchFromFC'),
     onLost: warn,
   };
   const loadImage = await imageLoader(settings.cwd, workbench.servers);

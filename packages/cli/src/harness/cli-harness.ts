@@ -1,5 +1,5 @@
 import type { Harness } from '@toolscript/core';
-import { MAX_TIMER_MS, type Tool } from '@toolscript/core/protocol';
+import { MAX_TIMER_MS, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
@@ -35,12 +35,14 @@ export interface CliHarnessOptions extends TerminalOptions {
   screen: Screen;
   /** The origin of its scripts. */
   origin: Origin;
+  /** The documents of its conversation, if it has one. */
+  documents?: DocumentStore;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
 
 export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = options;
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, documents } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -68,6 +70,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       kept,
       audit: audit.append,
       engines,
+      documents,
       warn,
       onElicitation: approvals.askForm,
     },

@@ -1,4 +1,4 @@
-import type { Tool } from '@toolscript/core/protocol';
+import { present, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import { dataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import type { Environment } from '../terminal/style.js';
@@ -30,12 +30,17 @@ function toolsOfPack(name: string | undefined, packs: Settings['packs'], above: 
 }
 
 /** The tools of the web, with the keys of the environment and a cache in the user's own data. */
-export async function openWebTools({ web }: Settings, environment: Environment): Promise<Tool[]> {
+export async function openWebTools(
+  { web }: Settings,
+  environment: Environment,
+  documents?: DocumentStore,
+): Promise<Tool[]> {
   const { webTools, fileWebCache } = await import('@toolscript/tools');
   return webTools({
     perplexity: { apiKey: environment['PERPLEXITY_API_KEY'] },
     firecrawl: { apiKey: environment['FIRECRAWL_API_KEY'] },
     allow: web?.allow ?? [],
+    ...present({ documents }),
     cache: fileWebCache(dataFolder(environment).webCacheFolder),
   });
 }

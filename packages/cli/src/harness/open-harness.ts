@@ -1,5 +1,5 @@
 import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
-import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
+import { present, type ApprovalPolicy, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
@@ -10,6 +10,7 @@ import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { Engines } from './engines.js';
+import { openCabinetTools, withoutCabinet } from './exposed-cabinet.js';
 import { namedWebTools, openWebTools, packsNameWeb, WEB_TOOLS } from './exposed-web.js';
 
 export interface OpenHarness {
@@ -28,6 +29,8 @@ export interface HarnessSettings {
   audit?: AuditLog;
   /** Whether scripts get the tools for work on a folder. Default true. */
   coding?: boolean;
+  /** The documents of stored conversations. Default: none, so there is no File Cabinet. */
+  documents?: DocumentStore | undefined;
   /** Closed with the harness, and if no harness can be created. */
   engines: Engines;
 }
@@ -62,16 +65,19 @@ export async function openHarnessWithServers(
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   given: Settings,
-  { approvals, onInternalError, kept, audit, coding = true, engines }: HarnessSettings,
+  { approvals, onInternalError, kept, audit, coding = true, documents, engines }: HarnessSettings,
 ): Promise<OpenHarness> {
-  const settings = withoutUnnamedWeb(given);
+  const settings = withoutUnnamedWeb(documents === undefined ? withoutCabinet(given) : given);
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
-    const forFolder = coding ? codingTools({ roots: settings.cwd, exec: settings.exec }) : [];
-    const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env) : [];
+    const forFolder = coding
+      ? codingTools({ roots: settings.cwd, exec: settings.exec, ...present({ documents }) })
+      : [];
+    const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env, documents) : [];
+    const forThread = coding && documents !== undefined ? await openCabinetTools(documents) : [];
     const harness = createHarness({
-      tools: allowedTools([...forFolder, ...forWeb], settings),
-      expose: exposureOf(settings, forFolder, forWeb),
+      tools: allowedTools([...forFolder, ...forThread, ...forWeb], settings),
+      expose: exposureOf(settings, [...forFolder, ...forThread], forWeb),
       packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
@@ -101,12 +107,12 @@ function knowsWeb(settings: Settings): boolean {
 }
 
 /** Web tools that only a pack names are not among the tools that scripts get without an exposure. */
-function exposureOf(settings: Settings, forFolder: readonly Tool[], forWeb: readonly Tool[]): HarnessOptions['expose'] {
+function exposureOf(settings: Settings, own: readonly Tool[], forWeb: readonly Tool[]): HarnessOptions['expose'] {
   const http = namedWebTools(settings).includes('http');
   const isNamed = settings.expose.pack !== undefined || settings.expose.tools !== undefined;
   // defence: web-tools-are-named, without it: if (!isNamed && forWeb.length > 0) return { http: true, mcp: true };
   if (!isNamed && forWeb.length > 0) {
-    const tools = [...forFolder.map(({ name }) => name), 'mcp'];
+    const tools = [...own.map(({ name }) => name), 'mcp'];
     return narrowedExposure({ ...settings, expose: { tools } });
   }
   return { ...narrowedExposure(settings), ...(http && { http }) };

@@ -25,7 +25,7 @@ export interface AgentFolderOptions {
   /** The workspace's agents. */
   readonly settings: Settings;
   readonly engines: Engines;
-  readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError'>;
+  readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError' | 'documents'>;
   readonly demo: ServedAgent;
   /** The servers whose tools agents may use; closed by the caller. */
   readonly servers: McpServers | undefined;

@@ -1,6 +1,6 @@
 import type { McpServers } from '@toolscript/mcp';
 import { createCompiler, QuickJsPool } from '@toolscript/core';
-import { present } from '@toolscript/core/protocol';
+import { present, type DocumentStore } from '@toolscript/core/protocol';
 import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
@@ -51,6 +51,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const parts = {
     kept,
     audit: audit.append,
+    documents: database.stores.documents,
     onInternalError: (detail: string) => warn(`internal: ${visible(detail)}`),
   };
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
@@ -113,6 +114,7 @@ interface Parts {
   readonly kept: PersistentState;
   readonly audit: ReturnType<typeof openAudit>['append'];
   readonly onInternalError: (detail: string) => void;
+  readonly documents: DocumentStore;
   readonly servers: McpServers | undefined;
   readonly rules: RuleFolder;
 }

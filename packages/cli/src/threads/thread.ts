@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ApprovalRequest, Decisions } from '@toolscript/core';
-import { extendHistory, userMessage } from '@toolscript/core/agent';
+import { extendHistory, fileAnnouncement, userMessage } from '@toolscript/core/agent';
 import {
   isFinalRunState,
   type OutputItem,
@@ -30,6 +30,8 @@ export interface ThreadSettings {
   readonly database: ThreadDatabase;
   readonly workspace: string;
   readonly agent: CurrentInstructions;
+  /** The model is told about the files of the conversation. */
+  readonly announcesFiles: boolean;
   /** Reports once that the conversation is no longer stored. */
   readonly onLost: (message: string) => void;
 }
@@ -172,7 +174,8 @@ export class Thread {
     const { workspace, agent } = this.#settings;
     const { system, announcement, toSave } = compareInstructions(await threads.instructions(this.id), agent);
     this.#system = system;
-    const input = [...(announcement === undefined ? [] : [announcement]), userMessage(text)];
+    const files = this.#settings.announcesFiles && this.#isKept ? await this.#fileAnnouncement() : undefined;
+    const input = [announcement, files, userMessage(text)].filter((item) => item !== undefined);
     const create = { threadId: this.id, title: text.slice(0, TITLE_LENGTH), workspace, agentId: agent.agentId };
     const run = await this.#create(input, this.#isKept ? { threadId: this.id } : { create });
     this.#isKept = true;
@@ -180,6 +183,10 @@ export class Thread {
     if (toSave !== undefined) await threads.saveInstructions(this.id, toSave, { runId, epoch });
     this.#run = await this.#hold(run);
     return { runId, turnId, nextSeq: 0, input };
+  }
+
+  #fileAnnouncement(): Promise<OutputItem | undefined> {
+    return fileAnnouncement(this.#stores.documents, this.id, this.#history);
   }
 
   async #resume(scriptId: string, decisions: Decisions): Promise<Continuation> {

@@ -8,6 +8,7 @@ export {
   type Prices,
 } from './agent-config.js';
 export { createAgentRegistry, defaultAgents, type AgentRegistry, type DefaultModels } from './agent-registry.js';
+export { fileAnnouncement } from './file-announcement.js';
 export { billedTokens, costOf } from './cost.js';
 export {
   recoverRun,

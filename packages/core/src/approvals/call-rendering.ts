@@ -1,5 +1,6 @@
 import type { JsonValue } from '../protocol/json.js';
-import type { Tool, ToolEffect } from '../protocol/tools.js';
+import type { GateCall } from '../protocol/approval-gate.js';
+import type { ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { renderForPerson } from './render.js';
 
 const DEFAULT_MAX_LENGTH = 4_000;
@@ -12,14 +13,17 @@ const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
   external: 'has external effects',
 };
 
+export type RenderedCall = ToolCallScope & Pick<GateCall, 'tool' | 'input' | 'signal'>;
+
 /**
  * The text that a deciding user reads: the tool, its kind of effect, and the arguments or the tool's own preview of
  * them. A preview that fails or takes too long is omitted. Never rejects.
  */
-export async function renderCall(tool: Tool, input: JsonValue, signal: AbortSignal, wanted?: number): Promise<string> {
+export async function renderCall(call: RenderedCall, wanted?: number): Promise<string> {
+  const { tool, input } = call;
   const maxLength = wanted ?? tool.previewLength ?? DEFAULT_MAX_LENGTH;
   const heading = `${tool.name} (${EFFECT_TEXTS[tool.effect]})`;
-  const preview = tool.preview === undefined ? undefined : await previewOf(tool, input, signal);
+  const preview = tool.preview === undefined ? undefined : await previewOf(call);
   return `${heading}\n${preview === undefined ? renderArguments(input, maxLength) : renderForPerson(preview, { maxLength })}`;
 }
 
@@ -47,14 +51,17 @@ function indentLines(text: string): string {
   return text.replaceAll('\n', '\n    ');
 }
 
-async function previewOf(tool: Tool, input: JsonValue, signal: AbortSignal): Promise<string | undefined> {
+async function previewOf({ tool, input, signal, app, principal, threadId }: RenderedCall): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const givenUp = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, PREVIEW_TIMEOUT_MS, undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
-    const preview: unknown = await Promise.race([tool.preview?.(input as never), givenUp]);
+    const preview: unknown = await Promise.race([
+      tool.preview?.(input as never, { app, principal, threadId }),
+      givenUp,
+    ]);
     return typeof preview === 'string' ? preview : undefined;
   } catch {
     return undefined;

@@ -247,7 +247,7 @@ class PolicyGate implements ApprovalGate {
       ...(line !== undefined && { line }),
       ...(snippet !== undefined && { snippet }),
       ...(context !== undefined && { context: renderForPerson(context, { maxLength: 1_000 }) }),
-      rendered: await renderCall(tool, input, call.signal, this.#options.maxRenderedLength),
+      rendered: await renderCall(call, this.#options.maxRenderedLength),
       plan,
       planned: isPlanned(call),
       createdAt,

@@ -38,6 +38,7 @@ export interface GateCall {
   readonly scriptId: string | undefined;
   readonly principal: string | undefined;
   readonly app: unknown;
+  readonly threadId: string | undefined;
   /** Deep-frozen; the parsed `inputJson`. */
   readonly input: JsonValue;
   readonly inputJson: string;

@@ -21,10 +21,30 @@ export const DocumentPlaceSchema = z.strictObject({
 });
 export type DocumentPlace = z.infer<typeof DocumentPlaceSchema>;
 
+/** The most that `about` may have, in UTF-8 bytes of JSON. */
+const MAX_ABOUT_BYTES = 65_536;
+
+/** As it is read back: a copy, through JSON. */
+const AboutSchema = z.record(z.string(), z.unknown()).transform((about, context) => {
+  const text = jsonOf(about);
+  if (text !== undefined && new TextEncoder().encode(text).length <= MAX_ABOUT_BYTES)
+    return JSON.parse(text) as Record<string, unknown>;
+  context.addIssue(`it must be at most ${MAX_ABOUT_BYTES} bytes of JSON`);
+  return z.NEVER;
+});
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
 export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   text: z.string(),
   /** Small data about the document, in the shape that its kind defines. At most 64 KB of JSON. Default: empty. */
-  about: z.record(z.string(), z.unknown()).optional(),
+  about: AboutSchema.optional(),
   /** When it is deleted. Default: never. */
   expiresAt: TimeSchema.optional(),
   /** The version that must be the newest one; 0: there must be none. Default: any. */
@@ -87,7 +107,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 /**
  * Texts that outlive a script, by scope, kind and name, in versions. The rules of `RunStore` about transactions and
  * arguments apply here too. An expired document does not exist for any function. The documents of a thread are deleted
- * with the thread.
+ * with the thread. A branch of a thread begins with copies of the versions that were saved before the turn it leaves at.
  */
 export interface DocumentStore {
   /**
@@ -103,6 +123,6 @@ export interface DocumentStore {
   versions(place: DocumentPlace): Promise<readonly DocumentInfo[]>;
   /** Deletes all versions. False if there were none. */
   delete(place: DocumentPlace): Promise<boolean>;
-  /** Deletes expired documents, at most 1 000 of them, and returns their number. */
+  /** Deletes expired documents and returns their number. May stop after 1 000: then call it again. */
   deleteExpired(): Promise<number>;
 }

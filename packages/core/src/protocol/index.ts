@@ -22,6 +22,7 @@ export { endsRun } from './run-end.js';
 export * from './run-interruption.js';
 export * from './run-store.js';
 export * from './sandbox.js';
+export * from './saved-file.js';
 export * from './saved-script.js';
 export * from './script.js';
 export * from './store-errors.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Approval, ApprovalPage, ApprovalQuery, DecidedApproval, StoredDecision } from './approval-records.js';
+import type { DocumentStore } from './document-store.js';
 import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
@@ -27,7 +28,9 @@ export const ThreadSchema = z.strictObject({
 });
 export type Thread = z.infer<typeof ThreadSchema>;
 
-export const ThreadDraftSchema = NewThreadSchema.extend({ principal: z.string().min(1) });
+export const ThreadDraftSchema = NewThreadSchema.extend({
+  principal: z.string().min(1),
+});
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**
@@ -86,8 +89,8 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
 export interface ThreadStore {
   /**
    * Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, it is created with copies of the turns
-   * before that one: their runs have new ids, and keep their events and times, but not their approvals. Rejects with a
-   * `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
+   * before that one: their runs have new ids, and keep their events and times, but not their approvals; and with copies
+   * of the versions of documents that were saved before that turn was created. Rejects with a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
    * the turns before it has not ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
@@ -100,7 +103,7 @@ export interface ThreadStore {
   /** Undefined if there is no such thread. */
   rename(threadId: string, title: string): Promise<Thread | undefined>;
   /**
-   * Deletes the thread with its turns, runs, events and approvals. Returns the ids of its runs; the caller deletes
+   * Deletes the thread with its turns, runs, events, approvals and documents. Returns the ids of its runs; the caller deletes
    * their event logs.
    */
   delete(threadId: string): Promise<readonly string[]>;
@@ -142,6 +145,7 @@ export interface ThreadStore {
 export interface ServiceStores {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
+  readonly documents: DocumentStore;
   /** Idempotent. Waits for earlier calls. */
   close(): Promise<void>;
 }

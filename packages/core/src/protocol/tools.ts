@@ -32,6 +32,9 @@ export interface ToolCallContext {
   readonly maxOutputBytes: number;
 }
 
+/** Whose call it is: what a tool knows of a call before it runs. */
+export type ToolCallScope = Pick<ToolCallContext, 'app' | 'principal' | 'threadId'>;
+
 export type ApprovalMode = 'never' | 'always' | 'policy';
 
 export type ApprovalPredicate = (
@@ -73,7 +76,9 @@ export interface Tool {
   readonly validateInput: (input: unknown) => Validated;
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
-  readonly preview: ((input: never) => string | Promise<string>) | undefined;
+  readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
+  /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
+  readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** The most characters of the preview that users see. Longer ones are cut in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */

@@ -13,6 +13,7 @@ import {
   writeCursor,
   type Approval,
   type ApprovalState,
+  type DocumentLimits,
   type Run,
   type RunFence,
   type StoredDecision,
@@ -20,10 +21,12 @@ import {
   type ThreadInstructions,
   type Turn,
 } from '../protocol/index.js';
+import { MemoryDocuments } from './memory-documents.js';
 
 export interface MemoryStoresOptions {
   /** The clock for leases and expiries, in ms since 1970. Default: the system clock. */
   now?: () => number;
+  documentLimits?: Partial<DocumentLimits>;
 }
 
 export interface ThreadRecord {
@@ -61,11 +64,14 @@ export class MemoryDatabase {
   /** The idempotency records, by principal and key. */
   readonly requests = new Map<string, IdempotentRequest>();
   readonly board = new ChangeBoard();
+  readonly documents: MemoryDocuments;
   readonly now: () => number;
   #count = 0;
 
-  constructor(now: () => number) {
+  constructor({ now = Date.now, documentLimits = {} }: MemoryStoresOptions) {
     this.now = now;
+    const threadExists = (threadId: string) => this.threads.has(threadId);
+    this.documents = new MemoryDocuments({ now, limits: documentLimits, threadExists });
   }
 
   nextPosition(): number {

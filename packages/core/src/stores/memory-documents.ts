@@ -31,7 +31,12 @@ interface Version extends StoredDocument {
   readonly idempotencyKey: string | undefined;
 }
 
-type Shelf = Map<string, Version[]>;
+/** The documents of one scope and kind. */
+interface Shelf {
+  readonly scope: DocumentScope;
+  /** By name, the oldest version first. */
+  readonly documents: Map<string, readonly Version[]>;
+}
 
 /** Documents in memory: for tests, and for hosts whose documents may end with the process. */
 export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
@@ -39,7 +44,6 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDoc
 }
 
 export class MemoryDocuments implements DocumentStore {
-  /** By scope and kind; then by name, the oldest version first. */
   readonly #shelves = new Map<string, Shelf>();
   readonly #now: () => number;
   readonly #limits: DocumentLimits;
@@ -63,7 +67,7 @@ export class MemoryDocuments implements DocumentStore {
       idempotencyKey,
     } = parseShape(DocumentDraftSchema, draft, 'document');
     if (scope.kind === 'thread' && !this.#threadExists(scope.id)) throw storeErrors.notFound('thread', scope.id);
-    const shelf = this.#shelf(scope, kind);
+    const shelf = this.#shelf(scope, kind).documents;
     const earlier = shelf.get(name) ?? [];
     const repeated = earlier.find((one) => idempotencyKey !== undefined && one.idempotencyKey === idempotencyKey);
     if (repeated !== undefined) return withoutText(repeated);
@@ -95,10 +99,11 @@ export class MemoryDocuments implements DocumentStore {
 
   async list(query: DocumentQuery): Promise<DocumentPage> {
     const { scope, kind, prefix = '', after, limit = DEFAULT_PAGE } = parseShape(DocumentQuerySchema, query, 'query');
-    const names = [...this.#shelf(scope, kind).keys()]
+    const shelf = this.#shelf(scope, kind).documents;
+    const names = [...shelf.keys()]
       .filter((name) => name.startsWith(prefix) && (after === undefined || name > after))
       .toSorted((one, other) => (one < other ? -1 : 1));
-    const documents = names.slice(0, limit).map((name) => withoutText(this.#shelf(scope, kind).get(name)!.at(-1)!));
+    const documents = names.slice(0, limit).map((name) => withoutText(shelf.get(name)!.at(-1)!));
     const last = documents.at(-1);
     return {
       documents,
@@ -112,7 +117,7 @@ export class MemoryDocuments implements DocumentStore {
 
   async delete(place: DocumentPlace): Promise<boolean> {
     const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
-    return this.#shelf(scope, kind).delete(name);
+    return this.#shelf(scope, kind).documents.delete(name);
   }
 
   async deleteExpired(): Promise<number> {
@@ -123,33 +128,53 @@ export class MemoryDocuments implements DocumentStore {
 
   /** Deletes everything of a thread that was deleted. */
   deleteThread(threadId: string): void {
-    for (const key of this.#shelves.keys()) if (key.endsWith(`:thread:${threadId}`)) this.#shelves.delete(key);
+    for (const [key, { scope }] of this.#shelves)
+      if (scope.kind === 'thread' && scope.id === threadId) this.#shelves.delete(key);
+  }
+
+  /** Copies the versions of a thread that were saved until then. */
+  copyThread(from: string, to: string, until: number): void {
+    for (const { scope, documents } of this.#shelves.values()) {
+      if (scope.kind !== 'thread' || scope.id !== from) continue;
+      for (const [name, versions] of documents) {
+        const copied = versions
+          .filter(({ createdAt }) => createdAt <= until)
+          .map((one) => ({ ...one, scope: { ...scope, id: to } }));
+        if (copied.length === 0) continue;
+        const shelf = this.#shelf(copied[0]!.scope, copied[0]!.kind);
+        shelf.documents.set(name, copied);
+      }
+    }
   }
 
   #versionsOf(place: DocumentPlace): readonly Version[] {
     const { scope, kind, name } = parseShape(DocumentPlaceSchema, place, 'place');
-    return this.#shelf(scope, kind).get(name) ?? [];
+    return this.#shelf(scope, kind).documents.get(name) ?? [];
   }
 
   /** Without the documents that have expired. */
   #shelf(scope: DocumentScope, kind: string): Shelf {
-    const key = `${kind}:${scope.kind}:${scope.id}`;
+    const key = JSON.stringify([kind, scope.kind, scope.id]);
     let shelf = this.#shelves.get(key);
-    if (shelf === undefined) this.#shelves.set(key, (shelf = new Map()));
+    if (shelf === undefined) this.#shelves.set(key, (shelf = { scope, documents: new Map() }));
     this.#dropExpired(shelf);
     return shelf;
   }
 
-  #dropExpired(shelf: Shelf): number {
-    const before = shelf.size;
-    for (const [name, versions] of shelf) {
+  #dropExpired({ documents }: Shelf): number {
+    const before = documents.size;
+    for (const [name, versions] of documents) {
       const { expiresAt = Infinity } = versions.at(-1)!;
-      if (expiresAt <= this.#now()) shelf.delete(name);
+      if (expiresAt <= this.#now()) documents.delete(name);
     }
-    return before - shelf.size;
+    return before - documents.size;
   }
 
-  #refuseBeyondLimits(shelf: Shelf, kind: string, { bytes, isNew }: { bytes: number; isNew: boolean }): void {
+  #refuseBeyondLimits(
+    shelf: Shelf['documents'],
+    kind: string,
+    { bytes, isNew }: { bytes: number; isNew: boolean },
+  ): void {
     const limits = this.#limits;
     if (bytes > limits.bytes) throw storeErrors.tooLarge(bytes, limits.bytes);
     if (isNew && shelf.size >= limits.documents) throw storeErrors.tooManyDocuments(kind, limits.documents);
@@ -165,7 +190,7 @@ function withoutText({ scope, kind, name, version, bytes, about, createdAt, expi
     name,
     version,
     bytes,
-    about,
+    about: structuredClone(about),
     createdAt,
     ...present({ expiresAt }),
   };

@@ -10,9 +10,10 @@ export interface MemoryStores extends ServiceStores {
 
 /** Threads, runs, approvals and live events in memory: for tests, and for trying out a server. */
 export function memoryStores(options: MemoryStoresOptions = {}): MemoryStores {
-  const database = new MemoryDatabase(options.now ?? Date.now);
+  const database = new MemoryDatabase(options);
   const events = memoryEventLog(options);
   return {
+    documents: database.documents,
     threads: new MemoryThreads(database),
     runs: new MemoryRuns(database),
     events,

@@ -86,6 +86,7 @@ export class MemoryThreads implements ThreadStore {
     const { threads, runs, approvals, requests } = this.database;
     const runIds = this.database.runsOf(threadId).map(({ run }) => run.runId);
     threads.delete(threadId);
+    this.database.documents.deleteThread(threadId);
     for (const runId of runIds) runs.delete(runId);
     for (const [id, { approval }] of approvals) if (approval.threadId === threadId) approvals.delete(id);
     for (const [key, { runId }] of requests) if (runIds.includes(runId)) requests.delete(key);
@@ -202,6 +203,7 @@ export function addThread(database: MemoryDatabase, draft: ReturnType<typeof Thr
   const record = { thread, order: database.nextPosition(), instructions };
   database.threads.set(threadId, record);
   for (const copied of branch?.runs ?? []) copyRun(database, copied, thread);
+  if (branch !== undefined) database.documents.copyThread(branch.source.thread.threadId, threadId, branch.createdAt);
   return record;
 }
 
@@ -215,7 +217,7 @@ function branchAt(database: MemoryDatabase, principal: string, { threadId, turnI
   const earlier = runs.slice(0, index);
   const open = earlier.find((record) => !isFinal(record));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn.turnId);
-  return { source, runs: earlier };
+  return { source, runs: earlier, createdAt: runs[index]!.run.createdAt };
 }
 
 function copyRun(database: MemoryDatabase, { run, turn, events }: RunRecord, { threadId, workspace }: Thread): void {

@@ -7,6 +7,7 @@ export {
   type DriveOptions,
   type TestHost,
 } from './drive-run.js';
+export { documentStoreConformance } from './document-store-conformance.js';
 export { runtimeConformance, type RuntimeLaw } from './runtime-conformance.js';
 export { eventLogConformance } from './event-log-conformance.js';
 export { runStoreConformance } from './run-store-conformance.js';

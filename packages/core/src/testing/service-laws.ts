@@ -2,6 +2,7 @@ import { ok, rejects } from 'node:assert/strict';
 import type {
   ApprovalDraft,
   CreatedRun,
+  DocumentLimits,
   EventLog,
   EventPayload,
   OutputItem,
@@ -14,6 +15,7 @@ import type {
 export interface TestStoresOptions {
   /** The clock for leases and expiries, in ms since 1970. Replaces the store's own. */
   now?: () => number;
+  documentLimits?: Partial<DocumentLimits>;
   /** Opens the data of these existing stores again instead of creating empty ones. */
   beside?: ServiceStores;
 }

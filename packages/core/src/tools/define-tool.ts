@@ -1,6 +1,6 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { FindSavedScript } from '../protocol/saved-script.js';
-import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
+import type { Tool, ToolCallContext, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from '../text/deep-freeze.js';
@@ -70,9 +70,14 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   /** The subjects that the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** The text that a deciding user reads instead of the arguments. */
-  preview?: (input: ToolInput<Input>) => string | Promise<string>;
+  preview?: (input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>;
   /** See `Tool.previewLength`. Default 4000. */
   previewLength?: number;
+  /**
+   * Returns the input with exact versions of what it refers to. Called before anybody decides about the call: the
+   * decision, the rules and `execute` get this input. A throw ends the call.
+   */
+  pin?: (input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
   /** A call runs a saved script, see `Tool.savedScript`. */
@@ -129,6 +134,7 @@ export function defineTool<
     permissions: definition.permissions,
     preview: definition.preview,
     previewLength: definition.previewLength,
+    pin: definition.pin,
     shows: definition.shows,
     savedScript: definition.savedScript,
     // A call may have been suspended with the former names.
@@ -152,6 +158,7 @@ const MEMBERS = [
   'permissions',
   'preview',
   'previewLength',
+  'pin',
   'shows',
   'savedScript',
   'execute',
@@ -217,7 +224,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, idempotent, permissions, preview, previewLength, shows, savedScript } = definition;
+  const { approval, effect, idempotent, permissions, pin, preview, previewLength, shows, savedScript } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (previewLength !== undefined && !(Number.isInteger(previewLength) && Number(previewLength) > 0))
@@ -230,7 +237,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
-  for (const [key, value] of Object.entries({ permissions, preview, savedScript })) {
+  for (const [key, value] of Object.entries({ permissions, pin, preview, savedScript })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }

@@ -13,6 +13,7 @@ import { notFound, notRecorded, otherArguments, overBudget, refusal } from './ca
 import { checkResult } from './call-result.js';
 import { CallTable } from './call-table.js';
 import { EventLoopTurns } from './event-loop-turns.js';
+import { pinInput } from './pinned-input.js';
 import type {
   CallResult,
   Facade,
@@ -167,7 +168,15 @@ class CallFacade implements Facade, CallReporter {
     if (call.retries !== undefined && call.retries.inputJson !== checked.json)
       return this.#refuse(record, 'failed', otherArguments(tool));
     if (call.isRepeated === true) this.#repeat(record);
-    else this.#approvals.ask(record);
+    else this.#askAbout(record);
+  }
+
+  #askAbout(record: CallRecord): void {
+    if (record.tool.pin === undefined) return this.#approvals.ask(record);
+    void pinInput(this.#options, record).then(
+      () => record.isSettled || this.#approvals.ask(record),
+      (thrown: unknown) => this.#refuse(record, 'failed', describeThrown(thrown, record.tool.name)),
+    );
   }
 
   /**
@@ -225,7 +234,7 @@ class CallFacade implements Facade, CallReporter {
     record.input = deepFreeze(value);
     record.inputJson = json;
     this.#table.move(record, 'deciding');
-    this.#approvals.ask(record);
+    this.#askAbout(record);
   }
 
   #addRecord(

@@ -20,6 +20,7 @@ export class CallForGate implements GateCall {
   readonly scriptId: string | undefined;
   readonly principal: string | undefined;
   readonly app: unknown;
+  readonly threadId: string | undefined;
   readonly input: JsonValue;
   readonly inputJson: string;
   readonly line: number | undefined;
@@ -34,6 +35,7 @@ export class CallForGate implements GateCall {
     this.scriptId = options.scriptId;
     this.principal = options.principal;
     this.app = options.app;
+    this.threadId = options.identity?.threadId;
     this.input = input;
     this.inputJson = record.inputJson;
     this.line = record.call.line;

@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest';
 import { memoryEventLog, memoryStores } from '#core/stores/index.js';
 import {
+  documentStoreConformance,
   eventLogConformance,
   runStoreConformance,
   threadStoreConformance,
@@ -20,6 +21,10 @@ describe('threads in memory', () => {
 
 describe('runs in memory', () => {
   it.each(named(runStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describe('documents in memory', () => {
+  it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
 });
 
 describe('the event log in memory', () => {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { memoryEventLog, memoryStores } from '#core/stores/index.js';
-import { eventLogConformance, runStoreConformance, threadStoreConformance } from '#core/testing/index.js';
-import type { EventLog, RunStore, ServiceStores, ThreadStore } from '#core/protocol/index.js';
+import {
+  documentStoreConformance,
+  eventLogConformance,
+  runStoreConformance,
+  threadStoreConformance,
+  type TestStoresOptions,
+} from '#core/testing/index.js';
+import type { DocumentStore, EventLog, RunStore, ServiceStores, ThreadStore } from '#core/protocol/index.js';
 
 /** The port with some functions replaced by weaker ones, which are given the port. */
 function weakened<Port extends object>(port: Port, weaken: (port: Port) => Partial<Port>): Port {
@@ -17,11 +23,13 @@ function weakened<Port extends object>(port: Port, weaken: (port: Port) => Parti
 function stores(weaken: {
   runs?: (runs: RunStore) => Partial<RunStore>;
   threads?: (threads: ThreadStore) => Partial<ThreadStore>;
+  documents?: (documents: DocumentStore) => Partial<DocumentStore>;
 }) {
-  return ({ beside, now }: { beside?: ServiceStores; now?: () => number } = {}): ServiceStores => {
+  return ({ beside, ...options }: TestStoresOptions = {}): ServiceStores => {
     if (beside !== undefined) return beside;
-    const made = memoryStores(now === undefined ? {} : { now });
+    const made = memoryStores(options);
     return {
+      documents: weakened(made.documents, weaken.documents ?? (() => ({}))),
       runs: weakened(made.runs, weaken.runs ?? (() => ({}))),
       threads: weakened(made.threads, weaken.threads ?? (() => ({}))),
       close: () => made.close(),
@@ -86,6 +94,27 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ threads: () => ({ delete: async () => [] }) }),
   ],
   [
+    'a repeated save with its key returns the version of the first, also across two handles',
+    stores({ documents: (port) => ({ save: ({ idempotencyKey: _key, ...draft }) => port.save(draft) }) }),
+  ],
+  [
+    'concurrent saves lose no version, and one of those with the same expectation wins',
+    stores({ documents: (port) => ({ save: ({ ifVersion: _version, ...draft }) => port.save(draft) }) }),
+  ],
+  [
+    'the newest version decides when a document expires',
+    stores({ documents: (port) => ({ save: ({ expiresAt: _time, ...draft }) => port.save(draft) }) }),
+  ],
+  [
+    'documents of another scope, kind or name are others',
+    stores({
+      documents: (port) => ({
+        save: (draft) => port.save({ ...draft, name: draft.name.toLowerCase() }),
+        read: (place, version) => port.read({ ...place, name: place.name.toLowerCase() }, version),
+      }),
+    }),
+  ],
+  [
     'a search matches every character literally',
     stores({
       threads: (threads) => ({
@@ -126,7 +155,7 @@ const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
   ],
 ];
 
-const stateLaws = [...threadStoreConformance(), ...runStoreConformance()];
+const stateLaws = [...documentStoreConformance(), ...threadStoreConformance(), ...runStoreConformance()];
 
 describe('the suites', () => {
   it.each(WEAK_STORES)('find stores that break "%s"', async (name, make) => {

@@ -1,4 +1,4 @@
-import { agentSystem, recoverRun, resumeRun, runAgent } from '@toolscript/core/agent';
+import { agentSystem, fileAnnouncement, recoverRun, resumeRun, runAgent } from '@toolscript/core/agent';
 import type { ApprovalRequest, Decisions } from '@toolscript/core';
 import {
   AGENT_LIMITS,
@@ -7,6 +7,7 @@ import {
   StoreUnavailableError,
   type Approval,
   type ClaimedRun,
+  type OutputItem,
   type ServiceStores,
   type StreamEvent,
   type ThreadInstructions,
@@ -106,7 +107,7 @@ async function eventsOf(held: HeldRun, claimed: ClaimedRun, about: Opened): Prom
   const { toolChoice } = options.settings ?? {};
   const { runId, threadId, turnId } = run;
   const history = await loadHistory(stores, threadId, run);
-  const { system: ofThread, input } = await instructed(held, claimed, about);
+  const { system: ofThread, input } = await instructed(held, claimed, about, history);
   const system = withInstructions(ofThread, options.settings);
   const common = { ...commonOptions(held, about), history, ...(system === undefined ? {} : { system }) };
   const tracing = { parent: options.trace };
@@ -123,7 +124,12 @@ async function eventsOf(held: HeldRun, claimed: ClaimedRun, about: Opened): Prom
 }
 
 /** The instructions for the thread's model, and the text before the prompt of a new run. */
-async function instructed(held: HeldRun, { run }: ClaimedRun, { stores: { threads }, opened, options }: Opened) {
+async function instructed(
+  held: HeldRun,
+  { run }: ClaimedRun,
+  { stores: { threads, documents }, opened, options }: Opened,
+  history: readonly OutputItem[],
+) {
   const { runId, threadId, epoch } = run;
   const { agent, provider, harness } = opened;
   const mode = narrowerMode(agent.mode ?? harness.mode, options.overrides?.mode);
@@ -131,7 +137,9 @@ async function instructed(held: HeldRun, { run }: ClaimedRun, { stores: { thread
   const compared = compareInstructions(await threads.instructions(threadId), current);
   if (held.state.nextSeq > 0) return { system: compared.system, input: [] };
   if (compared.toSave !== undefined) await threads.saveInstructions(threadId, compared.toSave, { runId, epoch });
-  return { system: compared.system, input: compared.announcement === undefined ? [] : [compared.announcement] };
+  const hasCabinet = harness.tools().some(({ name }) => name === 'fetchFromFC');
+  const files = hasCabinet ? await fileAnnouncement(documents, threadId, history) : undefined;
+  return { system: compared.system, input: [compared.announcement, files].filter((item) => item !== undefined) };
 }
 
 function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: Opened) {

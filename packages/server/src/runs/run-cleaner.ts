@@ -31,7 +31,7 @@ export interface RunCleanerSettings {
 
 /**
  * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; and
- * scripts that ended long ago. Several processes may do so at once.
+ * scripts that ended long ago; and documents that have expired. Several processes may do so at once.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -65,7 +65,8 @@ export class RunCleaner {
   }
 
   async #clean(): Promise<void> {
-    const { log, scripts } = this.#settings;
+    const { log, scripts, stores } = this.#settings;
+    while ((await stores.documents.deleteExpired()) > 0 && !this.#isStopped);
     const logged = await allOf<LoggedRunPage, LoggedRun>(
       (after) => log.list(after),
       (page) => page.runs,

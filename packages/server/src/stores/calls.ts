@@ -1,7 +1,7 @@
 import type { ChangeBoard } from '@toolscript/core/protocol';
 import type { Tables } from './tables/index.js';
 
-export type TableName = 'threads' | 'runs' | 'log';
+export type TableName = 'documents' | 'threads' | 'runs' | 'log';
 
 export type MethodsOf<Name extends TableName> = {
   [

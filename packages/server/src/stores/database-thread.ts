@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import {
   ChangeBoard,
+  DocumentConflictError,
+  DocumentLimitError,
   EventOrderError,
   IdempotencyConflictError,
   NotFoundError,
@@ -16,6 +18,8 @@ import type { AnswerMessage, CallMessage, CallOf, ErrorMessage, MethodsOf, Table
 const POLL_MS = 50;
 
 const ERRORS: Readonly<Record<string, new (message: string) => Error>> = {
+  DocumentConflictError,
+  DocumentLimitError,
   EventOrderError,
   IdempotencyConflictError,
   NotFoundError,

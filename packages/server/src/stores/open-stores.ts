@@ -1,8 +1,15 @@
 import { resolve } from 'node:path';
 import { memoryEventLog, memoryStores } from '@toolscript/core';
-import { ToolscriptUsageError, type EventLog, type HarnessStore, type ServiceStores } from '@toolscript/core/protocol';
+import {
+  ToolscriptUsageError,
+  type DocumentLimits,
+  type EventLog,
+  type HarnessStore,
+  type ServiceStores,
+} from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { DatabaseThread } from './database-thread.js';
+import { TableDocuments } from './table-documents.js';
 import { TableEventLog } from './table-event-log.js';
 import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
@@ -10,6 +17,7 @@ import { TableThreads } from './table-threads.js';
 export interface OpenStoresOptions {
   /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
   now?: () => number;
+  documentLimits?: Partial<DocumentLimits>;
 }
 
 /**
@@ -18,9 +26,9 @@ export interface OpenStoresOptions {
  * may have it open. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the
  * database cannot be opened.
  */
-export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
+export async function openStores(url: string, options: OpenStoresOptions = {}): Promise<ServiceStores> {
   const opened = await openTables(url);
-  return opened === undefined ? memoryStores({ now }) : storesOver(opened.tables, now);
+  return opened === undefined ? memoryStores(options) : storesOver(opened.tables, options);
 }
 
 export interface OpenDatabase {
@@ -33,16 +41,16 @@ export interface OpenDatabase {
 }
 
 /** Opens the stores and the log of live events together, like `openStores`, with one file or server. */
-export async function openDatabase(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<OpenDatabase> {
+export async function openDatabase(url: string, options: OpenStoresOptions = {}): Promise<OpenDatabase> {
   const opened = await openTables(url);
   if (opened === undefined) {
-    const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
+    const [stores, log] = [memoryStores(options), memoryEventLog(options)];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
   const { tables, ...scripts } = opened;
   return {
-    stores: storesOver(tables, now),
-    log: new TableEventLog(tables, now),
+    stores: storesOver(tables, options),
+    log: new TableEventLog(tables, options.now ?? Date.now),
     ...scripts,
     close: () => tables.close(),
   };
@@ -61,10 +69,11 @@ export async function openEventLog(url: string, { now = Date.now }: OpenStoresOp
   return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
 }
 
-function storesOver(tables: TableCalls, now: () => number): ServiceStores {
+function storesOver(tables: TableCalls, { now = Date.now, documentLimits }: OpenStoresOptions): ServiceStores {
   return {
     threads: new TableThreads(tables, now),
     runs: new TableRuns(tables, now),
+    documents: new TableDocuments(tables, now, documentLimits),
     close: () => tables.close(),
   };
 }

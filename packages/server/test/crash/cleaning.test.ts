@@ -73,6 +73,18 @@ describe('the log of live events', () => {
   });
 });
 
+describe('documents', () => {
+  it('that have expired are deleted by the cleaner', async () => {
+    const server = await open();
+    const { threadId } = await server.stores.threads.create({ principal: 'ada' });
+    const place = { scope: { kind: 'thread', id: threadId }, kind: 'file' } as const;
+    for (const name of ['a', 'b'])
+      await server.stores.documents.save({ ...place, name, text: '', expiresAt: Date.now() - 1 });
+    await cleanerOf(server).clean();
+    expect(await server.stores.documents.deleteExpired()).toBe(0);
+  });
+});
+
 describe('a deleted thread', () => {
   it.each([
     ['runs', "await tools.mark({ tag: 'a' }); await sleep(300_000); return await tools.mark({ tag: 'b' });", 'running'],

@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest';
 import {
+  documentStoreConformance,
   eventLogConformance,
   runStoreConformance,
   threadStoreConformance,
@@ -37,6 +38,10 @@ describe('threads in a file', () => {
 
 describe('runs in a file', () => {
   it.each(named(runStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describe('documents in a file', () => {
+  it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
 });
 
 describe('the event log in a file', () => {

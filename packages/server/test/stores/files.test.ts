@@ -59,6 +59,9 @@ describe('versions of the schema', () => {
     expect(await stores.threads.instructions('thr_1')).toMatchObject({ system: 'be brief' });
     expect((await stores.threads.readEvents('run_1')).events).toHaveLength(2);
     expect((await stores.threads.readItems('thr_1')).turns[0]?.items).toHaveLength(1);
+    const notes = { scope: { kind: 'thread', id: 'thr_1' }, kind: 'file', name: 'notes.md' } as const;
+    expect((await stores.documents.read(notes))?.text).toBe(version < 4 ? undefined : 'a\0two');
+    expect((await stores.documents.save({ ...notes, text: 'x' })).version).toBe(version < 4 ? 1 : 3);
     expect((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued).toBe(true);
     expect((await stores.runs.claim({ owner: 'a test', leaseMs: 1_000 }))?.run).toMatchObject({
       runId: 'run_1',

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Delivery, EventLog, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
+import type {
+  Delivery,
+  DocumentPlace,
+  DocumentScope,
+  EventLog,
+  ServiceStores,
+  StreamEvent,
+} from '@toolscript/core/protocol';
 import { openEventLog, openStores } from '#server/stores/index.js';
 import { newFolder } from './support/new-folder.js';
 
@@ -18,6 +25,8 @@ interface Opened extends ServiceStores {
 }
 
 type Action = (stores: Opened, numbers: readonly number[]) => Promise<unknown>;
+
+const DOCUMENT_LIMITS = { documents: 3, versions: 2, totalBytes: 60, bytes: 14 };
 
 const GROUPS = ['one', 'two'];
 const pick = <Item>(items: readonly Item[], number = 0): Item => items[number % items.length]!;
@@ -54,6 +63,18 @@ function approvals([, , first = 0, second = 0]: readonly number[], { now }: { no
       rendered: id,
     },
   }));
+}
+
+function place(numbers: readonly number[]): DocumentPlace {
+  const [id = 0, kind = 0, name = 0] = numbers;
+  const scope = pick<DocumentScope>(
+    [
+      { kind: 'thread', id: threadId(id) },
+      { kind: 'principal', id: 'ada' },
+    ],
+    kind,
+  );
+  return { scope, kind: 'file', name: pick(['a', 'b\0', 'a/c', '\ud83d'], name) };
 }
 
 const STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;
@@ -102,6 +123,17 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   append: ({ threads }, numbers) => threads.append(events(numbers), maybe(numbers[4], { epoch: numbers[4]! % 4 })),
   deleteThread: ({ threads }, [thread, really = 0]) =>
     really % 4 === 0 ? threads.delete(threadId(thread)) : threads.get(threadId(thread)),
+  saveDocument: ({ documents, clock }, numbers) =>
+    documents.save({
+      ...place(numbers),
+      text: `text ${numbers[3]}`.repeat(1 + (numbers[4]! % 2)),
+      ...maybe(numbers[3], { expiresAt: clock.now + 50 * (numbers[4]! % 4) }),
+      ...maybe(numbers[4], { ifVersion: numbers[3]! % 4 }),
+      ...(numbers[3]! % 5 === 0 ? { idempotencyKey: `key ${numbers[4]! % 3}` } : {}),
+    }),
+  readDocument: ({ documents }, numbers) => documents.read(place(numbers), pick([undefined, 1, 2], numbers[4])),
+  deleteDocument: ({ documents }, numbers) => documents.delete(place(numbers)),
+  deleteExpired: ({ documents }) => documents.deleteExpired(),
   pass: async ({ clock }, [time = 0]) => (clock.now += pick([10, 60, 150, -30, -1_000], time)),
   open: ({ log }, numbers) => log.open(runId(numbers[0]), (numbers[1] ?? 0) % 4),
   publish: ({ log }, numbers) => log.publish(numbers[4]! % 3, events(numbers)),
@@ -124,7 +156,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 /** Everything that can be read. */
-async function stateOf({ threads, runs, log }: Opened): Promise<unknown> {
+async function stateOf({ threads, runs, documents, log }: Opened): Promise<unknown> {
   const all = [0, 1, 2, 3];
   return {
     threads: (await threads.list()).threads,
@@ -134,6 +166,9 @@ async function stateOf({ threads, runs, log }: Opened): Promise<unknown> {
     events: await Promise.all(all.map((number) => threads.readEvents(runId(number)))),
     items: await Promise.all(all.map((number) => threads.readItems(threadId(number)))),
     instructions: await Promise.all(all.map((number) => threads.instructions(threadId(number)))),
+    documents: await Promise.all(
+      all.map((number) => documents.list({ scope: { kind: 'thread', id: threadId(number) }, kind: 'file' })),
+    ),
     logs: await Promise.all(all.map((number) => log.read(runId(number)))),
     dead: await Promise.all(GROUPS.map((group) => log.deadLetters({ group }))),
   };
@@ -166,14 +201,27 @@ async function openBoth(): Promise<Opened[]> {
   const options = { now: () => clock.now };
   return Promise.all(
     ['memory:', `libsql:${newFolder()}/service.db`].map(async (url) => {
-      const [stores, log] = await Promise.all([openStores(url, options), openEventLog(url, options)]);
+      const [stores, log] = await Promise.all([
+        openStores(url, { ...options, documentLimits: DOCUMENT_LIMITS }),
+        openEventLog(url, options),
+      ]);
       return { ...stores, log, clock: url === 'memory:' ? clock : { now: 0 }, deliveries: new Map<string, Delivery>() };
     }),
   );
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  name: fc.constantFrom(...Object.keys(ACTIONS), 'createRun', 'createRun', 'claim', 'claim', 'publish', 'append'),
+  name: fc.constantFrom(
+    ...Object.keys(ACTIONS),
+    'createRun',
+    'createRun',
+    'claim',
+    'claim',
+    'publish',
+    'append',
+    'saveDocument',
+    'saveDocument',
+  ),
   numbers: fc.array(fc.nat(60), { minLength: 5, maxLength: 5 }),
 });
 
@@ -207,6 +255,9 @@ describe('memory and file', () => {
       'NotFoundError',
       'IdempotencyConflictError',
       'ThreadBusyError',
+      'DocumentConflictError',
+      'DocumentLimitError',
+      'saveDocument',
     ])
       expect(seen.get(kind), kind).toBeGreaterThan(0);
   });

@@ -1,4 +1,4 @@
-import type { DocumentScope, ToolCallContext } from '@toolscript/core/protocol';
+import type { DocumentScope } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
 
@@ -18,11 +18,16 @@ export interface DocumentOwner {
   readonly workspace?: string | undefined;
 }
 
-export function ownerOf(
-  { threadId, principal }: Pick<ToolCallContext, 'threadId' | 'principal'>,
-  workspace: string | undefined,
-): DocumentOwner {
-  return { threadId, principal, workspace };
+/** The parts of an owner that are the same for all calls. */
+export interface CommonOwner {
+  /** The id of the workspace. Default: the scope `workspace` does not exist. */
+  readonly workspace?: string | undefined;
+  /** The user of calls that name none. Default: for such calls, the scope `principal` does not exist. */
+  readonly principal?: string | undefined;
+}
+
+export function ownerOf({ threadId, principal }: Omit<DocumentOwner, 'workspace'>, common: CommonOwner): DocumentOwner {
+  return { threadId, principal: principal ?? common.principal, workspace: common.workspace };
 }
 
 /** Undefined if the owner has no such scope. */

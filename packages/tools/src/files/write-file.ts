@@ -15,7 +15,7 @@ const WriteFileInput = z.object({
   cwd: z.string().optional(),
 });
 
-const WriteFileOutput = z.object({
+export const WriteFileOutput = z.object({
   success: SUCCESS,
   path: z.string(),
   bytes: z.number().int(),
@@ -26,20 +26,29 @@ const WriteFileOutput = z.object({
 export type WriteFileInput = z.input<typeof WriteFileInput>;
 export type WriteFileResult = z.output<typeof WriteFileOutput>;
 
+/** The definition that does not depend on where the content comes from. */
+export const WRITE_FILE = {
+  name: 'writeFile',
+  description: 'Writes a whole text file and makes missing folders. For small changes a patch is shorter.',
+  oldNames: { filePath: 'path', workdir: 'cwd' },
+  output: WriteFileOutput,
+  approval: 'policy',
+  effect: 'write',
+} as const;
+
 export function writeFileTool(workspace: Workspace): Tool {
   return defineTool({
-    name: 'writeFile',
-    description: 'Writes a whole text file and makes missing folders. For small changes a patch is shorter.',
+    ...WRITE_FILE,
     input: WriteFileInput,
-    oldNames: { filePath: 'path', workdir: 'cwd' },
-    output: WriteFileOutput,
-    approval: 'policy',
-    effect: 'write',
     permissions: (input) => [`write:${permissionPath(workspace, input.path, input.cwd)}`],
-    preview: (input) =>
-      `write ${permissionPath(workspace, input.path, input.cwd)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
+    preview: (input) => writePreview(workspace, input),
     execute: (input, { signal }) => writeFile(workspace, input, signal),
   });
+}
+
+/** What a deciding user reads. */
+export function writePreview(workspace: Workspace, { path, cwd, content }: WriteFileInput): string {
+  return `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)\n\n${content}`;
 }
 
 /**

@@ -1,16 +1,23 @@
 import type { DocumentStore, JsonObject, StoredDocument } from '@toolscript/core/protocol';
+import { stored } from '../cabinet/documents.js';
 import { failure } from '../failure.js';
-import { demandScope, SCOPES, scopeOf, type DocumentOwner, type ScopeName } from '../documents/scopes.js';
+import {
+  demandScope,
+  ownerOf,
+  SCOPES,
+  scopeOf,
+  type CommonOwner,
+  type DocumentOwner,
+  type ScopeName,
+} from '../documents/scopes.js';
 import type { PromptFile } from './prompt-files.js';
 import { fillTemplate, parseTemplate } from './template.js';
 import { readVariables } from './variables.js';
 
 /** Where prompts are. */
-export interface PromptLibrary {
+export interface PromptLibrary extends CommonOwner {
   /** Saved prompts. Undefined: only those of files exist. */
   readonly documents?: DocumentStore | undefined;
-  /** The id of the workspace. Undefined: the scope `workspace` does not exist. */
-  readonly workspace?: string | undefined;
   /** Read-only prompts, from `readPromptFolder`. */
   readonly files?: readonly PromptFile[] | undefined;
 }
@@ -42,7 +49,7 @@ export async function loadPrompt(
   { name, version, scope, variables = {} }: PromptReference,
   owner: Omit<DocumentOwner, 'workspace'>,
 ): Promise<LoadedPrompt> {
-  const found = await findPrompt(library, { name, version, scope }, { ...owner, workspace: library.workspace });
+  const found = await findPrompt(library, { name, version, scope }, ownerOf(owner, library));
   const parts = parseTemplate(found.text);
   const text = fillTemplate(parts, readVariables(parts, found.variables).check(name, variables));
   return { name, text, scope: found.scope, ...(found.version === undefined ? {} : { version: found.version }) };
@@ -57,23 +64,23 @@ async function findPrompt(
 ): Promise<FoundPrompt> {
   const file = files.find((one) => one.name === name);
   const wantsFile = file !== undefined && version === undefined && (scope === undefined || scope === 'file');
-  const stored =
+  const saved =
     documents === undefined || scope === 'file'
       ? undefined
       : await findStored(documents, scopesFor(scope, owner), name, version);
-  if (wantsFile && stored !== undefined)
+  if (wantsFile && saved !== undefined)
     throw failure(
       'exists',
-      `Two prompts have the name "${name}": a file, and a saved one. Name one of them with scope: "file" or scope: "${stored.scope.kind}".`,
+      `Two prompts have the name "${name}": a file, and a saved one. Name one of them with scope: "file" or scope: "${saved.scope.kind}".`,
     );
   if (wantsFile) return { text: file.text, variables: file.variables, scope: 'file' };
-  if (stored === undefined) throw missing(name, version);
-  const { text, about } = stored;
+  if (saved === undefined) throw missing(name, version);
+  const { text, about } = saved;
   return {
     text,
     variables: about['variables'] as JsonObject | undefined,
-    scope: stored.scope.kind,
-    version: stored.version,
+    scope: saved.scope.kind,
+    version: saved.version,
   };
 }
 
@@ -89,7 +96,7 @@ async function findStored(
   version: number | undefined,
 ): Promise<StoredDocument | undefined> {
   for (const scope of scopes) {
-    const found = await documents.read({ scope, kind: 'prompt', name }, version);
+    const found = await stored(documents.read({ scope, kind: 'prompt', name }, version));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -2,7 +2,9 @@ import { defineTool } from '@toolscript/core';
 import type { DocumentInfo, DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf, type DocumentOwner } from '../documents/scopes.js';
-import { listDocuments, saveDocument } from '../documents/store-failures.js';
+import { callKey } from '../cabinet/file-keys.js';
+import { stored } from '../cabinet/documents.js';
+import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import { loadPrompt, type PromptLibrary } from './prompt-library.js';
 import { NAME } from './prompt-shapes.js';
@@ -22,7 +24,7 @@ export function promptTools(library: PromptLibrary): Tool[] {
   return documents === undefined ? readers : [saveTool(library, documents), ...readers, deleteTool(library, documents)];
 }
 
-function saveTool({ workspace, files = [] }: PromptLibrary, documents: DocumentStore): Tool {
+function saveTool({ files = [], ...common }: PromptLibrary, documents: DocumentStore): Tool {
   return defineTool({
     name: 'prompts.save',
     description:
@@ -45,7 +47,7 @@ function saveTool({ workspace, files = [] }: PromptLibrary, documents: DocumentS
     execute: async ({ name, text, variables, description, scope: kind = 'thread' }, context) => {
       if (files.some((file) => file.name === name))
         throw failure('read_only', `A file has the prompt "${name}", which scripts cannot change. Use another name.`);
-      const scope = demandScope(ownerOf(context, workspace), kind);
+      const scope = demandScope(ownerOf(context, common), kind);
       const parts = parseTemplate(text);
       readVariables(parts, variables as JsonObject | undefined);
       const about = {
@@ -53,8 +55,8 @@ function saveTool({ workspace, files = [] }: PromptLibrary, documents: DocumentS
         ...(variables === undefined ? {} : { variables }),
         ...(description === undefined ? {} : { description }),
       };
-      const { idempotencyKey } = context;
-      const saved = await saveDocument(documents, { scope, kind: 'prompt', name, text, about, idempotencyKey });
+      const draft = { scope, kind: 'prompt', name, text, about, idempotencyKey: callKey(context) } as const;
+      const saved = await stored(documents.save(draft));
       return { name, scope: kind, version: saved.version, variables: about.names };
     },
   });
@@ -77,7 +79,7 @@ function getTool(library: PromptLibrary): Tool {
   });
 }
 
-function listTool({ documents, workspace, files = [] }: PromptLibrary): Tool {
+function listTool({ documents, files = [], ...common }: PromptLibrary): Tool {
   return defineTool({
     name: 'prompts.list',
     description: 'Lists the prompts that prompts.get finds.',
@@ -102,7 +104,7 @@ function listTool({ documents, workspace, files = [] }: PromptLibrary): Tool {
           ...(description === undefined ? {} : { description }),
           variables: variablesOf(parseTemplate(text)),
         })),
-      ...(documents === undefined ? [] : await listStored(documents, ownerOf(context, workspace), prefix)),
+      ...(documents === undefined ? [] : await listStored(documents, ownerOf(context, common), prefix)),
     ],
   });
 }
@@ -118,7 +120,7 @@ function listed({ name, scope, version, about }: DocumentInfo) {
   return { name, scope: scope.kind, version, ...(description === undefined ? {} : { description }), variables: names };
 }
 
-function deleteTool({ workspace }: PromptLibrary, documents: DocumentStore): Tool {
+function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
   return defineTool({
     name: 'prompts.delete',
     description: 'Deletes all versions of a saved prompt.',
@@ -126,8 +128,8 @@ function deleteTool({ workspace }: PromptLibrary, documents: DocumentStore): Too
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
     execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(ownerOf(context, workspace), kind);
-      return { deleted: await documents.delete({ scope, kind: 'prompt', name }) };
+      const scope = demandScope(ownerOf(context, common), kind);
+      return { deleted: await stored(documents.delete({ scope, kind: 'prompt', name })) };
     },
   });
 }

@@ -12,16 +12,23 @@ import {
   type Tool,
   type ToolCallContext,
 } from '@toolscript/core/protocol';
-import { demandScope, SCOPES, scopeOf, type DocumentOwner, type ScopeName } from '../documents/scopes.js';
-import { listDocuments } from '../documents/store-failures.js';
+import { stored } from '../cabinet/documents.js';
+import {
+  demandScope,
+  ownerOf,
+  SCOPES,
+  scopeOf,
+  type CommonOwner,
+  type DocumentOwner,
+  type ScopeName,
+} from '../documents/scopes.js';
+import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import { aboutOf, savedScriptOf } from './snippet-shapes.js';
 
 /** Where saved scripts are. */
-export interface SnippetLibrary {
+export interface SnippetLibrary extends CommonOwner {
   readonly documents: DocumentStore;
-  /** The id of the workspace. Undefined: the scope `workspace` does not exist. */
-  readonly workspace?: string | undefined;
 }
 
 export interface SnippetReference {
@@ -41,7 +48,7 @@ export async function findSnippet(
   const scopes =
     scope === undefined ? SCOPES.flatMap((kind) => scopeOf(owner, kind) ?? []) : [demandScope(owner, scope)];
   for (const one of scopes) {
-    const found = await documents.read({ scope: one, kind: 'snippet', name }, version);
+    const found = await stored(documents.read({ scope: one, kind: 'snippet', name }, version));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -52,28 +59,28 @@ export async function findSnippet(
  * `harness.tools.replace`, before a turn. If two snippets have one name, the one of the narrower scope counts.
  */
 export async function loadSnippetTools(
-  { documents, workspace }: SnippetLibrary,
+  { documents, ...common }: SnippetLibrary,
   owner: Omit<DocumentOwner, 'workspace'>,
 ): Promise<Tool[]> {
   const found = new Map<string, Tool>();
   for (const kind of SCOPES) {
-    const scope = scopeOf({ ...owner, workspace }, kind);
+    const scope = scopeOf(ownerOf(owner, common), kind);
     if (scope === undefined) continue;
     for (const { name, version } of await listDocuments(documents, { scope, kind: 'snippet' })) {
       if (found.has(name)) continue;
       // Undefined: it was deleted after it was listed.
-      const stored = await documents.read({ scope, kind: 'snippet', name }, version);
-      if (stored !== undefined) found.set(name, snippetTool(stored));
+      const snippet = await stored(documents.read({ scope, kind: 'snippet', name }, version));
+      if (snippet !== undefined) found.set(name, snippetTool(snippet));
     }
   }
   return [...found.values()];
 }
 
-function snippetTool(stored: StoredDocument): Tool {
-  const saved = savedScriptOf(stored);
+function snippetTool(snippet: StoredDocument): Tool {
+  const saved = savedScriptOf(snippet);
   const tool = defineTool({
     name: `snippets.${saved.name}`,
-    description: aboutOf(stored).description,
+    description: aboutOf(snippet).description,
     inputSchema: saved.input,
     ...(saved.output === undefined ? {} : { outputSchema: saved.output }),
     approval: 'never',

@@ -7,8 +7,10 @@ import {
   type ToolCallContext,
 } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf } from '../documents/scopes.js';
-import { listDocuments, saveDocument } from '../documents/store-failures.js';
+import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf, type CommonOwner } from '../documents/scopes.js';
+import { callKey } from '../cabinet/file-keys.js';
+import { stored } from '../cabinet/documents.js';
+import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import {
   checkInput,
@@ -41,7 +43,7 @@ const SaveInput = z.object({
   scope: ScopeSchema.optional(),
 });
 
-function saveTool({ documents, workspace }: SnippetLibrary): Tool {
+function saveTool({ documents, ...common }: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.save',
     description: 'Saves a script for later scripts, as the next version of its name. It is checked, and does not run.',
@@ -53,7 +55,7 @@ function saveTool({ documents, workspace }: SnippetLibrary): Tool {
     preview: previewOf,
     // An approval must show all of it, also if every character is escaped.
     previewLength: 16 * (MAX_SOURCE + 2 * MAX_SCHEMA + 2_000),
-    execute: (draft, context) => saveSnippet(documents, workspace, draft, context),
+    execute: (draft, context) => saveSnippet(documents, common, draft, context),
   });
 }
 
@@ -67,12 +69,12 @@ function previewOf({ name, description, source, input, output, scope = 'thread' 
 
 async function saveSnippet(
   documents: DocumentStore,
-  workspace: string | undefined,
+  common: CommonOwner,
   { name, description, source, scope: kind = 'thread', ...schemas }: z.output<typeof SaveInput>,
   context: ToolCallContext,
 ) {
-  const { savedScripts, idempotencyKey } = context;
-  const scope = demandScope(ownerOf(context, workspace), kind);
+  const { savedScripts } = context;
+  const scope = demandScope(ownerOf(context, common), kind);
   const input = shortSchema(schemas.input, 'input');
   const output = schemas.output === undefined ? undefined : shortSchema(schemas.output, 'output');
   checkSchemas(input, output);
@@ -80,7 +82,8 @@ async function saveSnippet(
   if (checked === undefined) throw failure('unavailable', 'Snippets can be saved only in a harness.');
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
   const about = { description, input, ...(output === undefined ? {} : { output }) };
-  const saved = await saveDocument(documents, { scope, kind: 'snippet', name, text: source, about, idempotencyKey });
+  const draft = { scope, kind: 'snippet', name, text: source, about, idempotencyKey: callKey(context) } as const;
+  const saved = await stored(documents.save(draft));
   return { name, scope: kind, version: saved.version, tools: [...checked.tools] };
 }
 
@@ -90,7 +93,7 @@ function shortSchema(schema: z.output<typeof JsonSchema>, member: 'input' | 'out
   throw failure('too_large', `The schema "${member}" has ${length} characters; at most ${MAX_SCHEMA} are allowed.`);
 }
 
-function runTool({ documents, workspace }: SnippetLibrary): Tool {
+function runTool({ documents, ...common }: SnippetLibrary): Tool {
   const tool = defineTool({
     name: 'snippets.run',
     description:
@@ -105,7 +108,7 @@ function runTool({ documents, workspace }: SnippetLibrary): Tool {
     savedScript: async ({ name, version }, owner) => {
       if (typeof name !== 'string' || !SnippetName.safeParse(name).success) return undefined;
       const pinned = typeof version === 'number' && VERSION.safeParse(version).success ? version : undefined;
-      const found = await findSnippet(documents, { name, version: pinned }, ownerOf(owner, workspace));
+      const found = await findSnippet(documents, { name, version: pinned }, ownerOf(owner, common));
       return found === undefined ? undefined : { ...savedScriptOf(found), isDefault: pinned === undefined };
     },
     execute: async ({ name, version, input }, context): Promise<SavedScriptCall> => {
@@ -113,14 +116,14 @@ function runTool({ documents, workspace }: SnippetLibrary): Tool {
         (one) => one.name === name && (version === undefined ? one.isDefault === true : one.version === version),
       );
       if (linked !== undefined) return savedCall(linked, checkInput(linked, input));
-      const exists = await findSnippet(documents, { name, version }, ownerOf(context, workspace));
+      const exists = await findSnippet(documents, { name, version }, ownerOf(context, common));
       throw exists === undefined ? missing(name, version) : notLinked(name);
     },
   });
   return withResults(tool);
 }
 
-function getTool({ documents, workspace }: SnippetLibrary): Tool {
+function getTool({ documents, ...common }: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.get',
     description: 'Returns the source of a saved script and the schemas of its input and result.',
@@ -137,14 +140,14 @@ function getTool({ documents, workspace }: SnippetLibrary): Tool {
     approval: 'never',
     effect: 'read',
     execute: async ({ name, version, scope }, context) => {
-      const found = await findSnippet(documents, { name, version, scope }, ownerOf(context, workspace));
+      const found = await findSnippet(documents, { name, version, scope }, ownerOf(context, common));
       if (found === undefined) throw missing(name, version);
       return { name, scope: found.scope.kind, version: found.version, source: found.text, ...aboutOf(found) };
     },
   });
 }
 
-function listTool({ documents, workspace }: SnippetLibrary): Tool {
+function listTool({ documents, ...common }: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.list',
     description: 'Lists the saved scripts that snippets.run finds, with the JSON Schemas of their inputs.',
@@ -162,7 +165,7 @@ function listTool({ documents, workspace }: SnippetLibrary): Tool {
     approval: 'never',
     effect: 'read',
     execute: async ({ prefix = '' }, context) => {
-      const scopes = SCOPES.flatMap((kind) => scopeOf(ownerOf(context, workspace), kind) ?? []);
+      const scopes = SCOPES.flatMap((kind) => scopeOf(ownerOf(context, common), kind) ?? []);
       const lists = await Promise.all(
         scopes.map((scope) => listDocuments(documents, { scope, kind: 'snippet', prefix })),
       );
@@ -173,7 +176,7 @@ function listTool({ documents, workspace }: SnippetLibrary): Tool {
   });
 }
 
-function deleteTool({ documents, workspace }: SnippetLibrary): Tool {
+function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.delete',
     description: 'Deletes all versions of a saved script. Scripts that run it already keep it.',
@@ -181,8 +184,8 @@ function deleteTool({ documents, workspace }: SnippetLibrary): Tool {
     output: z.object({ deleted: z.boolean() }),
     effect: 'write',
     execute: async ({ name, scope: kind = 'thread' }, context) => {
-      const scope = demandScope(ownerOf(context, workspace), kind);
-      return { deleted: await documents.delete({ scope, kind: 'snippet', name }) };
+      const scope = demandScope(ownerOf(context, common), kind);
+      return { deleted: await stored(documents.delete({ scope, kind: 'snippet', name })) };
     },
   });
 }

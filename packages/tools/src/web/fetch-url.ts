@@ -1,7 +1,8 @@
 import { defineTool } from '@toolscript/core';
 import { estimateTokens } from '@toolscript/core/history';
-import { present, type Tool } from '@toolscript/core/protocol';
+import { present, type DocumentStore, type Tool, type ToolCallContext } from '@toolscript/core/protocol';
 import { z } from 'zod';
+import { savePage } from '../cabinet/save-page.js';
 import { failureMessage, failureReason, throwIfAborted } from '../failure.js';
 import type { FoundPage, Pages } from './pages.js';
 import { shownTarget } from './target-url.js';
@@ -26,6 +27,8 @@ const FetchUrlOutput = z.object({
       json: z.unknown().optional().describe('the value of a JSON document'),
       tokens: z.number().int(),
       truncated: z.boolean(),
+      fileKey: z.string().optional().describe('of the whole page in the File Cabinet'),
+      notSaved: z.string().optional().describe('why there is no fileKey'),
       cached: z.boolean(),
     }),
   ),
@@ -35,7 +38,8 @@ const FetchUrlOutput = z.object({
 type FetchUrlResult = z.output<typeof FetchUrlOutput>;
 type Fetched = FetchUrlResult['fetches'][number];
 
-export function fetchUrlTool(pages: Pages): Tool {
+/** With `documents`, whole pages are saved in the File Cabinet of the conversation. */
+export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
   return defineTool({
     name: 'fetchUrl',
     description:
@@ -50,23 +54,26 @@ export function fetchUrlTool(pages: Pages): Tool {
       listOf(urls)
         .map((url) => `fetch ${shownTarget(url)}`)
         .join('\n'),
-    execute: (input, { signal }) => fetchUrls(pages, listOf(input.urls), input.maxLength, signal),
+    execute: (input, context) => fetchUrls({ pages, documents }, listOf(input.urls), input.maxLength, context),
   });
 }
 
 async function fetchUrls(
-  pages: Pages,
+  { pages, documents }: { readonly pages: Pages; readonly documents: DocumentStore | undefined },
   urls: readonly string[],
   maxLength: number,
-  signal: AbortSignal,
+  context: ToolCallContext,
 ): Promise<FetchUrlResult> {
+  const { signal } = context;
   const settled = await Promise.allSettled(urls.map((url) => pages.get(url, signal)));
   throwIfAborted(signal);
   const fetches: Fetched[] = [];
   const failed: FetchUrlResult['failed'] = [];
   for (const [index, outcome] of settled.entries()) {
-    if (outcome.status === 'fulfilled') fetches.push(toFetched(outcome.value, maxLength));
-    else failed.push(toFailed(urls[index]!, outcome.reason));
+    if (outcome.status === 'fulfilled') {
+      const saved = documents === undefined ? {} : await savePage(documents, outcome.value, context);
+      fetches.push({ ...toFetched(outcome.value, maxLength), ...saved });
+    } else failed.push(toFailed(urls[index]!, outcome.reason));
   }
   if (fetches.length === 0) throw (settled[0] as PromiseRejectedResult).reason;
   return { fetches, failed };

@@ -1,4 +1,4 @@
-import type { Tool } from '@toolscript/core/protocol';
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
 import { memoryWebCache, type WebCache } from './cache.js';
 import { fetchUrlTool } from './fetch-url.js';
 import { AddressGuard, type GuardOptions } from './guard.js';
@@ -15,6 +15,8 @@ export interface WebToolsOptions extends GuardOptions {
   readonly firecrawl?: ServiceOptions;
   /** Default: in memory. See `fileWebCache`. */
   readonly cache?: WebCache;
+  /** Where `fetchUrl` saves whole pages. Default: nowhere. See `cabinetTools`. */
+  readonly documents?: DocumentStore;
   readonly limits?: Partial<WebLimits>;
   /** How many results of a search may be fetched before a script asks for them. Default 20; 0 turns it off. */
   readonly maxPrefetch?: number;
@@ -38,7 +40,7 @@ export function webTools(options: WebToolsOptions = {}): Tool[] {
   const pages = new Pages({ guard, limits, cache, firecrawl, now });
   return [
     webSearchTool({ perplexity, setting: SEARCH_SETTING, pages, maxPrefetch }),
-    fetchUrlTool(pages),
+    fetchUrlTool(pages, options.documents),
     httpTool({ guard, limits }),
   ];
 }

@@ -155,4 +155,33 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE images (sha256 TEXT PRIMARY KEY, packed BYTEA NOT NULL);
   `,
+  `
+  CREATE TABLE documents (
+    shelf TEXT NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    scope_kind TEXT NOT NULL,
+    scope_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version BIGINT NOT NULL,
+    expires_at BIGINT,
+    PRIMARY KEY (shelf, name)
+  );
+  CREATE INDEX documents_of_thread ON documents (thread_id);
+  CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE document_versions (
+    shelf TEXT NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    version BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    about TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    idempotency_key TEXT,
+    text TEXT NOT NULL,
+    PRIMARY KEY (shelf, name, version),
+    FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
+  );
+  `,
 ];

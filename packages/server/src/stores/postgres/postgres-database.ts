@@ -23,6 +23,7 @@ const STATEMENT_MS = 60_000;
 
 /** Calls whose repetition has the same effect, so that they are repeated if their commit is in doubt. */
 const REPEATABLE = new Set([
+  'documents.deleteExpired',
   'log.open',
   'log.publish',
   'log.delete',

@@ -131,4 +131,33 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE threads ADD COLUMN branch_of TEXT;
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   `,
+  `
+  CREATE TABLE documents (
+    shelf TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scope_kind TEXT NOT NULL,
+    scope_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    thread_id TEXT REFERENCES threads ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (shelf, name)
+  ) STRICT;
+  CREATE INDEX documents_of_thread ON documents (thread_id);
+  CREATE INDEX expiring_documents ON documents (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE document_versions (
+    shelf TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    about TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    idempotency_key TEXT,
+    text TEXT NOT NULL,
+    PRIMARY KEY (shelf, name, version),
+    FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
+  ) STRICT;
+  `,
 ];

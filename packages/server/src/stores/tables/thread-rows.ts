@@ -11,6 +11,7 @@ import {
   type Thread,
 } from '@toolscript/core/protocol';
 import type { Database, Row } from './database.js';
+import { copyDocuments } from './document-tables.js';
 import { insertEvents } from './event-tables.js';
 import { encode, encodeOptional, lockThread, newStoreId, threadOf } from './rows.js';
 
@@ -44,6 +45,7 @@ export async function insertThread(
     'INSERT INTO instructions SELECT :threadId, instructions FROM instructions WHERE thread_id = :from';
   await database.run(instructions, { threadId, from: branch.source.threadId });
   for (const run of branch.runs) await copyRun(database, run, threadId);
+  await copyDocuments(database, branch.source.threadId, threadId, branch.createdAt);
   return threadId;
 }
 
@@ -52,10 +54,13 @@ async function branchAt(database: Database, principal: string, { threadId, turnI
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner
   if (source?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
-  const here = await database.first('SELECT position FROM runs WHERE thread_id = :threadId AND turn_id = :turnId', {
-    threadId,
-    turnId,
-  });
+  const here = await database.first(
+    'SELECT position, created_at FROM runs WHERE thread_id = :threadId AND turn_id = :turnId',
+    {
+      threadId,
+      turnId,
+    },
+  );
   if (here === undefined) throw storeErrors.notFound('turn', turnId);
   const runs = await database.all(
     'SELECT * FROM runs WHERE thread_id = :threadId AND position < :before ORDER BY position',
@@ -66,7 +71,7 @@ async function branchAt(database: Database, principal: string, { threadId, turnI
   );
   const open = runs.find(({ state }) => !isFinalRunState(state as RunState));
   if (open !== undefined) throw storeErrors.turnNotEnded(open.turn_id as string);
-  return { source: threadOf(source!), runs };
+  return { source: threadOf(source!), runs, createdAt: here.created_at as number };
 }
 
 async function copyRun(database: Database, run: Row, threadId: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { afterEach, it } from 'vitest';
 import {
+  documentStoreConformance,
   eventLogConformance,
   runStoreConformance,
   storeConformance,
@@ -57,6 +58,10 @@ describeWithPostgres('threads in PostgreSQL', () => {
 
 describeWithPostgres('runs in PostgreSQL', () => {
   it.each(named(runStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describeWithPostgres('documents in PostgreSQL', () => {
+  it.each(named(documentStoreConformance()))('%s', (_name, law) => law.check(makeStores));
 });
 
 describeWithPostgres('the event log in PostgreSQL', () => {

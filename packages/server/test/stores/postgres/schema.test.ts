@@ -24,6 +24,12 @@ async function versionsIn(url: string): Promise<unknown[]> {
   return (await administrator.query(`SELECT version::int FROM ${schemaOf(url)}.toolscript_schema`)).rows;
 }
 
+async function columnsIn(url: string): Promise<unknown[]> {
+  const sql = `SELECT table_name, column_name, data_type, is_nullable, collation_name FROM information_schema.columns
+    WHERE table_schema = $1 ORDER BY table_name, ordinal_position`;
+  return (await administrator.query(sql, [schemaOf(url)])).rows;
+}
+
 async function refusalOf(url: string): Promise<string> {
   const error: unknown = await openStores(url).then(
     (stores) => stores.close().then(() => new Error('it opened')),
@@ -78,6 +84,24 @@ describeWithPostgres('the schema', () => {
     expect((await stores.threads.create({ principal: 'ada' })).principal).toBe('ada');
     await stores.close();
   });
+
+  it.each(MIGRATIONS.slice(1).map((_step, index) => index + 1))(
+    'of version %i keeps its data and becomes that of a new database',
+    async (version) => {
+      const url = await newSchemaUrl();
+      await migrateAs(url, MIGRATIONS.slice(0, version));
+      const thread = `'thr_1', '"ada"', '"a title"', '""', NULL, 1, 1, 1, 'a title', NULL`;
+      await administrator.query(`INSERT INTO ${schemaOf(url)}.threads VALUES (${thread})`);
+      const stores = await openStores(url);
+      expect(await stores.threads.get('thr_1')).toMatchObject({ principal: 'ada', title: 'a title' });
+      const notes = { scope: { kind: 'thread', id: 'thr_1' }, kind: 'file', name: 'notes.md' } as const;
+      expect((await stores.documents.save({ ...notes, text: 'x' })).version).toBe(1);
+      await stores.close();
+      const fresh = await newSchemaUrl();
+      await (await openStores(fresh)).close();
+      expect(await columnsIn(url)).toEqual(await columnsIn(fresh));
+    },
+  );
 
   it('of an older version is migrated, by its owner only', async () => {
     const url = await newSchemaUrl();

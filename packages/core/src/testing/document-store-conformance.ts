@@ -1,0 +1,351 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import {
+  DocumentConflictError,
+  DocumentKindSchema,
+  DocumentLimitError,
+  NotFoundError,
+  ToolscriptUsageError,
+  type DocumentInfo,
+  type DocumentPlace,
+  type DocumentScope,
+  type DocumentStore,
+  type ServiceStores,
+} from '../protocol/index.js';
+import { allPages, heldRun, HOSTILE_TEXTS, refuses, storesLaw, TestClock, type StoresLaw } from './service-laws.js';
+
+/** The laws for every `DocumentStore`. Run each law in the test framework of your choice. */
+export function documentStoreConformance(): readonly StoresLaw[] {
+  return [...saveLaws, ...versionLaws, ...listLaws, ...limitLaws, ...expiryLaws, ...threadLaws];
+}
+
+const ADA: DocumentScope = { kind: 'principal', id: 'ada' };
+
+function placeOf(name: string, change: Partial<DocumentPlace> = {}): DocumentPlace {
+  return { scope: ADA, kind: 'file', name, ...change };
+}
+
+const NOTES = placeOf('notes.md');
+
+async function threadScope({ threads }: ServiceStores): Promise<DocumentScope> {
+  const { threadId } = await threads.create({ principal: 'ada' });
+  return { kind: 'thread', id: threadId };
+}
+
+async function namesIn(documents: DocumentStore, scope: DocumentScope, prefix = ''): Promise<string[]> {
+  const page = await documents.list({ scope, kind: 'file', prefix, limit: 500 });
+  return page.documents.map(({ name }) => name);
+}
+
+const numbers = (versions: readonly DocumentInfo[]) => versions.map(({ version }) => version);
+
+const saveLaws: readonly StoresLaw[] = [
+  storesLaw('a document is read back as it was saved', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { documents } = await makeStores({ now: clock.now });
+    const about = { title: 'T', deep: [{ a: null }, '\0'] };
+    const expiresAt = clock.nowMs + 10;
+    const saved = await documents.save({ ...NOTES, text: 'zwö', about, expiresAt });
+    deepStrictEqual(saved, { ...NOTES, version: 1, bytes: 4, about, createdAt: clock.nowMs, expiresAt });
+    deepStrictEqual(await documents.read(NOTES), { ...saved, text: 'zwö' });
+    deepStrictEqual(await documents.versions(NOTES), [saved]);
+    deepStrictEqual(await documents.list({ scope: ADA, kind: 'file' }), { documents: [saved] });
+    const plain = await documents.save({ ...placeOf('plain'), text: '' });
+    deepStrictEqual([plain.about, plain.bytes, 'expiresAt' in plain], [{}, 0, false]);
+  }),
+  storesLaw('names, texts and ids of scopes are read back unchanged, whatever they contain', async ({ documents }) => {
+    for (const text of HOSTILE_TEXTS) {
+      const scope: DocumentScope = { kind: 'principal', id: `p${text}` };
+      const place: DocumentPlace = { scope, kind: 'prompt', name: `n${text}` };
+      await documents.save({ ...place, text, about: { text } });
+      const found = await documents.read(place);
+      deepStrictEqual([found?.name, found?.text, found?.about, found?.scope], [place.name, text, { text }, scope]);
+      const listed = await documents.list({ scope, kind: 'prompt', prefix: place.name });
+      deepStrictEqual(
+        listed.documents.map(({ name }) => name),
+        [place.name],
+      );
+      strictEqual(await documents.delete(place), true);
+      strictEqual(await documents.read(place), undefined);
+    }
+    const long = placeOf('\uffff'.repeat(256), { scope: { kind: 'workspace', id: '"'.repeat(1_024) } });
+    await documents.save({ ...long, text: 'x' });
+    strictEqual((await documents.read(long))?.text, 'x');
+  }),
+  storesLaw('documents of another scope, kind or name are others', async (stores) => {
+    const { documents } = stores;
+    const thread = await threadScope(stores);
+    const scopes: DocumentScope[] = [ADA, { kind: 'workspace', id: 'ada' }, { kind: 'principal', id: 'ADA' }, thread];
+    scopes.push({ kind: 'principal', id: thread.id }, { kind: 'principal', id: `ada:${thread.id}` });
+    const places = scopes.flatMap((scope) =>
+      DocumentKindSchema.options.flatMap((kind) => ['a', 'A'].map((name) => ({ scope, kind, name }))),
+    );
+    for (const place of places) await documents.save({ ...place, text: JSON.stringify(place) });
+    for (const place of places) strictEqual((await documents.read(place))?.text, JSON.stringify(place));
+    strictEqual(await documents.delete(places[0]!), true);
+    for (const place of places.slice(1)) strictEqual((await documents.versions(place)).length, 1);
+  }),
+  storesLaw('what does not exist is undefined or empty', async ({ documents }) => {
+    for (const id of ['none', 'thr_none', ...HOSTILE_TEXTS.filter((text) => text !== '')])
+      for (const kind of ['principal', 'thread', 'workspace'] as const) {
+        const place = placeOf('x', { scope: { kind, id } });
+        strictEqual(await documents.read(place), undefined);
+        deepStrictEqual(await documents.versions(place), []);
+        deepStrictEqual(await documents.list({ scope: place.scope, kind: 'file' }), { documents: [] });
+        strictEqual(await documents.delete(place), false);
+      }
+  }),
+  storesLaw('an invalid name, scope, kind, query or description is rejected', async ({ documents }) => {
+    const places = [
+      placeOf(''),
+      placeOf('x'.repeat(257)),
+      placeOf('x', { scope: { kind: 'principal', id: '' } }),
+      placeOf('x', { scope: { kind: 'principal', id: 'x'.repeat(1_025) } }),
+      placeOf('x', { scope: { kind: 'team' as never, id: 'x' } }),
+      placeOf('x', { kind: 'film' as never }),
+    ];
+    for (const place of places) {
+      await refuses(() => documents.save({ ...place, text: '' }), ToolscriptUsageError);
+      await refuses(() => documents.read(place), ToolscriptUsageError);
+      await refuses(() => documents.versions(place), ToolscriptUsageError);
+      await refuses(() => documents.delete(place), ToolscriptUsageError);
+    }
+    const about = { text: 'x'.repeat(65_536) };
+    await refuses(() => documents.save({ ...NOTES, text: '', about }), ToolscriptUsageError);
+    await refuses(() => documents.save({ ...NOTES, text: '', ifVersion: -1 }), ToolscriptUsageError);
+    for (const limit of [0, 0.5, 501])
+      await refuses(() => documents.list({ scope: ADA, kind: 'file', limit }), ToolscriptUsageError);
+    deepStrictEqual(await namesIn(documents, ADA), []);
+  }),
+  storesLaw(
+    'a repeated save with its key returns the version of the first, also across two handles',
+    async (stores, makeStores) => {
+      const { documents } = stores;
+      const beside = await makeStores({ beside: stores });
+      const draft = { ...NOTES, text: 'one', ifVersion: 0, idempotencyKey: 'k\0' };
+      const all = await Promise.all([documents, beside.documents, documents].map((each) => each.save(draft)));
+      deepStrictEqual(numbers(all), [1, 1, 1]);
+      await documents.save({ ...NOTES, text: 'two' });
+      strictEqual((await beside.documents.save(draft)).version, 1);
+      strictEqual((await documents.save({ ...draft, name: 'other' })).version, 1);
+      strictEqual((await documents.save({ ...NOTES, text: 'three', idempotencyKey: 'other' })).version, 3);
+      deepStrictEqual(numbers(await documents.versions(NOTES)), [3, 2, 1]);
+    },
+  ),
+  storesLaw('a caller that changes what it was given changes nothing stored', async ({ documents }) => {
+    const about = { list: [1] };
+    const saved = await documents.save({ ...NOTES, text: '', about });
+    about.list.push(2);
+    (saved.about.list as number[]).push(3);
+    const read = await documents.read(NOTES);
+    (read!.about.list as number[]).push(4);
+    deepStrictEqual((await documents.read(NOTES))?.about, { list: [1] });
+  }),
+];
+
+const versionLaws: readonly StoresLaw[] = [
+  storesLaw('each save is the next version, and the stored ones are read by number', async ({ documents }) => {
+    for (const text of ['one', 'two', 'three']) await documents.save({ ...NOTES, text });
+    strictEqual((await documents.read(NOTES))?.text, 'three');
+    strictEqual((await documents.read(NOTES, 1))?.text, 'one');
+    for (const version of [0, -1, 4, 1.5, Number.NaN, 2 ** 53])
+      strictEqual(await documents.read(NOTES, version), undefined);
+    deepStrictEqual(numbers(await documents.versions(NOTES)), [3, 2, 1]);
+    strictEqual(await documents.delete(NOTES), true);
+    strictEqual(await documents.delete(NOTES), false);
+    deepStrictEqual(await documents.versions(NOTES), []);
+    strictEqual((await documents.save({ ...NOTES, text: 'again' })).version, 1);
+  }),
+  storesLaw('only the newest versions are stored', async (_, makeStores) => {
+    const { documents } = await makeStores({ documentLimits: { versions: 2 } });
+    for (const text of ['one', 'two', 'three']) await documents.save({ ...NOTES, text });
+    deepStrictEqual(numbers(await documents.versions(NOTES)), [3, 2]);
+    strictEqual(await documents.read(NOTES, 1), undefined);
+  }),
+  storesLaw('a writer whose version is not the newest changes nothing', async ({ documents }) => {
+    await refuses(() => documents.save({ ...NOTES, text: '', ifVersion: 1 }), DocumentConflictError);
+    await documents.save({ ...NOTES, text: 'one', ifVersion: 0 });
+    for (const ifVersion of [0, 2])
+      await refuses(() => documents.save({ ...NOTES, text: 'no', ifVersion }), DocumentConflictError);
+    strictEqual((await documents.save({ ...NOTES, text: 'two', ifVersion: 1 })).version, 2);
+    deepStrictEqual(numbers(await documents.versions(NOTES)), [2, 1]);
+  }),
+  storesLaw(
+    'concurrent saves lose no version, and one of those with the same expectation wins',
+    async (stores, makeStores) => {
+      const beside = await makeStores({ beside: stores });
+      const both = [stores.documents, beside.documents];
+      const texts = Array.from({ length: 10 }, (_, index) => `text ${index}`);
+      await Promise.all(texts.map((text, index) => both[index % 2]!.save({ ...NOTES, text })));
+      const stored = await Promise.all(
+        numbers(await stores.documents.versions(NOTES)).map((version) => stores.documents.read(NOTES, version)),
+      );
+      deepStrictEqual(
+        stored.map((one) => one?.version),
+        [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+      );
+      deepStrictEqual(stored.map((one) => one?.text).toSorted(), texts);
+      const rivals = texts.map((text, index) => both[index % 2]!.save({ ...NOTES, text, ifVersion: 10 }));
+      const settled = await Promise.allSettled(rivals);
+      strictEqual(settled.filter(({ status }) => status === 'fulfilled').length, 1);
+      for (const one of settled)
+        if (one.status === 'rejected') ok(one.reason instanceof DocumentConflictError, String(one.reason));
+    },
+  ),
+];
+
+const listLaws: readonly StoresLaw[] = [
+  storesLaw('names are listed by code units, each once, and by how they begin', async ({ documents }) => {
+    const names = ['B', 'a', 'a/1', 'a/2', 'aé', 'b', 'Z\0', '😀', '\uff5e', '\ud800', 'a%', 'a_'];
+    for (const name of names) await documents.save({ ...placeOf(name), text: 'one' });
+    await documents.save({ ...placeOf('a'), text: 'newest' });
+    const sorted = names.toSorted((left, right) => (left < right ? -1 : 1));
+    deepStrictEqual(await namesIn(documents, ADA), sorted);
+    for (const prefix of ['a', 'a/', 'a%', '\ud800', '\ud83d', 'x', 'Z\0'])
+      deepStrictEqual(
+        await namesIn(documents, ADA, prefix),
+        sorted.filter((name) => name.startsWith(prefix)),
+      );
+    for (const limit of [1, 5, 12, 500]) {
+      const all = await allPages(async (after) => {
+        const page = await documents.list({
+          scope: ADA,
+          kind: 'file',
+          limit,
+          ...(after === undefined ? {} : { after }),
+        });
+        ok(page.documents.length <= limit);
+        return { entries: page.documents, next: page.next };
+      });
+      deepStrictEqual(
+        all.map(({ name }) => name),
+        sorted,
+      );
+      strictEqual(all.find(({ name }) => name === 'a')?.version, 2);
+    }
+  }),
+];
+
+const limitLaws: readonly StoresLaw[] = [
+  storesLaw('beyond a limit nothing is stored, and the error names it', async (_, makeStores) => {
+    const { documents } = await makeStores({ documentLimits: { bytes: 3, totalBytes: 4, documents: 2 } });
+    await refuses(() => documents.save({ ...NOTES, text: 'zwö' }), DocumentLimitError);
+    await documents.save({ ...NOTES, text: 'one' });
+    await refuses(() => documents.save({ ...NOTES, text: 'two' }), DocumentLimitError);
+    await documents.save({ ...placeOf('b'), text: '' });
+    await refuses(() => documents.save({ ...placeOf('c'), text: '' }), DocumentLimitError);
+    strictEqual((await documents.save({ ...placeOf('b'), text: 'x' })).version, 2);
+    await documents.save({ ...placeOf('c', { kind: 'value' }), text: 'two' });
+    await documents.delete(NOTES);
+    await documents.save({ ...placeOf('c'), text: 'two' });
+    deepStrictEqual(await namesIn(documents, ADA), ['b', 'c']);
+  }),
+  storesLaw('a text of 5 000 000 bytes is stored, and one more is refused', async ({ documents }) => {
+    const text = `${'\0"é\ud800'.repeat(714_285)}12345`;
+    strictEqual((await documents.save({ ...NOTES, text })).bytes, 5_000_000);
+    ok((await documents.read(NOTES))?.text === text);
+    await refuses(() => documents.save({ ...NOTES, text: `${text}6` }), DocumentLimitError);
+  }),
+];
+
+const expiryLaws: readonly StoresLaw[] = [
+  storesLaw('an expired document does not exist, and its name is free', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { documents } = await makeStores({ now: clock.now, documentLimits: { documents: 2, totalBytes: 20 } });
+    const draft = { ...NOTES, text: 'x'.repeat(10), expiresAt: clock.nowMs + 10 };
+    await documents.save(draft);
+    const other = placeOf('other');
+    const repeated = { ...other, text: 'x', idempotencyKey: 'k' };
+    await documents.save({ ...repeated, expiresAt: clock.nowMs + 10 });
+    clock.nowMs += 9;
+    strictEqual((await documents.read(NOTES))?.version, 1);
+    clock.nowMs += 1;
+    strictEqual(await documents.read(NOTES), undefined);
+    deepStrictEqual(await documents.versions(NOTES), []);
+    deepStrictEqual(await namesIn(documents, ADA), []);
+    strictEqual(await documents.delete(NOTES), false);
+    deepStrictEqual((await documents.save({ ...repeated, text: 'new' })).version, 1);
+    strictEqual((await documents.read(other))?.text, 'new');
+    strictEqual((await documents.save({ ...placeOf('third'), text: 'x'.repeat(17) })).version, 1);
+  }),
+  storesLaw('the newest version decides when a document expires', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { documents } = await makeStores({ now: clock.now });
+    await documents.save({ ...NOTES, text: 'one', expiresAt: clock.nowMs + 10 });
+    await documents.save({ ...NOTES, text: 'two' });
+    await documents.save({ ...placeOf('b'), text: 'one' });
+    await documents.save({ ...placeOf('b'), text: 'two', expiresAt: clock.nowMs + 10 });
+    clock.nowMs += 10;
+    strictEqual((await documents.read(NOTES, 1))?.text, 'one');
+    strictEqual(await documents.read(placeOf('b'), 1), undefined);
+  }),
+  storesLaw('expired documents are deleted, and no others', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { documents } = stores;
+    const scopes = [ADA, await threadScope(stores), { kind: 'workspace', id: '/w' } as const];
+    for (const scope of scopes)
+      for (const [name, expiresAt] of [
+        ['short', 10],
+        ['long', 20],
+        ['ever', undefined],
+      ] as const)
+        await documents.save({
+          ...placeOf(name, { scope }),
+          text: name,
+          ...(expiresAt === undefined ? {} : { expiresAt: clock.nowMs + expiresAt }),
+        });
+    strictEqual(await documents.deleteExpired(), 0);
+    clock.nowMs += 10;
+    strictEqual(await documents.deleteExpired(), 3);
+    strictEqual(await documents.deleteExpired(), 0);
+    for (const scope of scopes) deepStrictEqual(await namesIn(documents, scope), ['ever', 'long']);
+  }),
+];
+
+const threadLaws: readonly StoresLaw[] = [
+  storesLaw('a document of a thread needs the thread, and is deleted with it', async (stores) => {
+    const { documents, threads } = stores;
+    for (const id of ['thr_none', 'a\0', '../x'])
+      await refuses(
+        () => documents.save({ ...placeOf('x', { scope: { kind: 'thread', id } }), text: '' }),
+        NotFoundError,
+      );
+    const [scope, other] = [await threadScope(stores), await threadScope(stores)];
+    const namesake: DocumentScope = { kind: 'principal', id: `x:thread:${scope.id}` };
+    const all = [scope, other, namesake, { kind: 'principal', id: scope.id } as const];
+    for (const kind of DocumentKindSchema.options)
+      for (const one of all) await documents.save({ scope: one, kind, name: 'x', text: 'x' });
+    await threads.delete(scope.id);
+    for (const kind of DocumentKindSchema.options) {
+      strictEqual(await documents.read({ scope, kind, name: 'x' }), undefined);
+      for (const one of all.slice(1)) strictEqual((await documents.read({ scope: one, kind, name: 'x' }))?.text, 'x');
+    }
+    await refuses(() => documents.save({ ...placeOf('x', { scope }), text: '' }), NotFoundError);
+  }),
+  storesLaw('a branch begins with the versions that were saved before the turn it leaves at', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { documents, threads } = stores;
+    const first = await heldRun(stores);
+    const scope: DocumentScope = { kind: 'thread', id: first.run.threadId };
+    await documents.save({ ...placeOf('a', { scope }), text: 'a1', about: { of: 'a1' }, expiresAt: clock.nowMs + 100 });
+    await documents.save({ scope, kind: 'value', name: 'v', text: '1' });
+    await stores.runs.finish(first.fence, { state: 'completed' });
+    clock.nowMs += 10;
+    const second = await heldRun(stores, { thread: { threadId: scope.id } });
+    clock.nowMs += 10;
+    await documents.save({ ...placeOf('a', { scope }), text: 'a2' });
+    await documents.save({ ...placeOf('b', { scope }), text: 'b1' });
+    const branchOf = { threadId: scope.id, turnId: second.turn.turnId };
+    const { threadId } = await threads.create({ principal: 'ada', branchOf });
+    const copy: DocumentScope = { kind: 'thread', id: threadId };
+    deepStrictEqual(await namesIn(documents, copy), ['a']);
+    const original = await documents.read(placeOf('a', { scope }), 1);
+    deepStrictEqual(await documents.read(placeOf('a', { scope: copy })), { ...original, scope: copy });
+    strictEqual((await documents.read({ scope: copy, kind: 'value', name: 'v' }))?.text, '1');
+    strictEqual((await documents.save({ ...placeOf('a', { scope: copy }), text: 'other' })).version, 2);
+    strictEqual((await documents.read(placeOf('a', { scope })))?.text, 'a2');
+    await threads.delete(scope.id);
+    deepStrictEqual(await namesIn(documents, copy), ['a']);
+  }),
+];

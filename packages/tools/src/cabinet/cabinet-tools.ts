@@ -1,0 +1,26 @@
+import type { DocumentStore, Tool } from '@toolscript/core/protocol';
+import { deleteFromFCTool } from './delete-from-fc.js';
+import { fetchFromFCTool } from './fetch-from-fc.js';
+import { listFCTool } from './list-fc.js';
+import { saveToFCTool } from './save-to-fc.js';
+import { storeTools } from './store-values.js';
+
+export interface CabinetToolsOptions {
+  readonly documents: DocumentStore;
+  /** The user of calls that name none. Default: such calls have no values of a user. */
+  readonly principal?: string;
+}
+
+/**
+ * The tools for texts and values that outlive a script: saveToFC, fetchFromFC, listFC, deleteFromFC, store.set,
+ * store.get, store.list and store.delete. Give the same `documents` to `codingTools` and `webTools`.
+ */
+export function cabinetTools({ documents, principal }: CabinetToolsOptions): Tool[] {
+  return [
+    saveToFCTool(documents),
+    fetchFromFCTool(documents),
+    listFCTool(documents),
+    deleteFromFCTool(documents),
+    ...storeTools(documents, principal),
+  ];
+}

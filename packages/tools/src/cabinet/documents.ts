@@ -1,0 +1,39 @@
+import type { ToolCallContext } from '@toolscript/core/protocol';
+import { failure } from '../failure.js';
+
+/** Times of expiry are given in hours. */
+export const MAX_HOURS = 8_760;
+
+const REASONS = {
+  DocumentConflictError: 'changed',
+  DocumentLimitError: 'too_large',
+} as const;
+
+/** The result of a call of the store. Rejects with an error for the model, which names no file of the host. */
+export async function stored<Value>(call: Promise<Value>): Promise<Value> {
+  try {
+    return await call;
+  } catch (error) {
+    throw describeStoreError(error);
+  }
+}
+
+function describeStoreError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (error.name === 'NotFoundError')
+    return failure('unavailable', 'This conversation is not stored, so nothing can be saved in it.');
+  if (error.name === 'StoreUnavailableError')
+    return failure('unavailable', 'The store of documents failed. Try again later.');
+  const reason = REASONS[error.name as keyof typeof REASONS];
+  return reason === undefined ? error : failure(reason, `${error.message}.`);
+}
+
+/** Throws a ToolCallError for a call outside a conversation. */
+export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
+  if (threadId !== undefined) return threadId;
+  throw failure('unavailable', 'This call belongs to no conversation, so it has no File Cabinet.');
+}
+
+export function expiryOf(hours: number | undefined): { expiresAt?: number } {
+  return hours === undefined ? {} : { expiresAt: Math.round(Date.now() + hours * 3_600_000) };
+}

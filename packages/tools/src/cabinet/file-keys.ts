@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type { ToolCallContext } from '@toolscript/core/protocol';
+import { z } from 'zod';
+
+const MAX_KEY = 256;
+
+/** A key is shown in terminals and pages, and is the name of a download. */
+export const FileKey = z
+  .string()
+  .refine(isFileKey, `1 to ${MAX_KEY} visible characters; "/" may separate parts, and no part is empty, "." or ".."`);
+
+export function isFileKey(key: string): boolean {
+  // defence: file-keys-are-visible, without it: if (key.length > MAX_KEY) return false;
+  if (key.length > MAX_KEY || key.trim() !== key || /[\p{C}\p{Zl}\p{Zp}\\]/u.test(key)) return false;
+  // defence: file-keys-are-no-paths, without it: return key !== '';
+  return key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+/**
+ * Names one call, in all processes that repeat it. The key of a script's call is unique; a structured call has the
+ * model's own id, which is unique only in its run.
+ */
+export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): string {
+  return scriptId === undefined ? `${runId ?? ''}:${idempotencyKey}` : idempotencyKey;
+}
+
+/** Eight letters and digits that depend on the text only. */
+export function shortHash(text: string): string {
+  const number = createHash('sha256').update(text).digest().readBigUInt64BE();
+  return number.toString(36).padStart(13, '0').slice(-8);
+}

@@ -1,0 +1,61 @@
+import { defineTool } from '@toolscript/core';
+import { fileAbout, present, type DocumentInfo, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { stored, threadOf } from './documents.js';
+
+const PAGE = 100;
+
+const ListFCInput = z.object({
+  prefix: z.string().max(256).optional().describe('how the keys begin'),
+  cursor: z.string().max(256).optional(),
+});
+
+const ListFCOutput = z.object({
+  files: z.array(
+    z.object({
+      fileKey: z.string(),
+      version: z.number().int(),
+      bytes: z.number().int(),
+      title: z.string().optional(),
+      contentType: z.string().optional(),
+      source: z.string().optional().describe('the address of a web page'),
+      savedAt: z.string(),
+      expiresAt: z.string().optional(),
+    }),
+  ),
+  cursor: z.string().optional().describe('for the next page'),
+});
+
+export function listFCTool(documents: DocumentStore): Tool {
+  return defineTool({
+    name: 'listFC',
+    description: 'Lists the files in the File Cabinet of this conversation, by key.',
+    input: ListFCInput,
+    output: ListFCOutput,
+    approval: 'never',
+    effect: 'read',
+    execute: async ({ prefix, cursor }, context) => {
+      const scope = { kind: 'thread', id: threadOf(context) } as const;
+      const query = { scope, kind: 'file', limit: PAGE, ...present({ prefix, after: cursor }) } as const;
+      const { documents: found, next } = await stored(documents.list(query));
+      return { files: found.map(listed), ...present({ cursor: next }) };
+    },
+  });
+}
+
+function listed(info: DocumentInfo) {
+  const { title, contentType, source } = fileAbout(info);
+  const { name: fileKey, version, bytes, createdAt, expiresAt } = info;
+  return {
+    fileKey,
+    version,
+    bytes,
+    ...present({ title, contentType, source: source?.url }),
+    savedAt: timeOf(createdAt),
+    ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt) }),
+  };
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

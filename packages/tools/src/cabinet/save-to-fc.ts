@@ -1,0 +1,51 @@
+import { defineTool } from '@toolscript/core';
+import { estimateTokens } from '@toolscript/core/history';
+import { filePlace, present, type DocumentStore, type FileAbout, type Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { expiryOf, MAX_HOURS, stored, threadOf } from './documents.js';
+import { callKey, FileKey, shortHash } from './file-keys.js';
+
+const SaveToFCInput = z.object({
+  text: z.string(),
+  name: FileKey.optional().describe('the fileKey, such as "notes/plan.md"; a used one gets a new version'),
+  title: z.string().max(200).optional(),
+  contentType: z.string().max(100).optional(),
+  expiresInHours: z.number().gt(0).max(MAX_HOURS).optional(),
+  ifVersion: z.number().int().min(0).optional().describe('the version that must be the newest; 0: there is none'),
+});
+
+const SaveToFCOutput = z.object({
+  fileKey: z.string(),
+  version: z.number().int(),
+  bytes: z.number().int(),
+  tokens: z.number().int().describe('what a model would need to read it'),
+});
+
+export function saveToFCTool(documents: DocumentStore): Tool {
+  return defineTool({
+    name: 'saveToFC',
+    description:
+      'Saves a text in the File Cabinet of this conversation. Later scripts, and writeFile, get it by its fileKey, so that it costs no tokens.',
+    input: SaveToFCInput,
+    output: SaveToFCOutput,
+    approval: 'never',
+    effect: 'write',
+    idempotent: true,
+    execute: async ({ text, name, title, contentType, expiresInHours, ifVersion }, context) => {
+      const idempotencyKey = callKey(context);
+      const fileKey = name ?? `f-${shortHash(idempotencyKey)}`;
+      const about: FileAbout = { ...present({ title, contentType }), source: { kind: 'script' } };
+      const { version, bytes } = await stored(
+        documents.save({
+          ...filePlace(threadOf(context), fileKey),
+          text,
+          about,
+          ...expiryOf(expiresInHours),
+          ...present({ ifVersion }),
+          idempotencyKey,
+        }),
+      );
+      return { fileKey, version, bytes, tokens: estimateTokens(text) };
+    },
+  });
+}
