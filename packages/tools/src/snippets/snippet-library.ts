@@ -3,6 +3,7 @@ import {
   isRecord,
   savedScriptId,
   ToolscriptUsageError,
+  type DocumentInfo,
   type DocumentStore,
   type JsonObject,
   type SavedResult,
@@ -37,6 +38,47 @@ export interface SnippetReference {
   readonly version?: number | undefined;
   /** Default: the narrowest scope that has the name. */
   readonly scope?: ScopeName | undefined;
+}
+
+/** A saved script without its source. */
+export interface SnippetInfo {
+  readonly name: string;
+  readonly scope: ScopeName;
+  readonly version: number;
+  readonly description: string;
+  readonly input: JsonObject;
+  readonly output?: JsonObject;
+}
+
+/** The newest versions of all snippets of an owner, those of the narrowest scope first. */
+export async function listSnippets(
+  { documents, ...common }: SnippetLibrary,
+  owner: Omit<DocumentOwner, 'workspace'>,
+  prefix = '',
+): Promise<SnippetInfo[]> {
+  const scopes = SCOPES.flatMap((kind) => scopeOf(ownerOf(owner, common), kind) ?? []);
+  const lists = await Promise.all(scopes.map((scope) => listDocuments(documents, { scope, kind: 'snippet', prefix })));
+  return lists.flat().map(infoOf);
+}
+
+/** One snippet with its source. Rejects with a `ToolCallError` if there is none. */
+export async function readSnippet(
+  { documents, ...common }: SnippetLibrary,
+  reference: SnippetReference,
+  owner: Omit<DocumentOwner, 'workspace'>,
+): Promise<SnippetInfo & { readonly source: string }> {
+  const found = await findSnippet(documents, reference, ownerOf(owner, common));
+  if (found === undefined) throw missingSnippet(reference);
+  return { ...infoOf(found), source: found.text };
+}
+
+function infoOf(info: DocumentInfo): SnippetInfo {
+  return { name: info.name, scope: info.scope.kind, version: info.version, ...aboutOf(info) };
+}
+
+export function missingSnippet({ name, version }: SnippetReference) {
+  const what = version === undefined ? `snippet "${name}"` : `version ${version} of the snippet "${name}"`;
+  return failure('missing', `There is no ${what}. Call snippets.list({}) to see the snippets.`);
 }
 
 /** The stored snippet. Undefined if there is none. */

@@ -7,21 +7,23 @@ import {
   type ToolCallContext,
 } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf, type CommonOwner } from '../documents/scopes.js';
+import { demandScope, ownerOf, ScopeSchema, type CommonOwner } from '../documents/scopes.js';
 import { callKey } from '../cabinet/file-keys.js';
 import { stored } from '../cabinet/documents.js';
-import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import {
   checkInput,
   checkSchemas,
   findSnippet,
+  listSnippets,
+  missingSnippet,
   notLinked,
+  readSnippet,
   savedCall,
   withResults,
   type SnippetLibrary,
 } from './snippet-library.js';
-import { aboutOf, MAX_SCHEMA, MAX_SOURCE, savedScriptOf, SnippetName, VERSION } from './snippet-shapes.js';
+import { MAX_SCHEMA, MAX_SOURCE, savedScriptOf, SnippetName, VERSION } from './snippet-shapes.js';
 
 const JsonSchema = z.record(z.string(), z.unknown());
 
@@ -117,13 +119,13 @@ function runTool({ documents, ...common }: SnippetLibrary): Tool {
       );
       if (linked !== undefined) return savedCall(linked, checkInput(linked, input));
       const exists = await findSnippet(documents, { name, version }, ownerOf(context, common));
-      throw exists === undefined ? missing(name, version) : notLinked(name);
+      throw exists === undefined ? missingSnippet({ name, version }) : notLinked(name);
     },
   });
   return withResults(tool);
 }
 
-function getTool({ documents, ...common }: SnippetLibrary): Tool {
+function getTool(library: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.get',
     description: 'Returns the source of a saved script and the schemas of its input and result.',
@@ -139,15 +141,11 @@ function getTool({ documents, ...common }: SnippetLibrary): Tool {
     }),
     approval: 'never',
     effect: 'read',
-    execute: async ({ name, version, scope }, context) => {
-      const found = await findSnippet(documents, { name, version, scope }, ownerOf(context, common));
-      if (found === undefined) throw missing(name, version);
-      return { name, scope: found.scope.kind, version: found.version, source: found.text, ...aboutOf(found) };
-    },
+    execute: (reference, context) => readSnippet(library, reference, context),
   });
 }
 
-function listTool({ documents, ...common }: SnippetLibrary): Tool {
+function listTool(library: SnippetLibrary): Tool {
   return defineTool({
     name: 'snippets.list',
     description: 'Lists the saved scripts that snippets.run finds, with the JSON Schemas of their inputs.',
@@ -164,15 +162,7 @@ function listTool({ documents, ...common }: SnippetLibrary): Tool {
     ),
     approval: 'never',
     effect: 'read',
-    execute: async ({ prefix = '' }, context) => {
-      const scopes = SCOPES.flatMap((kind) => scopeOf(ownerOf(context, common), kind) ?? []);
-      const lists = await Promise.all(
-        scopes.map((scope) => listDocuments(documents, { scope, kind: 'snippet', prefix })),
-      );
-      return lists.flat().map((info) => {
-        return { name: info.name, scope: info.scope.kind, version: info.version, ...aboutOf(info) };
-      });
-    },
+    execute: ({ prefix }, context) => listSnippets(library, context, prefix),
   });
 }
 
@@ -188,9 +178,4 @@ function deleteTool({ documents, ...common }: SnippetLibrary): Tool {
       return { deleted: await stored(documents.delete({ scope, kind: 'snippet', name })) };
     },
   });
-}
-
-function missing(name: string, version: number | undefined) {
-  const what = version === undefined ? `snippet "${name}"` : `version ${version} of the snippet "${name}"`;
-  return failure('missing', `There is no ${what}. Call snippets.list({}) to see the snippets.`);
 }

@@ -1,6 +1,6 @@
 import { createHarness, memoryDocuments } from '@toolscript/core';
 import fc from 'fast-check';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -229,5 +229,25 @@ describe('a folder of prompts', () => {
       '/e.md: the front matter is not YAM',
       '/f.md is not a file. Remove it.',
     ]);
+  });
+});
+
+describe('a folder of prompts in which scripts may write', () => {
+  it('gives no file that is a link, is reached through one, or has a second name', async () => {
+    const outside = await folderWith({ 'secret.md': 'a secret', 'second.md': 'another' });
+    const folder = await folderWith({ 'own.md': 'fine' });
+    await symlink(join(outside, 'secret.md'), join(folder, 'linked.md'));
+    await link(join(outside, 'second.md'), join(folder, 'named.md'));
+    await symlink(outside, join(folder, 'deep'));
+    const read = async (path: string) => {
+      const warnings: string[] = [];
+      const prompts = await readPromptFolder(path, (message) => warnings.push(message), {
+        inside: await realpath(folder),
+      });
+      return [prompts.map(({ name }) => name), warnings.length];
+    };
+    expect(await read(await realpath(folder))).toEqual([['own'], 2]);
+    expect(await read(join(await realpath(folder), 'deep'))).toEqual([[], 2]);
+    expect((await readPromptFolder(folder, () => {})).map(({ name }) => name)).toEqual(['linked', 'named', 'own']);
   });
 });
