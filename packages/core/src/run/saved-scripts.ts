@@ -78,6 +78,7 @@ export async function checkSavedScript(
 ): Promise<SavedScriptCheck> {
   // The source must be complete by itself: nothing in it may close the function around it.
   const alone = await services.compiler.compile(saved.source, { language: 'ts', maxSourceBytes });
+  // defence: saved-sources-are-complete
   if (!alone.ok) return { ok: false, problem: problemOf(alone.failure, 0) };
   const result = await compileSaved(services, saved, { maxSourceBytes });
   if (!result.ok) return { ok: false, problem: problemOf(result.failure, 1) };
@@ -100,7 +101,6 @@ async function savedScriptsOf(
 /** Only of an exposed tool: a script that cannot call it must not run a saved script either. */
 function toolWithScripts({ registry, exposed }: Services, name: string): Tool | undefined {
   const tool = registry.get(name);
-  // defence: only-exposed-saved-scripts
   if (tool?.savedScript === undefined || !exposed.has(tool.name)) return undefined;
   return tool;
 }

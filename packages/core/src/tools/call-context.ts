@@ -51,6 +51,7 @@ export function callContext(
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
     progress: (message) => reporter.progress(record, message),
     output: detached === true ? (text) => reporter.output(record, text) : undefined,
+    // defence: tasks-run-no-saved-scripts, without it: savedScripts,
     savedScripts: detached === true && savedScripts !== undefined ? { ...savedScripts, linked: [] } : savedScripts,
     maxOutputBytes: limits.maxToolOutputBytes,
     [READ_SIGNAL]: () => record.signal,
