@@ -1,7 +1,9 @@
-import type { DocumentStore, Tool } from '@toolscript/core/protocol';
+import { ToolCallError, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
-import type { PromptFile } from '@toolscript/tools';
+import type { PromptFile, SnippetLibrary } from '@toolscript/tools';
 import type { Settings } from '../configuration/settings.js';
+import { visible } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
 
 /** The File Cabinet, prompts and snippets. They exist where conversations are stored. */
 const CABINET_TOOLS: readonly string[] = [
@@ -42,7 +44,18 @@ export async function openCabinetTools({ documents, workspace, prompts }: Docume
     ...cabinetTools({ documents, principal: LOCAL_PRINCIPAL }),
     ...promptTools({ ...library, files: prompts }),
     ...snippetTools(library),
+    ...(workspace === undefined ? [] : await savedScripts(library)),
   ];
+}
+
+/** The saved scripts of the user and the workspace. Throws a UsageError if the database fails. */
+async function savedScripts(library: SnippetLibrary): Promise<Tool[]> {
+  const { loadSnippetTools } = await import('@toolscript/tools');
+  try {
+    return await loadSnippetTools(library, {});
+  } catch (error) {
+    throw error instanceof ToolCallError ? new UsageError(visible(error.message)) : error;
+  }
 }
 
 /** The settings for a command without a conversation: the names of the File Cabinet's tools count as absent. */

@@ -5,6 +5,7 @@ import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
 import { promptTools, snippetTools } from '@toolscript/tools';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findPrompts } from '#cli/configuration/prompt-files.js';
+import { openCabinetTools } from '#cli/harness/exposed-cabinet.js';
 import { ThreadDatabase } from '#cli/threads/thread-database.js';
 import { Place } from '../support/place.js';
 
@@ -83,6 +84,22 @@ describe('toolscript snippets', () => {
     expect(refused.stderr).toContain('Add --scope principal or --scope workspace.');
     expect((await place.run(['snippets', 'delete', 'both', '--scope', 'principal'])).status).toBe(0);
     expect((await place.run(['snippets'])).stdout).toBe('both  version 1, workspace  The both\n');
+  });
+});
+
+describe('the tools of a conversation', () => {
+  it('include the saved scripts of the user and the workspace, but no saved script where users share a server', async () => {
+    const place = new Place();
+    const { database, value } = await openConversation(place);
+    expect(await value(save('mine', 'return 1', 'principal'))).toBe(1);
+    expect(await value(save('here', 'return 1', 'thread'))).toBe(1);
+    const { documents } = database.stores;
+    const names = async (workspace?: string) =>
+      (await openCabinetTools({ documents, workspace }))
+        .map(({ name }) => name)
+        .filter((name) => /[.](?:mine|here)$/u.test(name));
+    expect(await names(realpathSync(place.workspace))).toEqual(['snippets.mine']);
+    expect(await names()).toEqual([]);
   });
 });
 

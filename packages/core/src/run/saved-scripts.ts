@@ -1,6 +1,8 @@
 import {
   savedScriptId,
   scriptFailure,
+  ToolCallError,
+  ToolscriptUsageError,
   type CompiledScript,
   type CompileResult,
   type Limits,
@@ -11,6 +13,7 @@ import {
   type ScriptFailure,
   type Tool,
 } from '../protocol/index.js';
+import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { restoreScript, type Compiler } from '../script/index.js';
 import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
 import { writtenNames } from '../text/identifier-name.js';
@@ -20,7 +23,7 @@ import type { LazyChecker } from './lazy-checker.js';
 const MAX_SCRIPTS = 32;
 
 /** The part of a harness's services that compiles scripts for its tools. */
-interface Services {
+interface Services extends Pick<DurabilityServices, 'onInternalError'> {
   readonly compiler: Compiler;
   readonly checker: LazyChecker | undefined;
   readonly registry: ToolRegistry;
@@ -36,6 +39,23 @@ type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
  * the newest now are the ones that run, whenever the script is resumed.
  */
 export async function linkSavedScripts(
+  services: Services,
+  script: CompiledScript,
+  owner: SavedScriptOwner,
+  limits: SourceLimits,
+): Promise<CompileResult> {
+  try {
+    return await link(services, script, owner, limits);
+  } catch (error) {
+    // A closed compiler refuses every script, this one too.
+    if (error instanceof ToolscriptUsageError) throw error;
+    if (!(error instanceof ToolCallError))
+      reportInternalError(services, '', `the saved scripts of a script could not be read: ${String(error)}`);
+    return failed(script, notFound(error));
+  }
+}
+
+async function link(
   services: Services,
   script: CompiledScript,
   owner: SavedScriptOwner,
@@ -137,6 +157,14 @@ function failed(script: CompiledScript, failure: ScriptFailure): CompileResult {
 function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
   return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${problemOf(failure, 1)}`, {
     hint: 'The tools have changed since it was saved. Save it again, or delete it.',
+  });
+}
+
+/** Only the message of a `ToolCallError` is for the model. */
+function notFound(error: unknown): ScriptFailure {
+  const reason = error instanceof ToolCallError ? ` ${error.message}` : '';
+  return scriptFailure('ToolExecutionError', `The saved scripts of this script could not be read.${reason}`, {
+    hint: 'Nothing has run. Send the script again later.',
   });
 }
 

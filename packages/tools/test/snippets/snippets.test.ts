@@ -182,6 +182,24 @@ describe('a saved script', () => {
     expect(outside).toMatchObject({ error: { line: 3, stack: expect.stringContaining('(script.ts:3:') } });
   });
 
+  it('that cannot be read ends its caller before anything runs', async () => {
+    const documents = memoryDocuments();
+    const world = openWorld({}, documents);
+    await world.save('one', 'return 1');
+    const failing = Object.assign(new Error('secret path'), { name: 'StoreUnavailableError' });
+    documents.read = () => Promise.reject(failing);
+    const outcome = await world.run(
+      "await tools.send({ text: 'a' });\nreturn await tools.snippets.run({ name: 'one' })",
+    );
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      operations: [],
+      error: {
+        message: 'The saved scripts of this script could not be read. The store of documents failed. Try again later.',
+      },
+    });
+  });
+
   it('is not run by a call whose name is unknown before the script starts, detached, or outside of a script', async () => {
     const { save, value, harness } = openWorld({ expose: { spawn: true } });
     await save('one', 'return 1');
