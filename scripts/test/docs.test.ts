@@ -9,7 +9,7 @@ import {
   OutputItemSchema,
 } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
-import { codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
+import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
@@ -276,6 +276,14 @@ describe('generated blocks', () => {
         effect,
         approval === 'policy' ? 'by policy' : approval,
       ]);
+  });
+
+  it('tools.md contains the declarations of the File Cabinet', async () => {
+    const cabinet = createHarness({ tools: cabinetTools({ documents: memoryDocuments() }), approvals: 'deny' });
+    const declarations = cabinet.declarations();
+    await cabinet.close();
+    const own = declarations.slice(declarations.indexOf('interface Tools {'));
+    checkGenerated('docs/reference/tools.md', 'cabinet declarations', own, same);
   });
 
   it('tools.md and guest.md contain the declarations', () => {

@@ -14,12 +14,15 @@ import type {
   AuditPage,
   AuditQuery,
   Decision,
+  FilePage,
+  FileQuery,
   NewApiKey,
   RulePage,
   Run,
   SubmitBody,
   Submitted,
   Thread,
+  ThreadFile,
   ThreadPage,
   ThreadQuery,
   ThreadSummary,
@@ -64,6 +67,22 @@ export interface Client {
     ): Promise<Thread>;
     rename(threadId: string, title: string, options?: RequestOptions): Promise<ThreadSummary>;
     delete(threadId: string, options?: RequestOptions): Promise<void>;
+  };
+  /** The File Cabinet of a thread. */
+  readonly files: {
+    /** By key, each with its newest version. */
+    list(threadId: string, query?: FileQuery, options?: RequestOptions): Promise<FilePage>;
+    /** The stored versions, the newest first. */
+    versions(threadId: string, fileKey: string, options?: RequestOptions): Promise<readonly ThreadFile[]>;
+    /** Default: the newest version. */
+    text(
+      threadId: string,
+      fileKey: string,
+      query?: { readonly version?: number },
+      options?: RequestOptions,
+    ): Promise<string>;
+    /** Deletes all versions. */
+    delete(threadId: string, fileKey: string, options?: RequestOptions): Promise<void>;
   };
   readonly runs: {
     get(runId: string, options?: RequestOptions): Promise<Run>;
@@ -133,6 +152,7 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
     keys: keysOf(api),
     rules: rulesOf(api),
     threads: threadsOf(api),
+    files: filesOf(api),
     runs: runsOf(api),
     approvals: approvalsOf(api),
     agents: { list: ({ signal } = {}) => answered(api.GET('/api/v2/agents', withSignal(signal))) },
@@ -158,6 +178,27 @@ function threadsOf(api: Api): Client['threads'] {
       answered(api.PATCH(one, { params: { path: { threadId } }, body: { title }, ...withSignal(signal) })),
     delete: async (threadId, { signal } = {}) =>
       void (await answered(api.DELETE(one, { params: { path: { threadId } }, ...withSignal(signal) }))),
+  };
+}
+
+function filesOf(api: Api): Client['files'] {
+  const all = '/api/v2/threads/{threadId}/files';
+  const one = `${all}/{fileKey}` as const;
+  return {
+    list: (threadId, query = {}, { signal } = {}) =>
+      answered(api.GET(all, { params: { path: { threadId }, query }, ...withSignal(signal) })),
+    versions: async (threadId, fileKey, { signal } = {}) => {
+      const params = { path: { threadId, fileKey } };
+      return (await answered(api.GET(one, { params, ...withSignal(signal) }))).data;
+    },
+    text: (threadId, fileKey, query = {}, { signal } = {}) => {
+      const params = { path: { threadId, fileKey }, query };
+      return answered(
+        api.GET(`${one}/text`, { params, parseAs: 'text', ...withSignal(signal) }),
+      ) as Promise<unknown> as Promise<string>;
+    },
+    delete: async (threadId, fileKey, { signal } = {}) =>
+      void (await answered(api.DELETE(one, { params: { path: { threadId, fileKey } }, ...withSignal(signal) }))),
   };
 }
 

@@ -44,7 +44,6 @@ export {
   writePrivateFile,
   type FileStoreOptions,
   type KeyFileOptions,
-  type MemoryDocumentsOptions,
   type MemoryStoreOptions,
   type MemoryStores,
   type MemoryStoresOptions,

@@ -150,7 +150,7 @@ const permissions = (name: string, input: unknown): readonly string[] => {
 };
 
 const preview = (name: string, input: unknown): unknown =>
-  tools.get(name)!.preview!((tools.get(name)!.validateInput(input) as unknown as { value: never }).value);
+  tools.get(name)!.preview!((tools.get(name)!.validateInput(input) as unknown as { value: never }).value, context);
 
 describe('the subject of a call', () => {
   it('is named by real paths, however they are written', () => {

@@ -55,7 +55,7 @@ async function call(name: string, input: object, signal = new AbortController().
   const valid = tool.validateInput(input);
   if (!valid.ok) throw new TypeError(`${name} does not know its own arguments`);
   tool.permissions?.(valid.value as never);
-  await tool.preview?.(valid.value as never);
+  await tool.preview?.(valid.value as never, { app: undefined, principal: undefined, threadId: undefined });
   try {
     return await tool.execute(valid.value as never, { signal } as never);
   } catch (error) {

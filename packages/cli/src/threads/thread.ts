@@ -30,7 +30,7 @@ export interface ThreadSettings {
   readonly database: ThreadDatabase;
   readonly workspace: string;
   readonly agent: CurrentInstructions;
-  /** The model is told about the files of the conversation. */
+  /** Whether the files of the conversation are announced to the model. */
   readonly announcesFiles: boolean;
   /** Reports once that the conversation is no longer stored. */
   readonly onLost: (message: string) => void;

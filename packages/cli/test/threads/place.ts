@@ -34,7 +34,13 @@ export class ThreadPlace {
   }
 
   #settings(database: ThreadDatabase, agent: CurrentInstructions) {
-    return { database, workspace: '/w', agent, onLost: (message: string) => void this.warnings.push(message) };
+    return {
+      database,
+      workspace: '/w',
+      agent,
+      announcesFiles: true,
+      onLost: (message: string) => void this.warnings.push(message),
+    };
   }
 }
 

@@ -17,8 +17,8 @@ const MAX_TITLE = 80;
 const MAX_URL = 200;
 
 /**
- * The message that tells a model about the files of its thread: those that no earlier message has announced as they
- * are now. Undefined if there is nothing to say. Earlier messages never change, so that providers keep their caches.
+ * The message that announces the files of a thread to its model: those that no earlier message has announced as they
+ * are now. Undefined if there are none. Earlier messages never change, so that providers keep their caches.
  * `history`: the conversation before this turn.
  */
 export async function fileAnnouncement(

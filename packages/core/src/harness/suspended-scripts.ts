@@ -98,7 +98,8 @@ export class SuspendedScripts {
     const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
     if (refusal !== undefined) return reported(failedOutcome(refusal, scriptId), run);
     if ('recorded' in found) {
-      const host = this.#resumeHost(run, runIdentity({}));
+      const { threadId } = found.recorded.identity;
+      const host = this.#resumeHost(run, runIdentity({ threadId }));
       if (found.recorded.ended !== undefined)
         return reported((await reportEnd(this.#harness.services(), scriptId, found.recorded, host)).outcome, run);
       found = await recoverScript(this.#harness.services(), scriptId, host, run);

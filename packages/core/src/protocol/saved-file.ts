@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DocumentPlace, DocumentStore, StoredDocument } from './document-store.js';
 
-/** Where the text of a file comes from. */
+/** The origin of a file's text. */
 export const FileSourceSchema = z.looseObject({
   /** `script`: a script saved it. `web`: `fetchUrl` saved a page, whose text strangers have written. */
   kind: z.enum(['script', 'web']),

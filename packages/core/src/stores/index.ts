@@ -6,7 +6,7 @@ export { checkJournalLines } from './journal-text.js';
 export { obtainKeyFile, readKeyFile, type KeyFileOptions } from './key-file.js';
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js';
 export type { MemoryStoresOptions } from './memory-database.js';
-export { memoryDocuments, MemoryDocuments, type MemoryDocumentsOptions } from './memory-documents.js';
+export { memoryDocuments } from './memory-documents.js';
 export { memoryEventLog } from './memory-event-log.js';
 export { memoryStores, type MemoryStores } from './memory-stores.js';
 export { checkScriptId, checkSha256 } from './names.js';

@@ -183,7 +183,7 @@ const versionLaws: readonly StoresLaw[] = [
         stored.map((one) => one?.version),
         [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
       );
-      deepStrictEqual(stored.map((one) => one?.text).toSorted(), texts);
+      deepStrictEqual(new Set(stored.map((one) => one?.text)), new Set(texts));
       const rivals = texts.map((text, index) => both[index % 2]!.save({ ...NOTES, text, ifVersion: 10 }));
       const settled = await Promise.allSettled(rivals);
       strictEqual(settled.filter(({ status }) => status === 'fulfilled').length, 1);

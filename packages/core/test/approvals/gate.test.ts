@@ -40,6 +40,7 @@ function callOf({
     scriptId: 's1',
     principal: 'ann',
     app: { a: 1 },
+    threadId: undefined,
     input: JSON.parse(inputJson),
     inputJson,
     plan: [],

@@ -883,6 +883,7 @@ describe('an approval', () => {
         scriptId: 's',
         principal: undefined,
         app: undefined,
+        threadId: undefined,
         input: {},
         inputJson: '{}',
         plan: [],

@@ -14,6 +14,7 @@ import { mcpRoute } from './routes/mcp.js';
 import { metricsRoute } from './routes/metrics.js';
 import { auditRoute } from './routes/audit.js';
 import { changesRoute } from './routes/changes.js';
+import { fileRoutes } from './routes/files.js';
 import { healthRoutes } from './routes/health.js';
 import { imageRoute } from './routes/images.js';
 import { keyRoutes } from './routes/keys.js';
@@ -47,6 +48,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     runRoutes(scope, service);
     streamRoute(scope, service);
     threadRoutes(scope, service);
+    fileRoutes(scope, service);
     approvalRoutes(scope, service);
     workspaceRuleRoute(scope, service);
     registryRoutes(scope, service);

@@ -42,7 +42,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
     forceCloseConnections: true,
     // While the server drains, it answers as before, but accepts no prompts.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: 256 },
     genReqId: () => crypto.randomUUID(),
     rewriteUrl: ({ url = '/' }) => withoutBase(url, options.basePath ?? ''),
   });

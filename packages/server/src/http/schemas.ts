@@ -93,6 +93,20 @@ export const ThreadSchema = ThreadSummarySchema.extend({
   items: z.array(OutputItemSchema),
 });
 
+/** A version of a file of a thread. */
+export const FileSchema = z.object({
+  fileKey: z.string(),
+  version: z.number(),
+  /** UTF-8 bytes of its text. */
+  bytes: z.number(),
+  title: z.string().optional(),
+  contentType: z.string().optional(),
+  /** A web page has a `url`; strangers have written its text. */
+  source: z.object({ kind: z.enum(['script', 'web']), url: z.string().optional() }).optional(),
+  createdAt: z.number(),
+  expiresAt: z.number().optional(),
+});
+
 export const RunSchema = RunSummarySchema.extend({
   threadId: z.string(),
   agentId: z.string().optional(),

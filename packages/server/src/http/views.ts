@@ -1,11 +1,28 @@
 import type { ToolCatalog } from '@toolscript/core';
-import type { Approval, OutputItem, Run, Thread, Tool, TurnItems } from '@toolscript/core/protocol';
+import {
+  fileAbout,
+  present,
+  type Approval,
+  type DocumentInfo,
+  type OutputItem,
+  type Run,
+  type Thread,
+  type Tool,
+  type TurnItems,
+} from '@toolscript/core/protocol';
 import type { ServedAgent } from '../agents/index.js';
 
 /** The API's form of stored records. */
 
 export function threadView({ principal: _principal, workspace: _workspace, ...thread }: Thread) {
   return thread;
+}
+
+export function fileView(info: DocumentInfo) {
+  const { title, contentType, source } = fileAbout(info);
+  const { name: fileKey, version, bytes, createdAt, expiresAt } = info;
+  const from = source && { kind: source.kind, ...present({ url: source.url }) };
+  return { fileKey, version, bytes, createdAt, ...present({ title, contentType, source: from, expiresAt }) };
 }
 
 export function wholeThreadView(thread: Thread, turns: readonly TurnItems[], operations: 'summary' | 'full') {

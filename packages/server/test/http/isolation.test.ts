@@ -1,3 +1,4 @@
+import { filePlace } from '@toolscript/core/protocol';
 import type { Caller, Scope } from '@toolscript/server';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -66,6 +67,10 @@ async function makeData(working: TestServer): Promise<readonly string[]> {
     await eventually(async () =>
       (await ask('GET', `/api/v2/runs/${body.runId}`)).body.status === 'completed' ? true : undefined,
     );
+  }
+  for (const id of [...found].filter((one) => one.startsWith('thr_'))) {
+    const { documents } = working.stores;
+    await documents.save({ ...filePlace(id, id), text: CANARY, about: { title: CANARY } });
   }
   const request = { model: 'demo', input: `hello ${CANARY}`, metadata: { owner: CANARY } };
   const { body: response } = await ask('POST', '/v1/responses', request);
@@ -229,6 +234,9 @@ async function adasData(): Promise<unknown> {
       threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}?operations=full`)),
     ),
     runs: await Promise.all(ids.filter((id) => id.startsWith('run_')).map((id) => ask(`/api/v2/runs/${id}`))),
+    files: await Promise.all(
+      threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}/files/${threadId}`)),
+    ),
     approvals: await ask('/api/v2/approvals?state=all&limit=100'),
     audit: await ask('/api/v2/audit?limit=100'),
   };

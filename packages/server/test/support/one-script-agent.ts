@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
+import type { Tool } from '@toolscript/core/protocol';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
 import { promptedModel } from './prompted-model.js';
@@ -10,7 +11,7 @@ import { promptedModel } from './prompted-model.js';
  * approval, and `hang` never ends and ignores its signal.
  */
 export function oneScriptAgent(
-  options: Omit<HarnessOptions, 'tools'>,
+  { moreTools = [], ...options }: Omit<HarnessOptions, 'tools'> & { moreTools?: readonly Tool[] },
   effectsFile: string,
 ): ServedAgent & { close(): Promise<void> } {
   const config = defineAgent({ slug: 'one-script' });
@@ -34,7 +35,7 @@ export function oneScriptAgent(
       },
     }),
   ];
-  const harness = createHarness({ ...options, tools, typecheck: 'off' });
+  const harness = createHarness({ ...options, tools: [...tools, ...moreTools], typecheck: 'off' });
   const provider = promptedModel((code, hasRun) => {
     const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
     return { parts: [part], usage: { input_tokens: 0, output_tokens: 0 } };

@@ -5,7 +5,7 @@ import { findFile, markedText } from './document-text.js';
 import { threadOf } from './documents.js';
 
 const DEFAULT_LENGTH = 50_000;
-const MAX_LENGTH = 5_000_000;
+const MAX_LENGTH = 1_000_000;
 
 const FetchFromFCInput = z.object({
   fileKey: z.string().min(1).max(256),

@@ -9,7 +9,7 @@ export const FileKey = z
   .string()
   .refine(isFileKey, `1 to ${MAX_KEY} visible characters; "/" may separate parts, and no part is empty, "." or ".."`);
 
-export function isFileKey(key: string): boolean {
+function isFileKey(key: string): boolean {
   // defence: file-keys-are-visible, without it: if (key.length > MAX_KEY) return false;
   if (key.length > MAX_KEY || key.trim() !== key || /[\p{C}\p{Zl}\p{Zp}\\]/u.test(key)) return false;
   // defence: file-keys-are-no-paths, without it: return key !== '';

@@ -16,10 +16,7 @@ const MAX_VALUE_BYTES = 65_536;
 const PAGE = 100;
 
 const Key = z.string().min(1).max(256);
-const Scope = z
-  .enum(['thread', 'principal'])
-  .default('thread')
-  .describe('thread: this conversation; principal: all conversations of its user');
+const Scope = z.enum(['thread', 'principal']).default('thread');
 
 type Scope = z.output<typeof Scope>;
 
@@ -40,7 +37,7 @@ function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
     input: z.object({
       key: Key,
       value: z.unknown(),
-      scope: Scope,
+      scope: Scope.describe('thread: this conversation; principal: all conversations of its user'),
       ifVersion: z.number().int().min(0).optional().describe('the version that must be the newest; 0: there is none'),
       expiresInHours: z.number().gt(0).max(MAX_HOURS).optional(),
     }),

@@ -15,7 +15,7 @@ const WriteFileInput = z.object({
   cwd: z.string().optional(),
 });
 
-export const WriteFileOutput = z.object({
+const WriteFileOutput = z.object({
   success: SUCCESS,
   path: z.string(),
   bytes: z.number().int(),
@@ -46,7 +46,7 @@ export function writeFileTool(workspace: Workspace): Tool {
   });
 }
 
-/** What a deciding user reads. */
+/** The text that a deciding user reads. */
 export function writePreview(workspace: Workspace, { path, cwd, content }: WriteFileInput): string {
   return `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)\n\n${content}`;
 }

@@ -15,7 +15,7 @@ export interface WebToolsOptions extends GuardOptions {
   readonly firecrawl?: ServiceOptions;
   /** Default: in memory. See `fileWebCache`. */
   readonly cache?: WebCache;
-  /** Where `fetchUrl` saves whole pages. Default: nowhere. See `cabinetTools`. */
+  /** The store in which `fetchUrl` saves whole pages. Default: none. See `cabinetTools`. */
   readonly documents?: DocumentStore;
   readonly limits?: Partial<WebLimits>;
   /** How many results of a search may be fetched before a script asks for them. Default 20; 0 turns it off. */

@@ -83,10 +83,16 @@ describe('before a patch is applied', () => {
     const root = temporaryFolder({ a: '1\n' });
     const tool = applyPatchTool(createWorkspace({ roots: root }));
     const before = snapshot(root);
-    expect(await tool.preview!({ patch: diff } as never)).toBe(`update a -> b (+1 -1)\n\n${diff}`);
-    expect(await tool.preview!({ patch: diff.replace('-1\n', '-x\n') } as never)).toMatch(
-      /^This patch would fail: Hunk 1/,
-    );
+    expect(
+      await tool.preview!({ patch: diff } as never, { app: undefined, principal: undefined, threadId: undefined }),
+    ).toBe(`update a -> b (+1 -1)\n\n${diff}`);
+    expect(
+      await tool.preview!({ patch: diff.replace('-1\n', '-x\n') } as never, {
+        app: undefined,
+        principal: undefined,
+        threadId: undefined,
+      }),
+    ).toMatch(/^This patch would fail: Hunk 1/);
     expect(snapshot(root)).toEqual(before);
   });
 

@@ -3,15 +3,25 @@ import { Link } from './link.tsx';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import type { RunFeed } from '../state/run-feed.ts';
-import { count, dollars } from '../view/format.ts';
+import { count, dollars, plural } from '../view/format.ts';
 import type { ThreadState } from './use-thread.ts';
 
 interface ConversationHeadProps {
   readonly state: ThreadState;
   readonly menuButton: ReactNode;
+  readonly fileCount: number;
+  /** Whether the files are shown. */
+  readonly showsFiles: boolean;
+  readonly onFiles: () => void;
 }
 
-export function ConversationHead({ state: { thread, feeds }, menuButton }: ConversationHeadProps) {
+export function ConversationHead({
+  state: { thread, feeds },
+  menuButton,
+  fileCount,
+  showsFiles,
+  onFiles,
+}: ConversationHeadProps) {
   const { threads } = useSession();
   const listed = useStore(threads.store).value?.threads.find(({ threadId }) => threadId === thread?.threadId);
   const last = feeds.at(-1);
@@ -22,6 +32,11 @@ export function ConversationHead({ state: { thread, feeds }, menuButton }: Conve
       {thread?.branchOf !== undefined && <BranchMark threadId={thread.branchOf.threadId} />}
       {thread?.agentId !== undefined && <span className="pill">{thread.agentId}</span>}
       <span className="space" />
+      {(fileCount > 0 || showsFiles) && (
+        <button type="button" className="pill files-button" aria-expanded={showsFiles} onClick={onFiles}>
+          {plural(fileCount, 'file')}
+        </button>
+      )}
       {last !== undefined && <RunFacts feed={last} />}
     </header>
   );

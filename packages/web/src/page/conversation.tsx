@@ -1,5 +1,6 @@
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { ProblemError } from '@toolscript/client';
+import { useFiles, type FilesState } from '../files/use-files.ts';
 import type { RunFeed } from '../state/run-feed.ts';
 import { RunIdContext, SelectionContext, type Selection } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
@@ -14,6 +15,8 @@ import { RunEntries } from './run-entries.tsx';
 import { submitPrompt } from './submit-prompt.ts';
 import { useStickToEnd } from './use-stick-to-end.ts';
 import { useThread, type ThreadState } from './use-thread.ts';
+
+const FilesPanel = lazy(() => import('../files/files-panel.tsx'));
 
 interface ConversationProps {
   readonly threadId: string;
@@ -31,36 +34,40 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
   const selection = useMemo<Selection>(
     () => ({
       callId: selected?.call.callId,
-      select: (call, script, runId) => setSelected(call === undefined ? undefined : { call, script, runId }),
+      select: (call, script, runId) => {
+        setShowsFiles(false);
+        setSelected(call === undefined ? undefined : { call, script, runId });
+      },
     }),
     [selected],
   );
+  const files = useFiles(threadId);
+  const [showsFiles, setShowsFiles] = useState(false);
   const [draft, setDraft] = useState<Prompt>();
   const scroller = useRef<HTMLDivElement>(null);
   useStickToEnd(scroller);
   useApprovalNavigation();
+  const toggleFiles = () => {
+    setSelected(undefined);
+    setShowsFiles(!showsFiles);
+  };
   return (
     <SelectionContext value={selection}>
-      <main className="main conversation" data-inspector={selected !== undefined || undefined}>
-        <ConversationHead state={state} menuButton={menuButton} />
+      <main className="main conversation" data-inspector={selected !== undefined || showsFiles || undefined}>
+        <ConversationHead
+          state={state}
+          menuButton={menuButton}
+          fileCount={files.files.length}
+          showsFiles={showsFiles}
+          onFiles={toggleFiles}
+        />
         <div className="scroller" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" id="conversation">
           <div className="column">
-            {state.error !== undefined && !isDeleted(state) && (
-              <p className="error-text" role="alert">
-                {errorText(state.error)}
-              </p>
-            )}
-            {state.earlierRuns > 0 && (
-              <button type="button" className="link" onClick={state.showEarlier}>
-                Show earlier messages
-              </button>
-            )}
-            {state.feeds.map((feed) => (
-              <RunEntries key={feed.runId} feed={feed} onEdit={setDraft} />
-            ))}
+            <Messages state={state} onEdit={setDraft} />
           </div>
         </div>
         <ThreadComposer state={state} threadId={threadId} draft={draft} />
+        {showsFiles && <Files threadId={threadId} {...files} onClose={() => setShowsFiles(false)} />}
         {selected !== undefined && (
           <RunIdContext value={selected.runId}>
             <Inspector call={selected.call} script={selected.script} onClose={() => setSelected(undefined)} />
@@ -68,6 +75,35 @@ export function Conversation({ threadId, menuButton }: ConversationProps) {
         )}
       </main>
     </SelectionContext>
+  );
+}
+
+function Messages({ state, onEdit }: { readonly state: ThreadState; readonly onEdit: (prompt: Prompt) => void }) {
+  return (
+    <>
+      {state.error !== undefined && !isDeleted(state) && (
+        <p className="error-text" role="alert">
+          {errorText(state.error)}
+        </p>
+      )}
+      {state.earlierRuns > 0 && (
+        <button type="button" className="link" onClick={state.showEarlier}>
+          Show earlier messages
+        </button>
+      )}
+      {state.feeds.map((feed) => (
+        <RunEntries key={feed.runId} feed={feed} onEdit={onEdit} />
+      ))}
+    </>
+  );
+}
+
+/** Loaded when it is opened. */
+function Files({ threadId, files, hasMore, reload, onClose }: FilesState & { threadId: string; onClose: () => void }) {
+  return (
+    <Suspense fallback={null}>
+      <FilesPanel threadId={threadId} files={files} hasMore={hasMore} onChange={reload} onClose={onClose} />
+    </Suspense>
   );
 }
 

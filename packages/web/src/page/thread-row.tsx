@@ -4,6 +4,7 @@ import type { ThreadSummary } from '@toolscript/client';
 import { threadMarkdown } from '@toolscript/core/stream';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { age } from '../view/format.ts';
 import { Link } from './link.tsx';
@@ -153,13 +154,4 @@ function fileName(title: string): string {
     .trim()
     .slice(0, 60);
   return name === '' ? 'conversation' : name;
-}
-
-function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

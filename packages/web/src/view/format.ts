@@ -22,6 +22,12 @@ export function count(value: number): string {
   return value < 1000 ? String(value) : `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
 }
 
+/** Such as `12 bytes`, `3.4 KB`, `1.2 MB`. */
+export function bytes(size: number): string {
+  if (size < 1000) return plural(size, 'byte');
+  return size < 1_000_000 ? `${(size / 1000).toFixed(1)} KB` : `${(size / 1_000_000).toFixed(1)} MB`;
+}
+
 /** Such as `$0.03`, and `<$0.01` below a cent. */
 export function dollars(value: number): string {
   return value > 0 && value < 0.005 ? '<$0.01' : `$${value.toFixed(2)}`;

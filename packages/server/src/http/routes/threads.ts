@@ -17,11 +17,11 @@ export function threadRoutes(instance: FastifyInstance, service: Service): void 
   changingRoutes(typed(instance), service);
 }
 
-function typed(instance: FastifyInstance) {
+export function typed(instance: FastifyInstance) {
   return instance.withTypeProvider<ZodTypeProvider>();
 }
 
-type Routes = ReturnType<typeof typed>;
+export type Routes = ReturnType<typeof typed>;
 
 function readingRoutes(app: Routes, service: Service): void {
   const { threads } = service.stores;
@@ -99,7 +99,7 @@ function changingRoutes(app: Routes, service: Service): void {
   });
 }
 
-async function ownThread({ stores }: Service, request: FastifyRequest): Promise<Thread> {
+export async function ownThread({ stores }: Service, request: FastifyRequest): Promise<Thread> {
   const { threadId } = request.params as { threadId: string };
   const thread = await stores.threads.get(threadId);
   // defence: thread-of-the-caller

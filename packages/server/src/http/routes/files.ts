@@ -1,0 +1,123 @@
+import { filePlace, present } from '@toolscript/core/protocol';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { notFound } from '../problems.js';
+import { FileSchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import type { Service } from '../service.js';
+import { fileView } from '../views.js';
+import { ownThread, typed, type Routes } from './threads.js';
+
+const FilesParameters = z.object({ threadId: IdSchema });
+/** A "/" in a key is sent as %2F. */
+const FileParameters = FilesParameters.extend({ fileKey: z.string().min(1).max(256) });
+
+/** Routes that list, show, download and delete the files of a thread. */
+export function fileRoutes(instance: FastifyInstance, service: Service): void {
+  const app = typed(instance);
+  listRoute(app, service);
+  versionsRoute(app, service);
+  textRoute(app, service);
+  deleteRoute(app, service);
+}
+
+function listRoute(app: Routes, service: Service): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v2/threads/:threadId/files',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listFiles',
+      summary: 'Lists the files of a thread by key, each with its newest version.',
+      params: FilesParameters,
+      querystring: ListQuerySchema.extend({ prefix: z.string().max(256).optional() }),
+      response: { 200: pageOf(FileSchema) },
+    },
+    handler: async (request) => {
+      const { scope, kind } = filePlace((await ownThread(service, request)).threadId, '');
+      const page = await service.stores.documents.list({ scope, kind, ...present(request.query) });
+      return { data: page.documents.map(fileView), ...present({ next: page.next }) };
+    },
+  });
+}
+
+function versionsRoute(app: Routes, service: Service): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v2/threads/:threadId/files/:fileKey',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listFileVersions',
+      summary: 'Lists the stored versions of a file, the newest first.',
+      params: FileParameters,
+      response: { 200: z.object({ data: z.array(FileSchema) }) },
+    },
+    handler: async (request) => {
+      const { threadId } = await ownThread(service, request);
+      const { fileKey } = request.params;
+      const versions = await service.stores.documents.versions(filePlace(threadId, fileKey));
+      if (versions.length === 0) throw notFound('file', fileKey);
+      return { data: versions.map(fileView) };
+    },
+  });
+}
+
+function textRoute(app: Routes, service: Service): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v2/threads/:threadId/files/:fileKey/text',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'downloadFile',
+      summary: 'The text of a file, as a download.',
+      params: FileParameters,
+      querystring: z.object({ version: z.coerce.number().int().min(1).optional() }),
+      produces: ['text/plain'],
+    },
+    handler: async (request, reply) => {
+      const { threadId } = await ownThread(service, request);
+      const { fileKey } = request.params;
+      const file = await service.stores.documents.read(filePlace(threadId, fileKey), request.query.version);
+      if (file === undefined) throw notFound('file', fileKey);
+      return reply
+        .headers({
+          // Strangers may have written the text.
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': "default-src 'none'; sandbox",
+          'content-disposition': attachmentNamed(fileKey),
+          'cache-control': 'no-store',
+        })
+        .type('text/plain; charset=utf-8')
+        .send(file.text as never);
+    },
+  });
+}
+
+function deleteRoute(app: Routes, service: Service): void {
+  app.route({
+    method: 'DELETE',
+    url: '/api/v2/threads/:threadId/files/:fileKey',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'deleteFile',
+      summary: 'Deletes a file with all its versions.',
+      params: FileParameters,
+    },
+    handler: async (request, reply) => {
+      const { threadId } = await ownThread(service, request);
+      const { fileKey } = request.params;
+      if (!(await service.stores.documents.delete(filePlace(threadId, fileKey)))) throw notFound('file', fileKey);
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** RFC 6266: a name in ASCII, and one in UTF-8. */
+function attachmentNamed(fileKey: string): string {
+  const name = fileKey
+    .split('/')
+    .at(-1)!
+    .replaceAll(/\p{Surrogate}/gu, '_');
+  const ascii = name.replaceAll(/[^\w.-]/gu, '_');
+  const encoded = encodeURIComponent(name).replaceAll(/['()*]/gu, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
