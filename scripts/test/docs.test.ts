@@ -9,7 +9,7 @@ import {
   OutputItemSchema,
 } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
-import { cabinetTools, codingTools, webTools } from '@toolscript/tools';
+import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
@@ -81,6 +81,10 @@ describe('pages that run', () => {
     },
     PAGE_MS,
   );
+
+  it('docs/how-to/save-prompts-and-scripts.md shows what its program prints', () => {
+    expect(playPage('docs/how-to/save-prompts-and-scripts.md', same)).toEqual({ commands: 1, outputs: 1 });
+  });
 
   it('docs/how-to/watch-it.md shows what its program prints', () => {
     checkGenerated('docs/how-to/watch-it.md', 'tracing', readPage('examples/14-watch-it/tracing.ts'), same);
@@ -245,6 +249,25 @@ describe('generated blocks', () => {
     await web.close();
     const own = declarations.slice(declarations.indexOf('interface Tools {'));
     checkGenerated('docs/reference/tools.md', 'web declarations', own, same);
+    const rows = tableRows(readPage('docs/reference/tools.md')).map(([name = '', ...rest]) => [
+      name.split(',')[0],
+      ...rest,
+    ]);
+    for (const { name, effect, approval } of tools)
+      expect(rows.find(([first]) => first === name)?.slice(1, 3)).toEqual([
+        effect,
+        approval === 'policy' ? 'by policy' : approval,
+      ]);
+  });
+
+  it('tools.md contains the declarations of prompts and saved scripts', async () => {
+    const library = { documents: memoryDocuments() };
+    const tools = [...promptTools(library), ...snippetTools(library)];
+    const saved = createHarness({ tools, approvals: 'deny' });
+    const declarations = saved.declarations();
+    await saved.close();
+    const own = declarations.slice(declarations.indexOf('interface Tools {'));
+    checkGenerated('docs/reference/tools.md', 'saved declarations', own, same);
     const rows = tableRows(readPage('docs/reference/tools.md')).map(([name = '', ...rest]) => [
       name.split(',')[0],
       ...rest,

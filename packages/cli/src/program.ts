@@ -16,7 +16,7 @@ import {
 } from './program/script-commands.js';
 import { addAdmin, addKeys, addServe } from './program/server-commands.js';
 import { addDoctor, addRules, addTools, addTrust } from './program/setup-commands.js';
-import { addApprovals, addThreads, addUndo } from './program/stored-commands.js';
+import { addApprovals, addSnippets, addThreads, addUndo } from './program/stored-commands.js';
 import { example, findCommand, refuseEmpty, ToolscriptCommand } from './program/toolscript-command.js';
 import { visible } from './terminal/untrusted.js';
 import { fileCodeIn, isUsageError } from './usage-error.js';
@@ -89,6 +89,7 @@ function createProgram(settle: Settle, withEngines: WithEngines): Command {
   addReplay(program, settle, withEngines);
   addUndo(program, settle);
   addThreads(program, settle);
+  addSnippets(program, settle);
   addServe(program, settle);
   addKeys(program, settle);
   addAdmin(program, settle);

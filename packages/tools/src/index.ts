@@ -8,6 +8,7 @@ export {
 export { cabinetTools, type CabinetToolsOptions } from './cabinet/cabinet-tools.js';
 export { documentText } from './cabinet/document-text.js';
 export { codingTools, type CodingToolsOptions } from './coding-tools.js';
+export type { DocumentOwner, ScopeName } from './documents/scopes.js';
 export { execTool, type ExecOptions } from './exec/exec.js';
 export { checkExecSandbox } from './exec/sandbox/check.js';
 export type { SandboxRefusal } from './exec/sandbox/requirements.js';
@@ -30,9 +31,21 @@ export { loadImage, viewImageTool, type ImageReference, type ViewImageResult } f
 export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
 export type { PatchChange } from './patch/planner.js';
 export { updatePlanTool } from './plan/update-plan.js';
+export { readPromptFolder, type PromptFile, type PromptFolderOptions } from './prompts/prompt-files.js';
+export { loadPrompt, type LoadedPrompt, type PromptLibrary, type PromptReference } from './prompts/prompt-library.js';
+export { promptTools } from './prompts/prompt-tools.js';
 export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';
+export {
+  listSnippets,
+  loadSnippetTools,
+  readSnippet,
+  type SnippetInfo,
+  type SnippetLibrary,
+  type SnippetReference,
+} from './snippets/snippet-library.js';
+export { snippetTools } from './snippets/snippet-tools.js';
 export { fileWebCache, memoryWebCache, type CacheBounds, type CachedPage, type WebCache } from './web/cache.js';
 export type { ResolveHost } from './web/guard.js';
 export type { WebLimits } from './web/limits.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE } from '../configuration/locations.js';
+import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE, WORKSPACE_PROMPTS } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { addTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
@@ -55,7 +55,7 @@ async function trust(folder: string, { yes = false }: TrustFolderFlags): Promise
 const SERVERS = 'Read the servers above, then add --yes.';
 
 function countingFiles(folder: string): string {
-  const found = [WORKSPACE_FILE, WORKSPACE_AGENTS].filter((file) => existsSync(join(folder, file)));
+  const found = [WORKSPACE_FILE, WORKSPACE_AGENTS, WORKSPACE_PROMPTS].filter((file) => existsSync(join(folder, file)));
   if (found.length === 0) return `It has no ${WORKSPACE_FILE} yet; one that it gets later counts.`;
   return found.length === 1 ? `Its ${found[0]} counts from now on.` : `Its ${found.join(' and ')} count from now on.`;
 }

@@ -15,6 +15,9 @@ export const WORKSPACE_MCP_FILES = ['mcp.json', '.mcp.json'] as const;
 /** The folder of a workspace's own agents, one JSON file each. */
 export const WORKSPACE_AGENTS = '.toolscript/agents';
 
+/** The folder of a workspace's own prompts, one Markdown file each. */
+export const WORKSPACE_PROMPTS = '.toolscript/prompts';
+
 /** The location of the user's own settings. */
 export interface UserFolder {
   readonly path: string;
@@ -23,6 +26,8 @@ export interface UserFolder {
   readonly configCodeFile: string;
   /** The user's own agents, one file each. */
   readonly agentsFolder: string;
+  /** The user's own prompts, one Markdown file each. */
+  readonly promptsFolder: string;
   /** The trusted workspaces, one file each. */
   readonly trustFolder: string;
   /** The rules of "always allow", a folder for each workspace. */
@@ -44,6 +49,7 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
     configFile: join(path, 'config.json'),
     configCodeFile: join(path, 'config.ts'),
     agentsFolder: join(path, 'agents'),
+    promptsFolder: join(path, 'prompts'),
     trustFolder: join(path, 'trusted'),
     rulesFolder: join(path, 'rules'),
     mcpFile: join(path, 'mcp.json'),

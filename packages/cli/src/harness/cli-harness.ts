@@ -1,6 +1,7 @@
 import type { Harness } from '@toolscript/core';
 import { MAX_TIMER_MS, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
+import { findPrompts } from '../configuration/prompt-files.js';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
@@ -71,6 +72,8 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       audit: audit.append,
       engines,
       documents,
+      sharedBy: settings.cwd,
+      prompts: documents === undefined ? [] : await findPrompts(process.env, settings.cwd, warn),
       warn,
       onElicitation: approvals.askForm,
     },

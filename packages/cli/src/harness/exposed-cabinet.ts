@@ -1,8 +1,11 @@
-import type { DocumentStore, Tool } from '@toolscript/core/protocol';
+import { ToolCallError, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import type { PromptFile, SnippetLibrary } from '@toolscript/tools';
 import type { Settings } from '../configuration/settings.js';
+import { visible } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
 
-/** The tools of the File Cabinet. They exist where conversations are stored. */
+/** The File Cabinet, prompts and snippets. They exist where conversations are stored. */
 const CABINET_TOOLS: readonly string[] = [
   'saveToFC',
   'fetchFromFC',
@@ -13,11 +16,46 @@ const CABINET_TOOLS: readonly string[] = [
   'store.get',
   'store.list',
   'store.delete',
+  'prompts',
+  'prompts.save',
+  'prompts.get',
+  'prompts.list',
+  'prompts.delete',
+  'snippets',
+  'snippets.save',
+  'snippets.run',
+  'snippets.get',
+  'snippets.list',
+  'snippets.delete',
 ];
 
-export async function openCabinetTools(documents: DocumentStore): Promise<Tool[]> {
-  const { cabinetTools } = await import('@toolscript/tools');
-  return cabinetTools({ documents, principal: LOCAL_PRINCIPAL });
+export interface DocumentToolsOptions {
+  readonly documents: DocumentStore;
+  /** The workspace whose users share documents. Undefined: they share none. */
+  readonly workspace?: string | undefined;
+  /** The prompts of files. */
+  readonly prompts?: readonly PromptFile[] | undefined;
+}
+
+export async function openCabinetTools({ documents, workspace, prompts }: DocumentToolsOptions): Promise<Tool[]> {
+  const { cabinetTools, promptTools, snippetTools } = await import('@toolscript/tools');
+  const library = { documents, workspace, principal: LOCAL_PRINCIPAL };
+  return [
+    ...cabinetTools({ documents, principal: LOCAL_PRINCIPAL }),
+    ...promptTools({ ...library, files: prompts }),
+    ...snippetTools(library),
+    ...(workspace === undefined ? [] : await savedScripts(library)),
+  ];
+}
+
+/** The saved scripts of the user and the workspace. Throws a UsageError if the database fails. */
+async function savedScripts(library: SnippetLibrary): Promise<Tool[]> {
+  const { loadSnippetTools } = await import('@toolscript/tools');
+  try {
+    return await loadSnippetTools(library, {});
+  } catch (error) {
+    throw error instanceof ToolCallError ? new UsageError(visible(error.message)) : error;
+  }
 }
 
 /** The settings for a command without a conversation: the names of the File Cabinet's tools count as absent. */

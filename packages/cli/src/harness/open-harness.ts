@@ -1,6 +1,7 @@
 import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
 import { present, type ApprovalPolicy, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
+import type { PromptFile } from '@toolscript/tools';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 import { isOfMcp } from '../mcp/exposed-servers.js';
@@ -31,6 +32,10 @@ export interface HarnessSettings {
   coding?: boolean;
   /** The documents of stored conversations. Default: none, so there is no File Cabinet. */
   documents?: DocumentStore | undefined;
+  /** The workspace whose users share documents. Default: they share none. */
+  sharedBy?: string | undefined;
+  /** The prompts of files. Default: none. */
+  prompts?: readonly PromptFile[] | undefined;
   /** Closed with the harness, and if no harness can be created. */
   engines: Engines;
 }
@@ -65,7 +70,7 @@ export async function openHarnessWithServers(
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   given: Settings,
-  { approvals, onInternalError, kept, audit, coding = true, documents, engines }: HarnessSettings,
+  { approvals, onInternalError, kept, audit, coding = true, documents, sharedBy, prompts, engines }: HarnessSettings,
 ): Promise<OpenHarness> {
   const settings = withoutUnnamedWeb(documents === undefined ? withoutCabinet(given) : given);
   try {
@@ -75,7 +80,8 @@ export async function openHarness(
       ? codingTools({ roots: settings.cwd, exec: settings.exec, ...undo, ...present({ documents }) })
       : [];
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env, documents) : [];
-    const forThread = coding && documents !== undefined ? await openCabinetTools(documents) : [];
+    const forThread =
+      coding && documents !== undefined ? await openCabinetTools({ documents, workspace: sharedBy, prompts }) : [];
     const harness = createHarness({
       tools: allowedTools([...forFolder, ...forThread, ...forWeb], settings),
       expose: exposureOf(settings, [...forFolder, ...forThread], forWeb),

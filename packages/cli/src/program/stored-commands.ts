@@ -1,11 +1,13 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListFlags } from '../commands/approvals.js';
 import type { DecideFlags } from '../commands/decide.js';
 import type { UndoFlags } from '../commands/undo.js';
 import type { ExportFlags, ThreadsFlags } from '../commands/threads.js';
 import { SCRIPT, type Settle } from './options.js';
+import type { SnippetsFlags } from '../commands/snippets.js';
 import { example } from './toolscript-command.js';
 
+const SNIPPET = "the script's name (toolscript snippets lists them)";
 const CONVERSATION = "the conversation's id, or the start of it (toolscript threads lists them)";
 
 export function addThreads(program: Command, settle: Settle): void {
@@ -48,6 +50,43 @@ export function addThreads(program: Command, settle: Settle): void {
     .argument('<ids...>', "the conversations' ids, or the starts of them (toolscript threads lists them)")
     .description('Delete conversations with all their messages')
     .action(async (ids: string[]) => settle(await (await threadCommands()).deleteThreads(ids)));
+}
+
+export function addSnippets(program: Command, settle: Settle): void {
+  const snippets = program
+    .command('snippets')
+    .description('Show the scripts that models have saved for later scripts; show one, or delete it')
+    .option('--cwd <folder>', 'the workspace (default: this folder)')
+    .option('--thread <id>', `also those of a conversation: ${CONVERSATION}`)
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', example('toolscript snippets show topEarners', 'toolscript snippets delete topEarners'))
+    .action(async (flags: SnippetsFlags) => settle(await (await snippetCommands()).listSavedScripts(flags)));
+  snippets
+    .command('show')
+    .argument('<name>', SNIPPET)
+    .description('Print a saved script with the schemas of its input and result')
+    .addOption(scopeOption())
+    .option('--saved <version>', 'this version (default: the newest)', versionNumber)
+    .action(async (name: string, _flags: object, command: Command) =>
+      settle(await (await snippetCommands()).showSavedScript(name, command.optsWithGlobals())),
+    );
+  snippets
+    .command('delete')
+    .argument('<name>', SNIPPET)
+    .description('Delete all versions of a saved script; scripts that run it already keep it')
+    .addOption(scopeOption())
+    .action(async (name: string, _flags: object, command: Command) =>
+      settle(await (await snippetCommands()).deleteSavedScript(name, command.optsWithGlobals())),
+    );
+}
+
+function versionNumber(value: string): number {
+  if (/^[1-9]\d{0,8}$/u.test(value)) return Number(value);
+  throw new InvalidArgumentError('It must be a number, as `toolscript snippets` shows it.');
+}
+
+function scopeOption(): Option {
+  return new Option('--scope <scope>', 'the one of this scope').choices(['thread', 'principal', 'workspace']);
 }
 
 export function addApprovals(program: Command, settle: Settle): void {
@@ -117,6 +156,10 @@ export function addUndo(program: Command, settle: Settle): void {
       const { undoScript } = await import('../commands/undo.js');
       settle(await undoScript(id, flags));
     });
+}
+
+function snippetCommands() {
+  return import('../commands/snippets.js');
 }
 
 function threadCommands() {

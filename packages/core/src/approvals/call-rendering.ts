@@ -19,8 +19,9 @@ export type RenderedCall = ToolCallScope & Pick<GateCall, 'tool' | 'input' | 'si
  * The text that a deciding user reads: the tool, its kind of effect, and the arguments or the tool's own preview of
  * them. A preview that fails or takes too long is omitted. Never rejects.
  */
-export async function renderCall(call: RenderedCall, maxLength = DEFAULT_MAX_LENGTH): Promise<string> {
+export async function renderCall(call: RenderedCall, wanted?: number): Promise<string> {
   const { tool, input } = call;
+  const maxLength = wanted ?? tool.previewLength ?? DEFAULT_MAX_LENGTH;
   const heading = `${tool.name} (${EFFECT_TEXTS[tool.effect]})`;
   const preview = tool.preview === undefined ? undefined : await previewOf(call);
   return `${heading}\n${preview === undefined ? renderArguments(input, maxLength) : renderForPerson(preview, { maxLength })}`;

@@ -11,7 +11,10 @@ export interface ApprovalRequest {
   /** The exact text that is executed, logged and hashed. */
   inputJson: string;
   effect: ToolEffect;
-  /** The line of the script that makes the call, and its text. */
+  /**
+   * The line of the script that makes the call, and its text. For a call of a saved script: no line, and a text that
+   * starts with `NAME@VERSION, line 3: `.
+   */
   line?: number;
   snippet?: string;
   /** The script's own `approvalContext` argument. */

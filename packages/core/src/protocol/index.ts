@@ -24,6 +24,7 @@ export * from './run-interruption.js';
 export * from './run-store.js';
 export * from './sandbox.js';
 export * from './saved-file.js';
+export * from './saved-script.js';
 export * from './script.js';
 export * from './store-errors.js';
 export * from './store-shapes.js';

@@ -1,4 +1,5 @@
 import type { ScriptFailure } from './errors.js';
+import type { LiteralMembers, SavedScript } from './saved-script.js';
 import type { ValidationIssue } from './tools.js';
 
 export type ScriptLanguage = 'ts' | 'js';
@@ -57,6 +58,12 @@ export interface SourcePosition {
   column: number;
 }
 
+/** A place in the code that a script runs. */
+export interface ScriptPosition extends SourcePosition {
+  /** The place is in this saved script, `NAME@VERSION`, and not in the script itself. */
+  saved?: string;
+}
+
 /** A script that was parsed, checked and stripped, ready for any runtime. Immutable; cached by SHA-256. */
 export interface CompiledScript {
   /** SHA-256 of the model's own source, hex. */
@@ -73,11 +80,15 @@ export interface CompiledScript {
    */
   readonly javascript: string;
   /** Maps a 1-based position in `javascript` to the model's own source; undefined for generated code. */
-  readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
+  readonly originalPosition: (line: number, column: number) => ScriptPosition | undefined;
   /** The same as JSON text, for a runtime; see `SandboxJob`. Computed once. */
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
+  /** The literal members of each planned call's argument, in the plan's order. Null: there are none. */
+  readonly given: readonly (LiteralMembers | null)[];
+  /** The saved scripts that the script can run. */
+  readonly linked: readonly LinkedScript[];
   /**
    * Destructuring patterns of the source (`const { a } = x`, `([a]) => …`) in order, because engines often lose these
    * positions.
@@ -96,7 +107,23 @@ export interface StoredScript {
   readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
+  /** Earlier releases did not store it. */
+  readonly given?: CompiledScript['given'];
   readonly patterns: CompiledScript['patterns'];
+  readonly linked?: Links;
+}
+
+/** The saved scripts that run in a script's own sandbox. */
+export interface Links {
+  /** The names, as scripts write them, of the tools that run saved scripts. */
+  readonly tools: readonly string[];
+  readonly scripts: readonly LinkedScript[];
+}
+
+/** One version of a saved script, compiled for the scripts that run it. */
+export interface LinkedScript extends SavedScript {
+  /** Its first line declares `input`; the source starts in the second one. */
+  readonly compiled: Omit<StoredScript, 'linked'>;
 }
 
 export type CompileResult =

@@ -28,7 +28,9 @@ export const ThreadSchema = z.strictObject({
 });
 export type Thread = z.infer<typeof ThreadSchema>;
 
-export const ThreadDraftSchema = NewThreadSchema.extend({ principal: z.string().min(1) });
+export const ThreadDraftSchema = NewThreadSchema.extend({
+  principal: z.string().min(1),
+});
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**

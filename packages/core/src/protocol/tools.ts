@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from './json.js';
+import type { FindSavedScript, SavedScripts } from './saved-script.js';
 
 /** The effect of a call. After a crash, reads may be repeated, and other calls only if the tool is `idempotent`. */
 export type ToolEffect = 'read' | 'write' | 'external';
@@ -25,6 +26,8 @@ export interface ToolCallContext {
    * Only for detached tasks; undefined if nobody can read it.
    */
   readonly output: ((text: string) => void) | undefined;
+  /** Undefined: the caller is no harness. */
+  readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
 }
@@ -81,8 +84,15 @@ export interface Tool {
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
   /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
+  /** The most characters of the preview that users see. Longer ones are cut in the middle. Default 4000. */
+  readonly previewLength?: number | undefined;
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
+  /**
+   * A call to this tool runs a saved script, in the sandbox of the script that makes it. The scripts that its calls name
+   * are linked before that script starts. `execute` checks the input and returns a `SavedScriptCall`.
+   */
+  readonly savedScript?: FindSavedScript | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;
   /** Undoes a completed call; `output` is its result. Undefined: the tool cannot undo its calls. */
   readonly revert?: ((input: never, output: never, context: ToolCallContext) => unknown) | undefined;

@@ -24,6 +24,7 @@ import type { PayloadSink } from '../answer/index.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
 import { reportInternalError, type DurabilityServices } from '../durability/services.js';
+import { checkSavedScript } from './saved-scripts.js';
 import { sessionPayload } from './session-payloads.js';
 import { emitWorkPlan } from './work-plans.js';
 
@@ -141,6 +142,7 @@ function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFac
     scriptId: run.scriptId,
     identity: sink.identity,
     plan: run.script.plan,
+    savedScripts: { linked: run.script.linked, check: (saved) => checkSavedScript(services, saved, limits) },
     clock: hooks,
     startedAtMs: 0,
     emitsCalls,

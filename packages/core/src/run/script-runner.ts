@@ -23,6 +23,7 @@ import {
   type ScriptText,
 } from './script-items.js';
 import { runSession, type HarnessServices } from './script-run.js';
+import { linkSavedScripts, runsSavedScripts } from './saved-scripts.js';
 import { reportInternalError } from '../durability/services.js';
 import { StoreJournal } from '../durability/store-journal.js';
 import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from '../durability/suspensions.js';
@@ -71,12 +72,15 @@ export async function runRequest(services: HarnessServices, request: ScriptReque
 /** Rejects if the harness was closed meanwhile. */
 async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
-    return await services.compiler.compile(request.source, {
+    const compiled = await services.compiler.compile(request.source, {
       language: request.language,
       maxSourceBytes: request.limits.maxSourceBytes,
       toolNames: services.toolNames,
       ...(services.checker === undefined ? {} : { typeChecker: services.checker }),
     });
+    if (!compiled.ok || !runsSavedScripts(services, compiled.script)) return compiled;
+    const { app, principal, identity, limits } = request;
+    return await linkSavedScripts(services, compiled.script, { app, principal, threadId: identity.threadId }, limits);
   } catch (error) {
     cancelStarted(request.sink, request.item, 'The harness was closed before the script started.');
     throw error;

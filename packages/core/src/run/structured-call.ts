@@ -11,6 +11,7 @@ import { abortReason } from '../session/index.js';
 import { createFacade, endOfAborted, type CallResult, type FacadeEvent } from '../tools/index.js';
 import type { PayloadSink } from '../answer/index.js';
 import type { HarnessServices } from './script-run.js';
+import { checkSavedScript } from './saved-scripts.js';
 import { sessionPayload } from './session-payloads.js';
 import { emitWorkPlan } from './work-plans.js';
 
@@ -46,6 +47,7 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     scriptId: undefined,
     identity: call.sink.identity,
     plan: [],
+    savedScripts: { linked: [], check: (saved) => checkSavedScript(services, saved, limits) },
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
     onEvent: (event) => {

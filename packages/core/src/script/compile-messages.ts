@@ -20,6 +20,7 @@ export type CompileAnswer =
       readonly layers: EditLayers;
       readonly diagnostics: readonly Diagnostic[];
       readonly plan: readonly PlannedCall[];
+      readonly given: CompiledScript['given'];
       readonly patterns: CompiledScript['patterns'];
       /** The facts, if the request asked for them. */
       readonly facts: SourceFacts | undefined;

@@ -77,15 +77,17 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   if (growth !== undefined) return growthFailure(growth, report);
   const stripped = stripTypes(script.text, script.index);
   if (!stripped.ok) return stripFailure(stripped, report);
+  const planned = planCalls(script.index, calls);
   return {
     type: 'compiled',
     javascript: wrap(stripped.code),
     mappings: stripped.mappings,
     layers: script.layers,
     diagnostics: report.diagnostics(),
-    plan: planCalls(script.index, calls).map(({ offset, ...planned }): PlannedCall => {
-      return { ...planned, ...report.positionAt(offset) };
+    plan: planned.map(({ offset, given: _given, ...call }): PlannedCall => {
+      return { ...call, ...report.positionAt(offset) };
     }),
+    given: planned.map(({ given }) => given ?? null),
     patterns: script.index.patterns.map(({ node }) => ({
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),

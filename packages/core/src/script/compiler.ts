@@ -18,6 +18,7 @@ import type { ThreadResult } from './compile-thread.js';
 import { applyLayers, originalOffset } from './edits.js';
 import { LineIndex } from './line-index.js';
 import type { TypeCheck, TypeChecker } from './type-checker/index.js';
+import { ScriptLinks } from './script-links.js';
 import { RecentMap } from './recent-map.js';
 import { PositionTable } from './position-table.js';
 import { encodePositions } from './wrapper.js';
@@ -170,25 +171,29 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
 }
 
 function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
-  const { javascript, mappings, layers, plan, patterns } = answer;
-  return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, patterns });
+  const { javascript, mappings, layers, plan, given, patterns } = answer;
+  return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, given, patterns });
 }
 
 /** Restores a compiled script from its `stored` form, without compiling or checking anything. */
 export function restoreScript(stored: StoredScript): CompiledScript {
-  const { source, javascript, diagnostics, plan, patterns } = stored;
+  const { source, diagnostics, plan, given = [], patterns, linked } = stored;
   const table = new PositionTable(() => encodePositions(stored));
+  const links = linked === undefined ? undefined : new ScriptLinks(stored, linked);
+  const javascript = links?.javascript ?? stored.javascript;
   return Object.freeze({
     sha256: sha256(source),
     // defence: code-under-its-own-hash, without it: codeSha256: sha256(source),
     codeSha256: sha256(javascript),
     source,
     javascript,
-    originalPosition: (line: number, column: number) => table.original(line, column),
+    originalPosition: (line: number, column: number) => table.original(line, column) ?? links?.original(line, column),
     positions: () => table.encoded,
     diagnostics: Object.freeze(diagnostics),
     // defence: frozen-plan, without it: plan,
     plan: deepFreeze(plan),
+    given: deepFreeze(given),
+    linked: linked?.scripts ?? [],
     patterns: Object.freeze(patterns),
     stored: () => stored,
   });

@@ -16,6 +16,17 @@ export function literalValue(expression: Node): { readonly value: unknown } | un
   return unknown.length + open.length > 0 ? undefined : { value };
 }
 
+/** The members of an object expression that are literal texts, numbers and booleans. Undefined: there are none. */
+export function literalMembers(expression: Node): Readonly<Record<string, string | number | boolean>> | undefined {
+  const known = new Evaluation().of(expression);
+  if (known.kind !== 'object') return undefined;
+  const members = [...known.members].flatMap(([key, { known: member }]) => {
+    const value = member.kind === 'primitive' ? member.value : undefined;
+    return value === undefined || value === null ? [] : [[key, value] as const];
+  });
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+}
+
 /**
  * The certain parts of an expression's value before the script runs. A variable that always holds the same literal
  * counts as that literal; one that holds several literals in turn gives one answer for each. Empty if nothing is

@@ -1,4 +1,5 @@
-import { literalValue } from './literal.js';
+import { literalMembers, literalValue } from './literal.js';
+import type { LiteralMembers } from '../protocol/index.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
@@ -11,6 +12,7 @@ export interface PlannedAt {
   readonly tool: string;
   readonly offset: number;
   readonly input?: unknown;
+  readonly given: LiteralMembers | undefined;
   readonly repeated: boolean;
   readonly conditional: boolean;
 }
@@ -27,6 +29,7 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
       tool,
       offset: call.node.start,
       ...(literal === undefined ? {} : { input: literal.value }),
+      given: argument === undefined ? undefined : literalMembers(argument),
       ...circumstances.of(call.visit),
     };
   });

@@ -1,4 +1,4 @@
-import type { CompiledScript, SourcePosition } from '../protocol/index.js';
+import type { CompiledScript, ScriptPosition, SourcePosition } from '../protocol/index.js';
 
 const MAX_FRAMES = 10;
 // defence: only-frames-of-the-script, without it: const FRAME = /^\s*at (.*?) ?\(?[^():]*:(\d+):(\d+)\)?$/u;
@@ -8,7 +8,9 @@ const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 export interface MappedStack {
   /** The place of the script's innermost frame. */
   position: SourcePosition | undefined;
-  /** At most 10 frames, all in `script.ts`; empty if none belongs to the script. */
+  /** The innermost frame, if it is in a saved script. */
+  saved: ScriptPosition | undefined;
+  /** At most 10 frames, in `script.ts` and saved scripts; empty if none belongs to the script. */
   text: string;
 }
 
@@ -19,17 +21,25 @@ export interface MappedStack {
 export function mapGuestStack(stack: string, script: CompiledScript): MappedStack {
   const frames: string[] = [];
   let position: SourcePosition | undefined;
+  let innermost: ScriptPosition | undefined;
   for (const line of stack.split('\n')) {
     const match = FRAME.exec(line);
     if (match === null) continue;
     const at = script.originalPosition(Number(match[2]), Number(match[3]));
     if (at === undefined) continue;
-    position ??= at;
+    innermost ??= at;
+    if (at.saved === undefined) position ??= { line: at.line, column: at.column };
     const name = match[1] === '' || match[1] === '<anonymous>' ? '' : `${cleanName(match[1]!)} `;
-    frames.push(`    at ${name}(script.ts:${at.line}:${at.column})`);
+    frames.push(`    at ${name}(${placeText(at)})`);
     if (frames.length === MAX_FRAMES) break;
   }
-  return { position, text: frames.join('\n') };
+  const saved = innermost?.saved === undefined ? undefined : innermost;
+  return { position, saved, text: frames.join('\n') };
+}
+
+/** `script.ts:3:1`, or `NAME@VERSION:3:1`. */
+export function placeText({ saved = 'script.ts', line, column }: ScriptPosition): string {
+  return `${saved}:${line}:${column}`;
 }
 
 function cleanName(name: string): string {

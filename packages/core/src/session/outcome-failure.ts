@@ -7,11 +7,11 @@ import {
   type Limits,
   type SandboxEnd,
   type ScriptFailure,
-  type SourcePosition,
+  type ScriptPosition,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import { insteadOf } from '../text/missing-names.js';
-import { mapGuestStack, type MappedStack } from './guest-stack.js';
+import { mapGuestStack, placeText, type MappedStack } from './guest-stack.js';
 
 /** A call that was rejected, as the session recorded it. */
 export interface RejectedCall {
@@ -19,7 +19,7 @@ export interface RejectedCall {
   message: string;
   toolName: string;
   callId: string;
-  position: SourcePosition | undefined;
+  position: ScriptPosition | undefined;
 }
 
 export interface FailureSources {
@@ -120,8 +120,10 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   const own = ownCode(error, sources);
   const message =
     own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
-  const hint = hintForMissingName(error.name, error.message) ?? hintForBudget(own, sources);
   const mapped = placeOf(error, script);
+  const inSaved =
+    mapped.saved && `The error is in line ${mapped.saved.line} of the saved script ${mapped.saved.saved}.`;
+  const hint = hintForMissingName(error.name, error.message) ?? hintForBudget(own, sources) ?? inSaved;
   const failure = scriptFailure(
     own ?? 'ScriptRuntimeError',
     message === '' ? 'The script threw an error without a message.' : message,
@@ -136,7 +138,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
 
 /** The frame of a rejected call; empty if its place is unknown. */
 export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' | 'position'>): string {
-  return position === undefined ? '' : `    at ${toolName} (script.ts:${position.line}:${position.column})`;
+  return position === undefined ? '' : `    at ${toolName} (${placeText(position)})`;
 }
 
 /** For a ReferenceError: the replacement for the unknown name. */
@@ -174,6 +176,7 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
   const mapped = mapGuestStack(stack, script);
   const kind = name === 'TypeError' && Object.hasOwn(DESTRUCTURED, message) ? DESTRUCTURED[message] : undefined;
   if (kind === undefined) return mapped;
+  if (mapped.saved !== undefined) return mapped;
   const { line: fromLine, column: fromColumn } = mapped.position ?? { line: 1, column: 1 };
   const meant = script.patterns.find(
     (pattern) =>
@@ -182,6 +185,7 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
   if (meant === undefined) return mapped;
   return {
     position: { line: meant.line, column: meant.column },
+    saved: undefined,
     text: `    at (script.ts:${meant.line}:${meant.column})`,
   };
 }
@@ -253,10 +257,10 @@ function stackText(name: string, message: string, frames: string): string | unde
 
 function withFrame(
   failure: ScriptFailure,
-  position: SourcePosition | undefined,
+  position: ScriptPosition | undefined,
   script: CompiledScript,
 ): ScriptFailure {
-  if (position === undefined) return failure;
+  if (position === undefined || position.saved !== undefined) return failure;
   return {
     ...failure,
     line: position.line,

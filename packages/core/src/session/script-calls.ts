@@ -1,8 +1,10 @@
 import {
   MAX_TIMER_MS,
+  savedScriptId,
   type CompiledScript,
   type GuestError,
   type SandboxCall,
+  type ScriptPosition,
   type Settlement,
   type SourcePosition,
 } from '../protocol/index.js';
@@ -242,15 +244,16 @@ export class ScriptCalls {
     const callId = this.callId(call.callIndex);
     // Recorded before the call is made, because a refused call ends at once.
     if (task !== undefined) this.detached.set(callId, task);
-    const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
+    // The host's reports name lines of the script itself.
+    const own = position?.saved === undefined ? position : undefined;
     const pending = facade.call({
       callId,
       callIndex: call.callIndex,
       ...asked,
       argsProblem: call.argsProblem,
-      line: position?.line,
-      column: position?.column,
-      snippet,
+      line: own?.line,
+      column: own?.column,
+      snippet: position === undefined ? undefined : this.#lineAt(position),
       detached: task !== undefined,
     });
     this.#follow(pending, call, { toolName: asked.tool, callId, position }, task);
@@ -277,9 +280,15 @@ export class ScriptCalls {
     });
   }
 
-  #sourceLine(line: number): string | undefined {
-    this.#sourceLines ??= this.#options.script.source.split(/\r\n|\n|\r/u);
-    return this.#sourceLines[line - 1]?.trim();
+  /** The text of a line; of a saved script, after its name and the number of the line. */
+  #lineAt({ saved, line }: ScriptPosition): string | undefined {
+    const { script } = this.#options;
+    if (saved === undefined) {
+      this.#sourceLines ??= linesOf(script.source);
+      return this.#sourceLines[line - 1]?.trim();
+    }
+    const source = script.linked.find((linked) => savedScriptId(linked) === saved)?.source ?? '';
+    return `${saved}, line ${line}: ${linesOf(source)[line - 1]?.trim() ?? ''}`;
   }
 
   #sleep({ remainingMs, ...call }: OpenCall): void {
@@ -324,6 +333,10 @@ export class ScriptCalls {
   #refuse(call: SandboxCall, code: string, message: string): void {
     this.#options.settle(call, { ok: false, error: { code, message } });
   }
+}
+
+function linesOf(source: string): readonly string[] {
+  return source.split(/\r\n|\n|\r/u);
 }
 
 /** The error for the script: its stack begins at the call. */

@@ -36,7 +36,7 @@ export function idempotencyKey(
  * of a context, and objects that inherit from it, have it too.
  */
 export function callContext(
-  { app, principal, scriptId, identity, limits }: FacadeOptions,
+  { app, principal, scriptId, identity, limits, savedScripts }: FacadeOptions,
   record: CallRecord,
   reporter: CallReporter,
 ): ToolCallContext {
@@ -51,6 +51,8 @@ export function callContext(
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
     progress: (message) => reporter.progress(record, message),
     output: detached === true ? (text) => reporter.output(record, text) : undefined,
+    // defence: tasks-run-no-saved-scripts, without it: savedScripts,
+    savedScripts: detached === true && savedScripts !== undefined ? { ...savedScripts, linked: [] } : savedScripts,
     maxOutputBytes: limits.maxToolOutputBytes,
     [READ_SIGNAL]: () => record.signal,
   };

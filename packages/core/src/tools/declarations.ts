@@ -113,6 +113,20 @@ const STYLES = {
   signatures: { memberDocs: false, maxDepth: 1, oneLine: true },
 } satisfies Record<Exclude<DeclarationDetail, 'names'>, Omit<TypeStyle, 'deprecated'>>;
 
+/** The types of JSON Schemas, and the named types that they need, each without line ends. */
+export function typesOfSchemas(
+  prefix: string,
+  schemas: readonly JsonObject[],
+): { readonly types: readonly string[]; readonly definitions: string } {
+  const writer = new SchemaTypeWriter(prefix, { ...STYLES.types, deprecated: true });
+  const types = schemas.map((schema, index) => oneLine(writer.write(schema, 'any', index === 0 ? '' : 'Result')));
+  return { types, definitions: oneLine(writer.definitions.join(' ')) };
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n\u2028\u2029]+/gu, ' ');
+}
+
 const MAX_TOOL_DOC = 1_000;
 
 interface Namespace {

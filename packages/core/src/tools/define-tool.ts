@@ -1,4 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
@@ -75,6 +76,8 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** The text that a deciding user reads instead of the arguments. */
   preview?: (input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>;
+  /** See `Tool.previewLength`. Default 4000. */
+  previewLength?: number;
   /**
    * Returns the input with exact versions of what it refers to. Called before anybody decides about the call: the
    * decision, the rules and `execute` get this input. A throw ends the call.
@@ -82,6 +85,8 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   pin?: (input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
+  /** A call runs a saved script, see `Tool.savedScript`. */
+  savedScript?: FindSavedScript;
   /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
   /**
@@ -147,8 +152,10 @@ export function defineTool<
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
+    previewLength: definition.previewLength,
     pin: definition.pin,
     shows: definition.shows,
+    savedScript: definition.savedScript,
     // A call may have been suspended with the former names.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withNewNames(value, oldNames).value as never, context),
@@ -175,8 +182,10 @@ const MEMBERS = [
   'idempotent',
   'permissions',
   'preview',
+  'previewLength',
   'pin',
   'shows',
+  'savedScript',
   'execute',
   'revert',
 ];
@@ -242,9 +251,23 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, callers, idempotent, permissions, pin, preview, revert, shows } = definition;
+  const {
+    approval,
+    effect,
+    callers,
+    idempotent,
+    permissions,
+    pin,
+    preview,
+    previewLength,
+    revert,
+    shows,
+    savedScript,
+  } = definition;
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
+  if (previewLength !== undefined && !(Number.isInteger(previewLength) && Number(previewLength) > 0))
+    throw new ToolscriptUsageError(`"previewLength" of ${lower(tool)} must be a number of characters.`);
   if (shows !== undefined && shows !== 'plan')
     throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be omitted.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
@@ -255,7 +278,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   }
   if (callers !== undefined && !CALLERS.includes(callers))
     throw new ToolscriptUsageError(`"callers" of ${lower(tool)} must be "direct", "code" or "both".`);
-  for (const [key, value] of Object.entries({ permissions, pin, preview, revert })) {
+  for (const [key, value] of Object.entries({ permissions, pin, preview, revert, savedScript })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }

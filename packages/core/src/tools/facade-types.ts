@@ -4,6 +4,7 @@ import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Diagnostic, PlannedCall } from '../protocol/script.js';
+import type { SavedScripts } from '../protocol/saved-script.js';
 import type { ToolEffect } from '../protocol/tools.js';
 import type { ApprovalDecider, ApprovalGate, GateMemory } from '../protocol/approval-gate.js';
 import type { ObservedShapes } from './observed-shapes.js';
@@ -185,6 +186,7 @@ export interface FacadeOptions {
   readonly scriptId: string | undefined;
   readonly identity?: RunIdentity | undefined;
   readonly plan: readonly PlannedCall[];
+  readonly savedScripts?: SavedScripts | undefined;
   readonly clock: { nowMs(): number };
   /** When the script started, by the monotonic clock. Default: when the facade is created. */
   readonly startedAtMs?: number;

@@ -349,7 +349,9 @@ class CallFacade implements Facade, CallReporter {
       const { json, value } = checked;
       this.#turns.use(json.length);
       const { observed, principal } = this.#options;
-      if (record.tool.outputSchema === undefined) observed?.observe(record.tool, value, principal);
+      // The script gets the result of the saved script, which the tool does not know.
+      const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;
+      if (isResult) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });
       record.deliver({ ok: true, json });
       return;

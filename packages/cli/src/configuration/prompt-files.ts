@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import type { PromptFile } from '@toolscript/tools';
+import { shellWord } from '../terminal/shell-word.js';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { userFolder, WORKSPACE_PROMPTS } from './locations.js';
+import { isUsageError } from '../usage-error.js';
+import { demandOutside } from './own-paths.js';
+import { isThere } from './read-json.js';
+import { isTrusted } from './trust.js';
+
+/**
+ * The user's own prompts, and those of a trusted workspace. A workspace cannot take the name of a user's prompt. Throws
+ * a `ToolscriptUsageError` if a folder cannot be read.
+ */
+export async function findPrompts(
+  environment: Environment,
+  workspace: string,
+  warn: (message: string) => void,
+): Promise<PromptFile[]> {
+  const { readPromptFolder } = await import('@toolscript/tools');
+  const user = userFolder(environment);
+  const report = (message: string) => warn(visibleLine(message));
+  const own = (await readPromptFolder(user.promptsFolder, report)).filter(({ file }) =>
+    isOutside(file, workspace, warn),
+  );
+  const folder = join(workspace, WORKSPACE_PROMPTS);
+  if (!(await isThere(folder))) return own;
+  // defence: workspace-prompts-need-trust
+  if (!(await isTrusted(user, workspace))) {
+    warn(
+      `${visibleLine(folder)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
+    );
+    return own;
+  }
+  const names = new Set(own.map(({ name }) => name));
+  const others = (await readPromptFolder(folder, report, { inside: workspace })).filter(({ name, file }) => {
+    if (!names.has(name)) return true;
+    warn(`${visibleLine(file)} is ignored: you have a prompt "${name}" of your own. Rename one of them.`);
+    return false;
+  });
+  return [...own, ...others];
+}
+
+/** Scripts may write in the workspace, so a file there is not the user's own. */
+function isOutside(file: string, workspace: string, warn: (message: string) => void): boolean {
+  try {
+    // defence: own-prompts-outside-workspace
+    demandOutside(file, workspace);
+    return true;
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    warn(error.message);
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from './json.js';
+
+/** The members of a call's argument that are literal texts, numbers and booleans. */
+export type LiteralMembers = Readonly<Record<string, string | number | boolean>>;
+
+/** A script that was saved under a name, with the declaration of its input. */
+export interface SavedScript {
+  /** The name by which a call finds it: letters, digits and `_`. */
+  readonly name: string;
+  readonly version: number;
+  /** Calls that name no version run this one. Default: false. */
+  readonly isDefault?: boolean | undefined;
+  /** TypeScript: the body of an async function that reads `input` and returns the result. */
+  readonly source: string;
+  /** JSON Schema of an object. */
+  readonly input: JsonObject;
+  /** JSON Schema of the result. Default: any JSON value. */
+  readonly output?: JsonObject | undefined;
+}
+
+/** The script that makes a call, for a tool that finds saved scripts. */
+export interface SavedScriptOwner {
+  readonly app: unknown;
+  readonly principal: string | undefined;
+  readonly threadId: string | undefined;
+}
+
+/**
+ * Finds the saved script that a call names, before the calling script starts. `given`: the literal members of the
+ * call's argument. Undefined: there is none.
+ */
+export type FindSavedScript = (
+  given: LiteralMembers,
+  owner: SavedScriptOwner,
+) => SavedScript | undefined | Promise<SavedScript | undefined>;
+
+/** The result of a tool with `savedScript`: the script that runs now, `NAME@VERSION`, and its checked input. */
+export interface SavedScriptCall {
+  readonly script: string;
+  readonly input: unknown;
+  /** The tool is called again, with a `SavedResult`, and its result then is `{ value }`: the checked result. */
+  readonly checksResult?: boolean;
+}
+
+/** The argument of the second call to a tool with `savedScript`. It counts as a call like any other. */
+export interface SavedResult {
+  readonly savedResult: unknown;
+  readonly script: string;
+}
+
+/** The result of a check of a saved script. */
+export type SavedScriptCheck =
+  /** `tools`: the tools that it calls. */
+  { readonly ok: true; readonly tools: readonly string[] } | { readonly ok: false; readonly problem: string };
+
+/** The harness, for a tool that keeps saved scripts. */
+export interface SavedScripts {
+  /** Those that are linked to the calling script. Empty for structured calls and detached tasks. */
+  readonly linked: readonly SavedScript[];
+  /** Compiles a saved script against the tools of the harness, without running it. */
+  readonly check: (script: SavedScript) => Promise<SavedScriptCheck>;
+}
+
+/** `NAME@VERSION`. */
+export function savedScriptId({ name, version }: Pick<SavedScript, 'name' | 'version'>): string {
+  return `${name}@${version}`;
+}

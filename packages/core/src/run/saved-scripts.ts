@@ -1,0 +1,183 @@
+import {
+  savedScriptId,
+  scriptFailure,
+  ToolCallError,
+  ToolscriptUsageError,
+  type CompiledScript,
+  type CompileResult,
+  type Limits,
+  type LinkedScript,
+  type SavedScript,
+  type SavedScriptCheck,
+  type SavedScriptOwner,
+  type ScriptFailure,
+  type Tool,
+} from '../protocol/index.js';
+import { reportInternalError, type DurabilityServices } from '../durability/services.js';
+import { restoreScript, type Compiler } from '../script/index.js';
+import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
+import { writtenNames } from '../text/identifier-name.js';
+import type { LazyChecker } from './lazy-checker.js';
+
+/** The most saved scripts that one script can run, together with those that they run themselves. */
+const MAX_SCRIPTS = 32;
+
+/** The part of a harness's services that compiles scripts for its tools. */
+interface Services extends Pick<DurabilityServices, 'onInternalError'> {
+  readonly compiler: Compiler;
+  readonly checker: LazyChecker | undefined;
+  readonly registry: ToolRegistry;
+  readonly exposed: ReadonlySet<string>;
+  readonly tools: readonly Tool[];
+  readonly toolNames: readonly string[];
+}
+
+type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
+
+/**
+ * Links a script to the saved scripts that its calls name, and those to the ones that they name. The versions that are
+ * the newest now are the ones that run, whenever the script is resumed.
+ */
+export async function linkSavedScripts(
+  services: Services,
+  script: CompiledScript,
+  owner: SavedScriptOwner,
+  limits: SourceLimits,
+): Promise<CompileResult> {
+  try {
+    return await link(services, script, owner, limits);
+  } catch (error) {
+    // A closed compiler refuses every script, this one too.
+    if (error instanceof ToolscriptUsageError) throw error;
+    if (!(error instanceof ToolCallError))
+      reportInternalError(services, '', `the saved scripts of a script could not be read: ${String(error)}`);
+    return failed(script, notFound(error));
+  }
+}
+
+async function link(
+  services: Services,
+  script: CompiledScript,
+  owner: SavedScriptOwner,
+  limits: SourceLimits,
+): Promise<CompileResult> {
+  const linked = new Map<string, LinkedScript>();
+  const open: CompiledScript[] = [script];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const saved of await savedScriptsOf(services, next, owner)) {
+      const id = savedScriptId(saved);
+      const known = linked.get(id);
+      if (known !== undefined && known.source !== saved.source) return failed(script, ambiguous(id));
+      if (known !== undefined) {
+        if (saved.isDefault === true) linked.set(id, { ...known, isDefault: true });
+        continue;
+      }
+      if (linked.size === MAX_SCRIPTS) return failed(script, tooMany());
+      const result = await compileSaved(services, saved, limits);
+      if (!result.ok) return failed(script, doesNotFit(id, result.failure));
+      linked.set(id, { ...saved, compiled: result.script.stored() });
+      open.push(result.script);
+    }
+  }
+  if (linked.size === 0) return { ok: true, script, cacheHit: false };
+  const tools = services.tools.filter(({ savedScript }) => savedScript !== undefined);
+  const links = { tools: tools.flatMap(({ name }) => writtenNames(name)), scripts: [...linked.values()] };
+  return { ok: true, script: restoreScript({ ...script.stored(), linked: links }), cacheHit: false };
+}
+
+/** Whether a call of the script may run a saved script. Most scripts make none. */
+export function runsSavedScripts(services: Services, { plan }: CompiledScript): boolean {
+  return plan.some(({ tool }) => toolWithScripts(services, tool) !== undefined);
+}
+
+/** Compiles a saved script as a script that runs it would, and its source by itself. */
+export async function checkSavedScript(
+  services: Services,
+  saved: SavedScript,
+  { maxSourceBytes }: SourceLimits,
+): Promise<SavedScriptCheck> {
+  // The source must be complete by itself: nothing in it may close the function around it.
+  const alone = await services.compiler.compile(saved.source, { language: 'ts', maxSourceBytes });
+  // defence: saved-sources-are-complete
+  if (!alone.ok) return { ok: false, problem: problemOf(alone.failure, 0) };
+  const result = await compileSaved(services, saved, { maxSourceBytes });
+  if (!result.ok) return { ok: false, problem: problemOf(result.failure, 1) };
+  return { ok: true, tools: [...new Set(result.script.plan.map(({ tool }) => tool))] };
+}
+
+async function savedScriptsOf(
+  services: Services,
+  { plan, given }: CompiledScript,
+  owner: SavedScriptOwner,
+): Promise<SavedScript[]> {
+  const found: SavedScript[] = [];
+  for (const [index, { tool }] of plan.entries()) {
+    const saved = await toolWithScripts(services, tool)?.savedScript?.(given[index] ?? {}, owner);
+    if (saved !== undefined) found.push(saved);
+  }
+  return found;
+}
+
+/** Only of an exposed tool: a script that cannot call it must not run a saved script either. */
+function toolWithScripts({ registry, exposed }: Services, name: string): Tool | undefined {
+  const tool = registry.get(name);
+  if (tool?.savedScript === undefined || !exposed.has(tool.name)) return undefined;
+  return tool;
+}
+
+/** The names of types in the line before the source start with this. */
+const TYPE_PREFIX = 'SavedScript';
+
+function compileSaved(
+  { compiler, checker, toolNames }: Services,
+  { source, input, output }: SavedScript,
+  { maxSourceBytes }: SourceLimits,
+): Promise<CompileResult> {
+  const types = typesOfSchemas(TYPE_PREFIX, [input, ...(output === undefined ? [] : [output])]);
+  const [inputType, outputType] = types.types;
+  const result = outputType === undefined ? '' : `: Promise<${outputType}>`;
+  const head = `${types.definitions} const input = context.snippetInput as ${inputType}; return await (async ()${result} => {`;
+  return compiler.compile(`${head}\n${source}\n})();`, {
+    language: 'ts',
+    maxSourceBytes: maxSourceBytes + head.length,
+    toolNames,
+    ...(checker === undefined ? {} : { typeChecker: checker }),
+  });
+}
+
+function problemOf({ message, line }: ScriptFailure, linesBefore: number): string {
+  if (linesBefore === 0 || line === undefined) return message;
+  return message.replaceAll(/\(line (\d+), column/gu, (_, at: string) => `(line ${Number(at) - linesBefore}, column`);
+}
+
+function failed(script: CompiledScript, failure: ScriptFailure): CompileResult {
+  return { ok: false, failure, diagnostics: script.diagnostics, cacheHit: false };
+}
+
+function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
+  return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${problemOf(failure, 1)}`, {
+    hint: 'The tools have changed since it was saved. Save it again, or delete it.',
+  });
+}
+
+/** Only the message of a `ToolCallError` is for the model. */
+function notFound(error: unknown): ScriptFailure {
+  const reason = error instanceof ToolCallError ? ` ${error.message}` : '';
+  return scriptFailure('ToolExecutionError', `The saved scripts of this script could not be read.${reason}`, {
+    hint: 'Nothing has run. Send the script again later.',
+  });
+}
+
+/** One was deleted, and another one was saved under its name. */
+function ambiguous(id: string): ScriptFailure {
+  return scriptFailure(
+    'ScriptRuntimeError',
+    `Two saved scripts have the name and version ${id}. Send the script again.`,
+  );
+}
+
+function tooMany(): ScriptFailure {
+  return scriptFailure('ScriptTooLargeError', `The script would run more than ${MAX_SCRIPTS} saved scripts.`, {
+    hint: 'Run them from several scripts.',
+  });
+}

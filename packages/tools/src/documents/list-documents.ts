@@ -1,0 +1,14 @@
+import type { DocumentInfo, DocumentPage, DocumentQuery, DocumentStore } from '@toolscript/core/protocol';
+import { stored } from '../cabinet/documents.js';
+
+/** All documents of a scope: at most as many as its limit allows. */
+export async function listDocuments(documents: DocumentStore, query: DocumentQuery): Promise<DocumentInfo[]> {
+  const found: DocumentInfo[] = [];
+  let after: string | undefined;
+  do {
+    const page: DocumentPage = await stored(documents.list({ ...query, ...(after === undefined ? {} : { after }) }));
+    found.push(...page.documents);
+    after = page.next;
+  } while (after !== undefined);
+  return found;
+}

@@ -1,0 +1,162 @@
+import { constants, type Stats } from 'node:fs';
+import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import { basename, join, sep } from 'node:path';
+import { isRecord, ToolscriptUsageError, type JsonObject } from '@toolscript/core/protocol';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { failureMessage, systemCode } from '../failure.js';
+import { NAME } from './prompt-shapes.js';
+import { parseTemplate } from './template.js';
+import { readVariables } from './variables.js';
+
+/** A prompt from a Markdown file. Scripts cannot change it. */
+export interface PromptFile {
+  readonly name: string;
+  readonly text: string;
+  readonly description?: string | undefined;
+  readonly variables?: JsonObject | undefined;
+  /** Where it comes from, for users. */
+  readonly file: string;
+}
+
+export interface PromptFolderOptions {
+  /**
+   * The real path of a folder in which scripts may write: a file that is reached through a link, or has another name,
+   * may be one that they cannot read, so it is invalid. Default: links are followed.
+   */
+  readonly inside?: string;
+}
+
+const MAX_BYTES = 1_000_000;
+const FRONT_MATTER = /^---[ \t]*\r?\n(?<head>(?:[^]*?\r?\n)?)---[ \t]*(?:\r?\n|$)/u;
+
+const FrontMatter = z.strictObject({
+  name: NAME.optional(),
+  description: z.string().max(1_000).optional(),
+  variables: z.record(z.string(), z.unknown()).optional(),
+});
+
+/**
+ * The prompts in the Markdown files (`*.md`) of a folder, in the order of their names. A folder that does not exist has
+ * none. An invalid file is reported to `warn` and skipped. Throws a `ToolscriptUsageError` if the folder cannot be read.
+ */
+export async function readPromptFolder(
+  folder: string,
+  warn: (message: string) => void,
+  { inside }: PromptFolderOptions = {},
+): Promise<PromptFile[]> {
+  const prompts = new Map<string, PromptFile>();
+  for (const file of await markdownFiles(folder)) {
+    try {
+      const prompt = await readPromptFile(file, inside);
+      const before = prompts.get(prompt.name);
+      if (before !== undefined)
+        throw new ToolscriptUsageError(`${file} and ${before.file} have the same name "${prompt.name}". Change one.`);
+      prompts.set(prompt.name, prompt);
+    } catch (error) {
+      if (!(error instanceof ToolscriptUsageError)) throw error;
+      warn(error.message);
+    }
+  }
+  return [...prompts.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+async function markdownFiles(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder);
+    return entries
+      .filter((name) => name.endsWith('.md'))
+      .toSorted()
+      .map((name) => join(folder, name));
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw new ToolscriptUsageError(
+      `${folder} cannot be read (${code ?? 'unknown error'}). Give your user read permission for this folder.`,
+    );
+  }
+}
+
+async function readPromptFile(file: string, inside: string | undefined): Promise<PromptFile> {
+  const text = inside === undefined ? await textOf(file) : await textInside(file, inside);
+  const match = FRONT_MATTER.exec(text);
+  const { name = basename(file, '.md'), ...head } = readHead(file, match?.groups?.['head'] ?? '');
+  if (!NAME.safeParse(name).success)
+    throw new ToolscriptUsageError(
+      `${file} has no valid name. Rename the file, or add "name" to its front matter: letters, digits, "_", "-" and "." after a letter.`,
+    );
+  const prompt = { name, ...head, text: match === null ? text : text.slice(match[0].length), file };
+  try {
+    readVariables(parseTemplate(prompt.text), prompt.variables);
+  } catch (error) {
+    throw new ToolscriptUsageError(`${file}: ${failureMessage(error)}`);
+  }
+  return prompt;
+}
+
+async function textOf(file: string): Promise<string> {
+  return readText(file, constants.O_RDONLY | constants.O_NONBLOCK, () => true);
+}
+
+function textInside(file: string, inside: string): Promise<string> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW ?? 0);
+  return readText(file, flags, async (found) => {
+    const path = await realpath(file);
+    const { dev, ino } = await lstat(path);
+    return (
+      path === file && file.startsWith(join(inside, sep)) && found.nlink === 1 && found.dev === dev && found.ino === ino
+    );
+  });
+}
+
+/** `isOwn`: whether the opened file is the one that its path names. */
+async function readText(
+  file: string,
+  flags: number,
+  isOwn: (found: Stats) => boolean | Promise<boolean>,
+): Promise<string> {
+  try {
+    const handle = await open(file, flags);
+    try {
+      const found = await handle.stat();
+      if (!found.isFile()) throw new ToolscriptUsageError(`${file} is not a file. Remove it.`);
+      // defence: prompt-files-are-no-links
+      if (!(await isOwn(found))) throw linked(file);
+      if (found.size > MAX_BYTES)
+        throw new ToolscriptUsageError(
+          `${file} has ${found.size} bytes; a prompt has at most ${MAX_BYTES}. Make it shorter.`,
+        );
+      return (await handle.readFile('utf8')).replace(/^\uFEFF/u, '');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof ToolscriptUsageError) throw error;
+    const code = systemCode(error);
+    if (code === 'ELOOP' || code === 'EMLINK') throw linked(file);
+    throw new ToolscriptUsageError(
+      `${file} cannot be read (${code ?? 'unknown error'}). Give your user read permission for it.`,
+    );
+  }
+}
+
+function linked(file: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(`${file} is a link, or is reached through one. Replace it with the file itself.`);
+}
+
+type Head = Pick<PromptFile, 'description' | 'variables'> & { name?: string | undefined };
+
+function readHead(file: string, text: string): Head {
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 10, prettyErrors: false }) ?? {};
+  } catch (error) {
+    throw new ToolscriptUsageError(`${file}: the front matter is not YAML: ${failureMessage(error)}`);
+  }
+  if (!isRecord(value))
+    throw new ToolscriptUsageError(`${file}: the front matter must have members, such as "description: …".`);
+  const checked = FrontMatter.safeParse(value);
+  if (checked.success) return checked.data as Head;
+  const [issue] = checked.error.issues;
+  throw new ToolscriptUsageError(`${file}: the front matter is wrong at "${issue?.path.join('.')}": ${issue?.message}`);
+}

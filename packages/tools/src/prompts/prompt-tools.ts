@@ -1,0 +1,135 @@
+import { defineTool } from '@toolscript/core';
+import type { DocumentInfo, DocumentStore, JsonObject, Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { demandScope, ownerOf, SCOPES, ScopeSchema, scopeOf, type DocumentOwner } from '../documents/scopes.js';
+import { callKey } from '../cabinet/file-keys.js';
+import { stored } from '../cabinet/documents.js';
+import { listDocuments } from '../documents/list-documents.js';
+import { failure } from '../failure.js';
+import { loadPrompt, type PromptLibrary } from './prompt-library.js';
+import { NAME } from './prompt-shapes.js';
+import { parseTemplate, variablesOf } from './template.js';
+import { readVariables } from './variables.js';
+
+const VERSION = z.number().int().min(1);
+const AnyScope = z.enum(['thread', 'principal', 'workspace', 'file']);
+
+/**
+ * prompts.get and prompts.list; with `documents` also prompts.save and prompts.delete. Throws a `ToolscriptUsageError`
+ * for an invalid option.
+ */
+export function promptTools(library: PromptLibrary): Tool[] {
+  const { documents } = library;
+  const readers = [getTool(library), listTool(library)];
+  return documents === undefined ? readers : [saveTool(library, documents), ...readers, deleteTool(library, documents)];
+}
+
+function saveTool({ files = [], ...common }: PromptLibrary, documents: DocumentStore): Tool {
+  return defineTool({
+    name: 'prompts.save',
+    description:
+      'Saves a prompt under a name, as its next version. {{name}} marks a variable of the text; {{{{ stands for two braces.',
+    input: z.object({
+      name: NAME,
+      text: z.string().min(1).max(1_000_000),
+      variables: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('JSON Schema of an object. Default: each variable of the text is required.'),
+      description: z.string().max(1_000).optional(),
+      scope: ScopeSchema.optional(),
+    }),
+    output: z.object({ name: z.string(), scope: ScopeSchema, version: VERSION, variables: z.array(z.string()) }),
+    effect: 'write',
+    idempotent: true,
+    preview: ({ name, scope = 'thread', text, variables }) =>
+      `Save the prompt "${name}" (${scope}):\n${text}${variables === undefined ? '' : `\nVariables: ${JSON.stringify(variables)}`}`,
+    execute: async ({ name, text, variables, description, scope: kind = 'thread' }, context) => {
+      if (files.some((file) => file.name === name))
+        throw failure('read_only', `A file has the prompt "${name}", which scripts cannot change. Use another name.`);
+      const scope = demandScope(ownerOf(context, common), kind);
+      const parts = parseTemplate(text);
+      readVariables(parts, variables as JsonObject | undefined);
+      const about = {
+        names: variablesOf(parts),
+        ...(variables === undefined ? {} : { variables }),
+        ...(description === undefined ? {} : { description }),
+      };
+      const draft = { scope, kind: 'prompt', name, text, about, idempotencyKey: callKey(context) } as const;
+      const saved = await stored(documents.save(draft));
+      return { name, scope: kind, version: saved.version, variables: about.names };
+    },
+  });
+}
+
+function getTool(library: PromptLibrary): Tool {
+  return defineTool({
+    name: 'prompts.get',
+    description: 'Returns the text of a prompt with its variables filled in.',
+    input: z.object({
+      name: NAME,
+      version: VERSION.optional().describe('Default: the newest one.'),
+      scope: AnyScope.optional().describe('Default: the narrowest scope that has the name.'),
+      variables: z.record(z.string(), z.unknown()).optional(),
+    }),
+    output: z.object({ name: z.string(), text: z.string(), scope: AnyScope, version: VERSION.optional() }),
+    approval: 'never',
+    effect: 'read',
+    execute: (reference, context) => loadPrompt(library, reference, context),
+  });
+}
+
+function listTool({ documents, files = [], ...common }: PromptLibrary): Tool {
+  return defineTool({
+    name: 'prompts.list',
+    description: 'Lists the prompts that prompts.get finds.',
+    input: z.object({ prefix: z.string().max(128).optional().describe('How the names begin. Default: any.') }),
+    output: z.array(
+      z.object({
+        name: z.string(),
+        scope: AnyScope,
+        version: VERSION.optional(),
+        description: z.string().optional(),
+        variables: z.array(z.string()),
+      }),
+    ),
+    approval: 'never',
+    effect: 'read',
+    execute: async ({ prefix = '' }, context) => [
+      ...files
+        .filter(({ name }) => name.startsWith(prefix))
+        .map(({ name, text, description }) => ({
+          name,
+          scope: 'file' as const,
+          ...(description === undefined ? {} : { description }),
+          variables: variablesOf(parseTemplate(text)),
+        })),
+      ...(documents === undefined ? [] : await listStored(documents, ownerOf(context, common), prefix)),
+    ],
+  });
+}
+
+async function listStored(documents: DocumentStore, owner: DocumentOwner, prefix: string) {
+  const scopes = SCOPES.flatMap((kind) => scopeOf(owner, kind) ?? []);
+  const lists = await Promise.all(scopes.map((scope) => listDocuments(documents, { scope, kind: 'prompt', prefix })));
+  return lists.flat().map(listed);
+}
+
+function listed({ name, scope, version, about }: DocumentInfo) {
+  const { description, names } = about as { description?: string; names: string[] };
+  return { name, scope: scope.kind, version, ...(description === undefined ? {} : { description }), variables: names };
+}
+
+function deleteTool(common: PromptLibrary, documents: DocumentStore): Tool {
+  return defineTool({
+    name: 'prompts.delete',
+    description: 'Deletes all versions of a saved prompt.',
+    input: z.object({ name: NAME, scope: ScopeSchema.optional() }),
+    output: z.object({ deleted: z.boolean() }),
+    effect: 'write',
+    execute: async ({ name, scope: kind = 'thread' }, context) => {
+      const scope = demandScope(ownerOf(context, common), kind);
+      return { deleted: await stored(documents.delete({ scope, kind: 'prompt', name })) };
+    },
+  });
+}

@@ -1,0 +1,54 @@
+import { failure } from '../failure.js';
+
+/** A literal text, or a variable. */
+export type TemplatePart = string | { readonly variable: string };
+
+/** The most characters that a filled-in text has. */
+const MAX_FILLED = 1_000_000;
+
+const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]{0,63})[ \t]*\}\}|\{\{/gu;
+
+/**
+ * Reads a text with `{{variables}}`. `{{{{` stands for two braces, and every other character for itself. Throws a
+ * failure for two braces that do neither, with their line.
+ */
+export function parseTemplate(text: string): readonly TemplatePart[] {
+  const parts: TemplatePart[] = [];
+  let end = 0;
+  for (const match of text.matchAll(OPENING)) {
+    const [found, variable] = match;
+    if (match.index > end) parts.push(text.slice(end, match.index));
+    end = match.index + found.length;
+    if (variable !== undefined) parts.push({ variable });
+    else if (found === '{{{{') parts.push('{{');
+    else throw badBraces(text, match.index);
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+/** The names of the variables, each once, in the order of the text. */
+export function variablesOf(parts: readonly TemplatePart[]): string[] {
+  return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.variable])))];
+}
+
+/** Replaces each variable once: the values are never read as templates. */
+export function fillTemplate(parts: readonly TemplatePart[], values: ReadonlyMap<string, string>): string {
+  const texts = parts.map((part) => (typeof part === 'string' ? part : (values.get(part.variable) ?? '')));
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length > MAX_FILLED)
+    throw failure(
+      'too_large',
+      `The prompt with its variables has ${length} characters; at most ${MAX_FILLED} are allowed. Pass shorter variables.`,
+    );
+  return texts.join('');
+}
+
+function badBraces(text: string, offset: number): Error {
+  const line = text.slice(0, offset).split('\n').length;
+  return failure(
+    'bad_prompt',
+    `"{{" in line ${line} of the prompt starts no variable. Write a variable as {{name}} (letters, digits and "_"), and two braces as "{{{{".`,
+    { line },
+  );
+}

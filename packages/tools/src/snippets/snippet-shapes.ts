@@ -1,0 +1,46 @@
+import type { DocumentInfo, JsonObject, SavedScript, StoredDocument } from '@toolscript/core/protocol';
+import { z } from 'zod';
+
+/** Names that are tools, or that no object may have as a member. */
+const RESERVED: readonly string[] = [
+  'save',
+  'run',
+  'get',
+  'list',
+  'delete',
+  'then',
+  'toJSON',
+  'constructor',
+  'prototype',
+];
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/u;
+
+export const SnippetName = z
+  .string()
+  .refine((name) => NAME.test(name) && !RESERVED.includes(name), {
+    message: 'must be letters, digits and "_" after a letter, at most 64, and no tool of snippets',
+  })
+  .describe('Letters, digits and "_" after a letter.');
+
+export const VERSION = z.number().int().min(1);
+
+/** Short enough for an approval to show all of it. */
+export const MAX_SOURCE = 20_000;
+export const MAX_SCHEMA = 8_000;
+
+/** The `about` of a stored snippet. */
+interface About {
+  readonly description: string;
+  readonly input: JsonObject;
+  readonly output?: JsonObject;
+}
+
+export function aboutOf({ about }: Pick<DocumentInfo, 'about'>): About {
+  return about as unknown as About;
+}
+
+export function savedScriptOf(stored: StoredDocument): SavedScript {
+  const { input, output } = aboutOf(stored);
+  return { name: stored.name, version: stored.version, source: stored.text, input, output };
+}
