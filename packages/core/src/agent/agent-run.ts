@@ -22,20 +22,20 @@ import type {
   ScriptExecutionItem,
   ScriptFailure,
   ToolChoice,
-  Usage,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { present } from '../protocol/present.js';
 import type { AgentConfig } from './agent-config.js';
-import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
-import { costOf } from './cost.js';
+import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
-import { callsAfter, closingOutput, openCalls, type OpenCall } from './open-calls.js';
+import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
-import { UsageSum } from './usage-sum.js';
+import { RunAccount } from './run-account.js';
+import type { RunBudget } from './run-budget.js';
+import type { AgentScope, OpenSubAgents } from './sub-agent-host.js';
 
 export interface AgentRunSettings {
   readonly provider: ModelProvider;
@@ -51,6 +51,9 @@ export interface AgentRunSettings {
   /** Results of calls, which may carry images. */
   readonly results: readonly unknown[];
   readonly scriptSourceDeltas: boolean;
+  readonly budget: RunBudget;
+  /** Undefined: the run can launch no sub-agents. */
+  readonly openSubAgents: ((ofRun: Pick<AgentScope, 'addUsage'>) => OpenSubAgents) | undefined;
 }
 
 /**
@@ -93,7 +96,8 @@ export class AgentRun {
   readonly #settings: AgentRunSettings;
   readonly #log: RunLog;
   readonly #host: ScriptHost;
-  readonly #usage = new UsageSum();
+  readonly #account: RunAccount;
+  #subAgents: OpenSubAgents | undefined;
   readonly #system: string | undefined;
   readonly #size: ContextSize;
   #turns = 0;
@@ -105,7 +109,9 @@ export class AgentRun {
   constructor(settings: AgentRunSettings) {
     this.#settings = settings;
     this.#log = settings.log;
-    const { agent, system, conditions, scriptSourceDeltas } = settings;
+    const { agent, system, conditions, scriptSourceDeltas, budget } = settings;
+    const isStrict = settings.openSubAgents !== undefined;
+    this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
     this.#host = hostOver(conditions, scriptSourceDeltas && this.#scriptsInText === 'run');
     this.#system = system ?? systemText(conditions.harness, agent, conditions.mode);
     const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
@@ -113,7 +119,7 @@ export class AgentRun {
   }
 
   async start(input: readonly OutputItem[], toolChoice?: ToolChoice): Promise<void> {
-    this.#log.emit({ type: 'response_start', input });
+    this.#begin({ input });
     for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
     this.#toolChoice = toolChoice;
     await this.#go({ type: 'asking' });
@@ -136,6 +142,17 @@ export class AgentRun {
     await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
   }
 
+  #begin(members: { readonly input?: readonly OutputItem[] }): void {
+    this.#log.emit({ type: 'response_start', ...members });
+    const addUsage: AgentScope['addUsage'] = (usage, cost) => this.#account.addOthers(usage, cost);
+    this.#subAgents = this.#settings.openSubAgents?.({ addUsage });
+  }
+
+  /** Leaves the sub-agents to the run that continues this one, unless they have ended with it. */
+  async interrupt(): Promise<void> {
+    await this.#subAgents?.close('interrupted');
+  }
+
   #scriptOf(scriptId: string): ScriptExecutionItem | undefined {
     return this.#log.items.find(
       (item): item is ScriptExecutionItem => item.type === 'script_execution' && item.script_id === scriptId,
@@ -145,7 +162,7 @@ export class AgentRun {
   async #continueWith(start: () => Promise<Outcome>): Promise<void> {
     const { conditions } = this.#settings;
     // The run begins here if the script is one of an earlier run.
-    this.#log.emit({ type: 'response_start', ...(this.#log.nextSeq === 0 ? { input: [] } : {}) });
+    this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
     // The script was not resumed: another run owns the suspension, or it was resumed before.
     const refusal = refusalOf(outcome);
@@ -166,7 +183,7 @@ export class AgentRun {
    * its answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
-    this.#log.emit({ type: 'response_start' });
+    this.#begin({});
     const reason = 'The process ended before this item was complete.';
     const ends = this.#log.items.slice(lastSpoken(this.#log.items)).map(({ id }) => id);
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
@@ -258,7 +275,7 @@ export class AgentRun {
   async #go(from: State): Promise<void> {
     let state = from;
     while (state.type !== 'done') state = await this.#step(state);
-    this.#end(state);
+    await this.#end(state);
   }
 
   #step(state: Exclude<State, Done>): State | Promise<State> {
@@ -287,11 +304,15 @@ export class AgentRun {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
     const work = this.#newWork();
-    const request = { ...this.#request(conversation), ...present({ toolChoice: this.#toolChoice }) };
+    const request = this.#account.bounded({
+      ...this.#request(conversation),
+      ...present({ toolChoice: this.#toolChoice }),
+    });
+    if (typeof request === 'string') return incomplete(request);
     this.#toolChoice = undefined;
     const answered = provider.stream(request, { signal: either, answerId: newId('answer') });
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
-    this.#size.note(this.#usage.last?.total_tokens, this.#log.conversation().length);
+    this.#size.note(this.#account.usage.last?.total_tokens, this.#log.conversation().length);
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
   }
 
@@ -312,43 +333,17 @@ export class AgentRun {
       onPayload: (payload) => {
         said.take(payload);
         if (payload.type === 'response_start') head = payload;
-        return this.#counted(payload);
+        return this.#account.counted(payload);
       },
     });
     const end = await player.play(answer);
-    const isEstimated = this.#usage.endAnswer({ request, said });
-    if (isEstimated) emit({ type: 'usage_update', usage: this.#usage.total! });
-    this.#requestDone(head);
+    this.#account.endAnswer(request, said, head);
     return end;
-  }
-
-  /** Reports the usage and the cost of one request. `head`: the `response_start` of its answer. */
-  #requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
-    const usage = this.#usage.ofAnswer;
-    const known = present({ usage, cost: this.#costOf(usage), request_id, rate_limits });
-    this.#log.emit({ ...known, type: 'request_done' } as EventPayload);
-  }
-
-  /** Undefined if the agent has no prices. */
-  #costOf(usage: Usage | undefined): number | undefined {
-    const { prices } = this.#settings.agent;
-    return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
-  }
-
-  /** A provider counts one answer; the run's events count all of them. */
-  #counted(payload: EventPayload): EventPayload {
-    if (payload.type !== 'usage_update') return payload;
-    this.#usage.note(payload.usage);
-    return { type: 'usage_update', usage: this.#usage.total! };
   }
 
   /** The limit of the agent that the run has reached, if any. */
   #spent(): string | undefined {
-    const { maxTurns, tokenBudget, costBudget } = this.#settings.agent;
-    if (this.#turns >= maxTurns) return 'max_turns';
-    if (tokenBudget !== undefined && this.#usage.tokens >= tokenBudget) return 'token_budget';
-    const cost = this.#costOf(this.#usage.total);
-    return costBudget !== undefined && cost !== undefined && cost >= costBudget ? 'cost_budget' : undefined;
+    return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reached;
   }
 
   /** The model summarises the conversation. Later requests contain the summary instead of it. */
@@ -358,12 +353,13 @@ export class AgentRun {
     const id = newId('item');
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
-    const asked = this.#request([...before, compactionRequest()]);
-    const { text, error } = await readSummary(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
-      usage: this.#usage,
+    const asked = this.#account.bounded(this.#request([...before, compactionRequest()]));
+    if (typeof asked === 'string') return this.#uncompacted(id, asked);
+    const { text, error } = await readText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
+      usage: this.#account.usage,
       emit: this.#log.emit,
     });
-    this.#requestDone();
+    this.#account.requestDone();
     if (signal.aborted || error !== undefined || text.trim() === '') {
       const why = error ?? {
         code: 'CompactionFailed',
@@ -373,14 +369,18 @@ export class AgentRun {
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
       return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
     }
-    const usage = this.#usage.total;
-    if (usage !== undefined) this.#log.emit({ type: 'usage_update', usage });
+    this.#account.emitUsage();
     const window = this.#settings.agent.contextWindow!;
     const item = compactionItem(id, text, this.#log.items, { size: this.#size.of(before), window });
     this.#log.emit({ type: 'item_done', item_id: id, final_item: item });
     this.#size.reset();
     this.#isCompacted = true;
     return { type: 'asking' };
+  }
+
+  #uncompacted(id: string, reason: string): Done {
+    this.#log.emit({ type: 'item_cancelled', item_id: id, reason: 'The budget has no room for a summary.' });
+    return incomplete(reason);
   }
 
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
@@ -409,10 +409,9 @@ export class AgentRun {
     return { type: 'done', status: 'failed' };
   }
 
-  #end({ status, members }: Done): void {
-    const usage = this.#usage.total;
-    const totals = present({ usage, cost: this.#costOf(usage) });
-    this.#log.emit({ ...members, type: 'response_done', status, ...totals });
+  async #end({ status, members }: Done): Promise<void> {
+    await this.#subAgents?.close(status === 'suspended' ? 'interrupted' : 'ended');
+    this.#log.emit({ ...members, type: 'response_done', status, ...this.#account.totals });
   }
 
   #request(conversation: readonly OutputItem[]): ModelRequest {
@@ -437,31 +436,10 @@ function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;
 }
 
-/** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
-function lastSpoken(items: readonly OutputItem[]): number {
-  return (
-    items.findLastIndex(({ type, role }) => type !== 'reasoning' && !(type === 'message' && role === 'assistant')) + 1
-  );
-}
-
 function incomplete(reason: string): Done {
   return { type: 'done', status: 'incomplete', members: { incomplete_reason: reason } };
 }
 
 function waitingEnd(waiting: Waiting): Done {
   return { type: 'done', status: 'suspended', members: { ...waiting } };
-}
-
-/** The script of a pending item, as a segment of text. */
-function pendingBlock(script: ScriptExecutionItem) {
-  const {
-    type: _type,
-    source_code: source,
-    source_sha256: _sha256,
-    status: _status,
-    language,
-    plan: _plan,
-    ...item
-  } = script;
-  return { source, language, item: { ...item, stage: 'pending' as const } };
 }

@@ -14,13 +14,18 @@ import type {
   StreamEvent,
   ToolChoice,
 } from '../protocol/index.js';
+import { present } from '../protocol/present.js';
 import { newId } from '../text/new-id.js';
-import { defineAgent, type AgentInput } from './agent-config.js';
+import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
 import { extendHistory, RunLog } from './run-log.js';
+import { RunBudget } from './run-budget.js';
+import type { RunConditions } from './script-host.js';
+import { spentIn } from './spent.js';
+import type { AgentScope, SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
 
@@ -69,7 +74,12 @@ interface CommonOptions {
   scriptSourceDeltas?: boolean;
   /** The number of the first event, after those of a suspended run with the same `runId`. */
   nextSeq?: number;
+  /** Sub-agents, for a harness with their tools: see `createSubAgents`. The budget of the run is then strict. */
+  subAgents?: SubAgentHost;
 }
+
+/** `earlier`: the events of the run that an earlier process stored. */
+type Continuing = CommonOptions & { readonly earlier?: readonly StreamEvent[] };
 
 export interface RunAgentOptions extends CommonOptions {
   /** The user's message as text, or its items. */
@@ -179,11 +189,12 @@ export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent
 function continuing(
   { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
   events: readonly StreamEvent[],
-): CommonOptions {
+): Continuing {
   const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = events.at(-1)!;
   return {
     ...options,
     history: extendHistory(history, events),
+    earlier: events,
     runId,
     threadId,
     turnId,
@@ -204,7 +215,7 @@ function play(
     const { flushEvents } = options;
     const flush = flushEvents && (() => handled().then(flushEvents));
     const run = prepare(options, signal, { push, flush });
-    return () => start(run);
+    return () => start(run).finally(() => run.interrupt());
   });
 }
 
@@ -213,12 +224,15 @@ interface Events {
   readonly flush: (() => Promise<void>) | undefined;
 }
 
-function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: Events): AgentRun {
+function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Events): AgentRun {
   const { provider, harness, history = [], system, loadImage, scriptSourceDeltas = false } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
   const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
-  const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, push, flush);
+  const { subAgents, earlier = [] } = options;
+  const budget = subAgents?.budget ?? ownBudget(agent, earlier);
+  const identity = { runId, threadId, turnId, nextSeq, ...present({ parentRunId: subAgents?.parentRunId }) };
+  const log = new RunLog(identity, history, push, { flush, takeCall: budget.takeCall });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const { clientFunctions = [], parallelToolCalls } = options;
   const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
@@ -250,6 +264,10 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
       results.push(result);
     },
   };
+  const openSubAgents =
+    subAgents &&
+    ((ofRun: Pick<AgentScope, 'addUsage'>) =>
+      subAgents.open({ ...scopeOf(conditions, log), ...ofRun, agent, provider, budget, loadImage, earlier }));
   return new AgentRun({
     provider,
     agent,
@@ -262,5 +280,17 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
     loadImage,
     results,
     scriptSourceDeltas,
+    budget,
+    openSubAgents,
   });
+}
+
+function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[]) {
+  return new RunBudget({ tokens, cost }, spentIn(earlier.map(({ payload }) => payload)));
+}
+
+function scopeOf({ harness, mode, limits, approvals, app, principal, context, signal }: RunConditions, log: RunLog) {
+  const { identity, emit } = log;
+  const flush = async () => log.flush?.();
+  return { harness, mode, limits, approvals, app, principal, context, signal, identity, emit, flush };
 }

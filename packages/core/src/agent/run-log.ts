@@ -48,7 +48,8 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
 export class RunLog implements PayloadSink {
   readonly identity: RunIdentity;
   readonly hasListeners = true;
-  readonly flush: (() => Promise<void>) | undefined;
+  readonly flush: PayloadSink['flush'];
+  readonly takeCall: PayloadSink['takeCall'];
   readonly #stream: EventStream;
   readonly #fold = new ConversationFold();
 
@@ -56,11 +57,12 @@ export class RunLog implements PayloadSink {
     identity: RunIdentity & { nextSeq?: number },
     history: readonly OutputItem[],
     listen: (event: StreamEvent) => void,
-    flush?: () => Promise<void>,
+    { flush, takeCall }: Pick<PayloadSink, 'flush' | 'takeCall'> = {},
   ) {
     this.flush = flush;
-    const { runId, threadId, turnId, nextSeq } = identity;
-    this.identity = { runId, threadId, turnId };
+    this.takeCall = takeCall;
+    const { nextSeq, ...names } = identity;
+    this.identity = names;
     this.#fold.add(history);
     this.#stream = new EventStream(this.identity, [({ payload }) => this.#fold.apply(payload), listen], nextSeq);
   }

@@ -1,6 +1,7 @@
 import {
   isScriptId,
   ToolscriptUsageError,
+  type ApprovalPolicy,
   type HarnessMode,
   type Limits,
   type LimitsInput,
@@ -76,14 +77,20 @@ class ToolscriptHarness implements Harness {
   readonly #limits: Limits;
   readonly #suspended: SuspendedScripts;
   readonly #closed = new AbortController();
+  readonly #isNarrowed: boolean;
   #closing: Promise<void> | undefined;
   /** The last instructions, because an agent requests the same ones in every turn. */
   #instructions: { key: string; text: string } | undefined;
 
-  constructor(options: HarnessOptions) {
+  /** `wider`: the services of the harness that this one narrows. */
+  constructor(options: HarnessOptions, wider?: HarnessServices) {
     this.#options = options;
+    this.#isNarrowed = wider !== undefined;
     this.#limits = resolveLimits(this.hostLimits, undefined);
-    this.#services = openServices(options, { limits: this.#limits, closed: this.#closed.signal });
+    this.#services =
+      wider === undefined
+        ? openServices(options, { limits: this.#limits, closed: this.#closed.signal })
+        : withTools(options, wider, wider.registry.tools);
     this.#suspended = new SuspendedScripts({
       services: () => this.#services,
       mode: this.mode,
@@ -310,16 +317,29 @@ class ToolscriptHarness implements Harness {
   }
 
   assertOpen(): void {
-    if (this.#closed.signal.aborted)
+    if (this.#services.closed.aborted)
       throw new ToolscriptUsageError('This harness is closed. Create another one with createHarness.');
   }
 
-  close(): Promise<void> {
+  get approvals(): ApprovalPolicy | undefined {
+    return this.#options.approvals;
+  }
+
+  narrowed(tools: readonly string[]): Harness {
+    this.assertOpen();
+    const { spawn, mcp, http } = this.#options.expose ?? {};
+    const own = this.#services.tools.map(({ name }) => name).filter((name) => tools.includes(name));
+    const expose = { ...present({ spawn, mcp, http }), tools: own };
+    return new ToolscriptHarness({ ...this.#options, expose }, this.#services);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isNarrowed) return;
     this.#closed.abort();
     this.#services.tasks?.close();
     this.#services.checkPool?.close();
     this.#closing ??= this.#end();
-    return this.#closing;
+    await this.#closing;
   }
 
   async #end(): Promise<void> {

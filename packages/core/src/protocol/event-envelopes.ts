@@ -4,6 +4,8 @@ export interface RunIdentity {
   runId: string;
   threadId: string;
   turnId: string;
+  /** The run that launched this one, which is a sub-agent's. */
+  parentRunId?: string;
 }
 
 export function eventIdOf(runId: string, seq: number): string {

@@ -46,6 +46,7 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     scriptId: undefined,
     identity: call.sink.identity,
     plan: [],
+    takeCall: call.sink.takeCall,
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
     onEvent: (event) => {
