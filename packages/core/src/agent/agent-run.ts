@@ -35,7 +35,7 @@ import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
 import { RunAccount } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
-import type { AgentScope, OpenSubAgents } from './sub-agent-host.js';
+import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 
 export interface AgentRunSettings {
   readonly provider: ModelProvider;
@@ -53,7 +53,7 @@ export interface AgentRunSettings {
   readonly scriptSourceDeltas: boolean;
   readonly budget: RunBudget;
   /** Undefined: the run can launch no sub-agents. */
-  readonly openSubAgents: ((ofRun: Pick<AgentScope, 'addUsage'>) => OpenSubAgents) | undefined;
+  readonly openSubAgents: ((ofRun: OfAgentRun) => OpenSubAgents) | undefined;
 }
 
 /**
@@ -145,7 +145,8 @@ export class AgentRun {
   #begin(members: { readonly input?: readonly OutputItem[] }): void {
     this.#log.emit({ type: 'response_start', ...members });
     const addUsage: AgentScope['addUsage'] = (usage, cost) => this.#account.addOthers(usage, cost);
-    this.#subAgents = this.#settings.openSubAgents?.({ addUsage });
+    const answerArrived = () => this.#account.arrival;
+    this.#subAgents = this.#settings.openSubAgents?.({ addUsage, answerArrived });
   }
 
   /** Leaves the sub-agents to the run that continues this one, unless they have ended with it. */
@@ -310,7 +311,7 @@ export class AgentRun {
     });
     if (typeof request === 'string') return incomplete(request);
     this.#toolChoice = undefined;
-    const answered = provider.stream(request, { signal: either, answerId: newId('answer') });
+    const answered = this.#account.arriving(provider.stream(request, { signal: either, answerId: newId('answer') }));
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
     this.#size.note(this.#account.usage.last?.total_tokens, this.#log.conversation().length);
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };

@@ -1,7 +1,7 @@
 import type { EventPayload, ModelRequest, Usage } from '../protocol/index.js';
 import { present } from '../protocol/present.js';
 import type { AgentConfig } from './agent-config.js';
-import { answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
+import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
 import { costOf } from './cost.js';
 import type { RunBudget } from './run-budget.js';
 import type { SaidText } from './usage-estimate.js';
@@ -21,6 +21,9 @@ export class RunAccount {
   readonly #settings: AccountSettings;
   /** The cost of sub-agents, and of requests of tools. */
   #otherCost: number | undefined;
+  /** What the budget holds for the current answer. */
+  #hold: RunBudget | undefined;
+  #arrival: Promise<void> = Promise.resolve();
 
   constructor(settings: AccountSettings) {
     this.#settings = settings;
@@ -42,9 +45,35 @@ export class RunAccount {
     // defence: answers-within-the-budget
     if (room < MIN_ANSWER_TOKENS)
       return budget.left('tokens') - input < MIN_ANSWER_TOKENS ? 'token_budget' : 'cost_budget';
-    return room === Number.POSITIVE_INFINITY
-      ? request
-      : { ...request, maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room) };
+    const maxOutputTokens = Math.min(request.maxOutputTokens ?? room, room);
+    this.#hold = budget.reserve(answerBound(input, maxOutputTokens, agent.prices));
+    return { ...request, maxOutputTokens };
+  }
+
+  /**
+   * The same answer. Its script may run before its usage is counted: until it has arrived, the budget holds what it
+   * may use, and then what its provider reports.
+   */
+  async *arriving(answer: AsyncIterable<EventPayload>): AsyncGenerator<EventPayload> {
+    const hold = this.#hold;
+    let arrived = (): void => {};
+    this.#arrival = new Promise((resolve) => (arrived = resolve));
+    let usage: Usage | undefined;
+    try {
+      for await (const payload of answer) {
+        if (payload.type === 'usage_update') usage = payload.usage;
+        if (payload.type === 'response_done' && usage !== undefined)
+          hold?.limitTo({ tokens: totalOf(usage), cost: this.#costOf(usage) });
+        yield payload;
+      }
+    } finally {
+      arrived();
+    }
+  }
+
+  /** Resolves when the current answer has arrived. */
+  get arrival(): Promise<void> {
+    return this.#hold === undefined ? Promise.resolve() : this.#arrival;
   }
 
   /** A provider counts one answer; the run's events count all of them. */
@@ -65,6 +94,8 @@ export class RunAccount {
   requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
     const usage = this.usage.ofAnswer;
     const cost = this.#costOf(usage);
+    this.#hold?.close();
+    this.#hold = undefined;
     if (usage !== undefined) this.#settings.budget.charge({ tokens: totalOf(usage), cost });
     this.#settings.emit({ ...present({ usage, cost, request_id, rate_limits }), type: 'request_done' } as EventPayload);
   }

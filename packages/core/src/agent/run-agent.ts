@@ -25,7 +25,7 @@ import { extendHistory, RunLog } from './run-log.js';
 import { RunBudget } from './run-budget.js';
 import type { RunConditions } from './script-host.js';
 import { spentIn } from './spent.js';
-import type { AgentScope, SubAgentHost } from './sub-agent-host.js';
+import type { OfAgentRun, SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
 
@@ -266,7 +266,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   };
   const openSubAgents =
     subAgents &&
-    ((ofRun: Pick<AgentScope, 'addUsage'>) =>
+    ((ofRun: OfAgentRun) =>
       subAgents.open({ ...scopeOf(conditions, log), ...ofRun, agent, provider, budget, loadImage, earlier }));
   return new AgentRun({
     provider,

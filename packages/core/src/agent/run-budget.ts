@@ -13,7 +13,7 @@ export interface Amounts {
 type Figure = keyof Amounts;
 
 export class RunBudget {
-  readonly #limits: Amounts;
+  #limits: Amounts;
   readonly #parent: RunBudget | undefined;
   readonly #children = new Set<RunBudget>();
   readonly #used: Record<Figure, number>;
@@ -64,6 +64,11 @@ export class RunBudget {
     const child = new RunBudget(limits, used, this);
     this.#children.add(child);
     return child;
+  }
+
+  /** Returns a part to the parent: less than expected is needed. */
+  limitTo(limits: Amounts): void {
+    this.#limits = limits;
   }
 
   /** Returns the rest to the parent. Idempotent. */

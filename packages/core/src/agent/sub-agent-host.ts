@@ -37,7 +37,12 @@ export interface AgentScope {
   flush(): Promise<void>;
   /** Counts the usage of a sub-agent, or of a request that a tool made, in the totals of the run. */
   addUsage(usage: Usage | undefined, cost: number | undefined): void;
+  /** Resolves when the answer that the run plays has arrived: until then, the budget holds all that it may use. */
+  answerArrived(): Promise<void>;
 }
+
+/** The members of a scope that the state of its run provides. */
+export type OfAgentRun = Pick<AgentScope, 'addUsage' | 'answerArrived'>;
 
 /**
  * The sub-agents of a run. `ended`: the run has ended, and they end with it. `interrupted`: the run continues later, or

@@ -91,7 +91,11 @@ export function addUsage(first: Usage | undefined, second: Usage | undefined): U
   return sum;
 }
 
-export function totalOf({ input_tokens: input, output_tokens: output, total_tokens: total = input + output }: Usage): number {
+export function totalOf({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: total = input + output,
+}: Usage): number {
   return total;
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject, ModelProvider, ModelRequest, OutputItem, ToolCallConte
 import { present } from '../../protocol/present.js';
 import { newId } from '../../text/new-id.js';
 import type { Prices } from '../agent-config.js';
-import { answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
+import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
 import { answerSchema, type AnswerSchema } from '../answer-schema.js';
 import { readText } from '../compaction.js';
 import { RunAccount } from '../run-account.js';
@@ -135,6 +135,7 @@ class Chat {
   async say(content: string): Promise<string> {
     const { scope, model, call } = this.#settings;
     this.#conversation.push({ type: 'message', id: newId('item'), role: 'user', content });
+    await scope.answerArrived();
     const { request, budget } = this.#reserve();
     const emit: AgentScope['emit'] = (payload) =>
       scope.emit({ ...payload, call_id: call.callId, ...present({ script_id: call.scriptId }) } as typeof payload);
@@ -145,8 +146,7 @@ class Chat {
     budget.close();
     this.#count(account);
     call.signal.throwIfAborted();
-    if (read.error !== undefined)
-      throw refused(`The model did not answer: ${read.error.code}: ${read.error.message}`);
+    if (read.error !== undefined) throw refused(`The model did not answer: ${read.error.code}: ${read.error.message}`);
     this.#incomplete = read.incomplete;
     this.#conversation.push({ type: 'message', id: newId('item'), role: 'assistant', content: read.text });
     return read.text;
@@ -180,11 +180,9 @@ class Chat {
     if (room < MIN_ANSWER_TOKENS)
       throw refused('The budget of this run has no room for another answer of a model. Work with what is known.');
     const maxOutputTokens = Math.min(maxTokens ?? DEFAULT_ANSWER_TOKENS, room);
-    const { input: price = 0, output = 0, cacheRead = price, cacheWrite = price } = model.prices ?? {};
-    const cost = (input * Math.max(price, cacheRead, cacheWrite) + maxOutputTokens * output) / 1_000_000;
     return {
       request: { ...request, maxOutputTokens },
-      budget: budget.reserve({ tokens: input + maxOutputTokens, cost }),
+      budget: budget.reserve(answerBound(input, maxOutputTokens, model.prices)),
     };
   }
 }

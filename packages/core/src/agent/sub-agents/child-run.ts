@@ -102,7 +102,9 @@ export class ChildRun {
   end(): void {
     if (this.isOver) return;
     if (this.isWorking) return this.cancel('The run that launched it has ended.');
-    this.#fail(new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'));
+    this.#fail(
+      new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'),
+    );
     this.#isOver = true;
   }
 

@@ -23,8 +23,6 @@ export interface OpenedSubAgent {
 export interface Lineage {
   /** 0: it is no sub-agent. */
   readonly depth: number;
-  /** The agents from the first sub-agent to this one. */
-  readonly path: readonly string[];
   readonly count: AgentCount;
   /** In ms since 1970. */
   readonly endsAt: number | undefined;
@@ -92,6 +90,7 @@ export class RunAgents implements OpenSubAgents {
     const slug = launch.agent ?? this.scope.agent.slug;
     this.#checkDepth();
     const opened = await this.#open(slug);
+    await this.scope.answerArrived();
     const start = this.#startOf({ ...launch, agent: slug }, call, { isDetached, opened });
     this.#settings.lineage.count.take();
     const child = this.#add(start, []);
@@ -217,7 +216,9 @@ export class RunAgents implements OpenSubAgents {
   #player(child: ChildRun, budget: RunBudget): ChildPlayer {
     const { start, identity } = child;
     const { runId, threadId, turnId } = identity;
-    const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join('\n\n');
+    const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join(
+      '\n\n',
+    );
     const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
     const names = { runId, threadId, turnId };
     return {
@@ -238,8 +239,7 @@ export class RunAgents implements OpenSubAgents {
   async #optionsFor(start: AgentStart, budget: RunBudget, signal: AbortSignal) {
     const { scope, lineage, openChild } = this.#settings;
     const { mode, limits, app, principal, context, loadImage } = scope;
-    const path = [...lineage.path, start.agent];
-    const below = { depth: start.depth, path, count: lineage.count, endsAt: start.budget.ends_at };
+    const below = { depth: start.depth, count: lineage.count, endsAt: start.budget.ends_at };
     const subAgents: SubAgentHost = {
       budget,
       parentRunId: scope.identity.runId,
@@ -250,7 +250,7 @@ export class RunAgents implements OpenSubAgents {
       harness: scope.harness.narrowed(start.tools),
       mode,
       limits,
-      approvals: childApprovals(scope.approvals ?? scope.harness.approvals, path),
+      approvals: childApprovals(scope.approvals ?? scope.harness.approvals, start.agent),
       app,
       context,
       signal,

@@ -48,7 +48,7 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
     open: (scope) => {
       const count = new AgentCount(maxAgents);
       count.add(countStarted(scope.earlier));
-      return open(scope, { depth: 0, path: [], count, endsAt: undefined });
+      return open(scope, { depth: 0, count, endsAt: undefined });
     },
   };
 }
