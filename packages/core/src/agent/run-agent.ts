@@ -79,7 +79,7 @@ interface CommonOptions {
 }
 
 /** `earlier`: the events of the run that an earlier process stored. */
-type Continuing = CommonOptions & { readonly earlier?: readonly StreamEvent[] };
+type Continuing = CommonOptions & { readonly earlier?: readonly StreamEvent[]; readonly storeIsWhole?: boolean };
 
 export interface RunAgentOptions extends CommonOptions {
   /** The user's message as text, or its items. */
@@ -183,7 +183,7 @@ export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent
     ...events.at(-1)!,
     payload: { type: 'item_cancelled', item_id: id },
   }));
-  return play(continuing(options, [...events, ...closed]), (run) => run.recover(interrupted, { force, storeIsWhole }));
+  return play({ ...continuing(options, [...events, ...closed]), storeIsWhole }, (run) => run.recover(interrupted, { force, storeIsWhole }));
 }
 
 function continuing(
@@ -194,7 +194,7 @@ function continuing(
   return {
     ...options,
     history: extendHistory(history, events),
-    earlier: events,
+    earlier: events.filter(({ payload }) => payload.type !== 'item_delta'),
     runId,
     threadId,
     turnId,
@@ -229,7 +229,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
   const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
-  const { subAgents, earlier = [] } = options;
+  const { subAgents, earlier = [], storeIsWhole = false } = options;
   const budget = subAgents?.budget ?? ownBudget(agent, earlier);
   const identity = { runId, threadId, turnId, nextSeq, ...present({ parentRunId: subAgents?.parentRunId }) };
   const log = new RunLog(identity, history, push, { flush, takeCall: budget.takeCall });
@@ -267,7 +267,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   const openSubAgents =
     subAgents &&
     ((ofRun: OfAgentRun) =>
-      subAgents.open({ ...scopeOf(conditions, log), ...ofRun, agent, provider, budget, loadImage, earlier }));
+      subAgents.open({ ...scopeOf(conditions, log), ...ofRun, agent, provider, budget, loadImage, earlier, storeIsWhole }));
   return new AgentRun({
     provider,
     agent,

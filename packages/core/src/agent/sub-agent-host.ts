@@ -31,6 +31,8 @@ export interface AgentScope {
   readonly budget: RunBudget;
   /** The events of the run that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
+  /** The store of scripts has lost nothing since: see `RecoverRunOptions`. */
+  readonly storeIsWhole: boolean;
   /** Emits an event of the run. */
   emit(payload: EventPayload): void;
   /** Resolves when everything emitted so far is stored. */

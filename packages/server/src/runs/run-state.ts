@@ -1,9 +1,9 @@
+import { HarmlessScripts } from '@toolscript/core/agent';
 import {
   endsRun,
   isFinalRunState,
   type ApprovalDraft,
   type EventPayload,
-  type OutputItem,
   type RunEnd,
   type StreamEvent,
 } from '@toolscript/core/protocol';
@@ -18,8 +18,7 @@ const CLOSED_BY: readonly string[] = ['item_done', 'item_cancelled', 'item_error
 export class RunState {
   readonly #openItems = new Set<string>();
   readonly #requests = new Map<string, ApprovalRequest>();
-  /** The items of running scripts that have made no call with effects and never waited, by script. */
-  readonly #harmless = new Map<string, string>();
+  readonly #harmless = new HarmlessScripts();
   #error: RunEnd['error'];
   #last: EventPayload | undefined;
   #nextSeq = 0;
@@ -31,21 +30,13 @@ export class RunState {
   take({ seq, payload }: StreamEvent): void {
     this.#nextSeq = seq + 1;
     this.#last = payload;
+    this.#harmless.take(payload);
     switch (payload.type) {
       case 'item_start':
         this.#openItems.add(payload.item_id);
         return;
       case 'item_done':
         this.#openItems.delete(payload.item_id);
-        this.#noteScript(payload.final_item);
-        return;
-      case 'item_update':
-        for (const [scriptId, itemId] of this.#harmless)
-          if (itemId === payload.item_id) this.#harmless.delete(scriptId);
-        return;
-      case 'tool_call_start':
-        // defence: only-harmless-scripts-start-anew
-        if (payload.effect !== 'read') this.#harmless.delete(payload.script_id ?? '');
         return;
       case 'approval_requested':
         this.#requests.set(payload.approval.approval_id, requestOf(payload.approval));
@@ -61,15 +52,9 @@ export class RunState {
     }
   }
 
-  #noteScript(item: OutputItem): void {
-    if (item.type === 'script_execution' && item.status === 'executing' && item.script_id !== undefined)
-      this.#harmless.set(item.script_id, item.id);
-    if (item.type === 'script_execution_output' && item.script_id !== undefined) this.#harmless.delete(item.script_id);
-  }
-
-  /** The items of running scripts that can restart, because they have performed only reads. */
-  get restartable(): readonly string[] {
-    return [...this.#harmless.values()];
+  /** The events that restart running scripts, which they may because they have performed only reads. */
+  get restarts(): readonly EventPayload[] {
+    return this.#harmless.allRestarts;
   }
 
   get nextSeq(): number {

@@ -9,6 +9,7 @@ import {
 import { present } from '../../protocol/present.js';
 import type { AnswerSchema } from '../answer-schema.js';
 import { FinalText } from '../final-text.js';
+import { HarmlessScripts } from '../harmless-scripts.js';
 import { spentIn } from '../spent.js';
 import type { AgentScope } from '../sub-agent-host.js';
 
@@ -128,6 +129,7 @@ export class ChildRun {
     } finally {
       clearTimeout(timer);
       this.#isOver = !this.#isLeft;
+      if (!this.#isOver) this.#restartLater();
     }
   }
 
@@ -137,7 +139,17 @@ export class ChildRun {
 
   #record(payload: EventPayload): void {
     // What a run emits while it is interrupted has not happened: it continues from its last stored event.
-    if (this.#isLeft || NOT_STORED.includes(payload.type)) return;
+    if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
+  }
+
+  /** Scripts that have only read start anew when it continues: all of their events are stored. */
+  #restartLater(): void {
+    const scripts = new HarmlessScripts();
+    for (const payload of this.#payloads) scripts.take(payload);
+    for (const payload of scripts.restarts) this.#store(payload);
+  }
+
+  #store(payload: EventPayload): void {
     const timestamp = Date.now();
     const seq = this.#events.length;
     const { runId, threadId, turnId } = this.identity;

@@ -219,6 +219,7 @@ export class RunAgents implements OpenSubAgents {
     const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join(
       '\n\n',
     );
+    const { storeIsWhole } = this.scope;
     const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
     const names = { runId, threadId, turnId };
     return {
@@ -227,7 +228,7 @@ export class RunAgents implements OpenSubAgents {
       },
       // The process that continues the parent owns its sub-agents.
       continue: async function* (events, signal) {
-        yield* recoverRun({ ...(await common(signal)), events, force: true });
+        yield* recoverRun({ ...(await common(signal)), events, force: true, storeIsWhole });
       },
       prompt: async function* (text, events, signal) {
         const history = extendHistory([], events);
