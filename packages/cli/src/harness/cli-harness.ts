@@ -37,10 +37,12 @@ export interface CliHarnessOptions extends TerminalOptions {
   origin: Origin;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
+  /** Tools that are exposed in addition to those that the settings name. */
+  more?: readonly Tool[] | undefined;
 }
 
 export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = options;
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -68,6 +70,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       kept,
       audit: audit.append,
       engines,
+      more,
       warn,
       onElicitation: approvals.askForm,
     },

@@ -1,4 +1,5 @@
 import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
+import { exposeAlso } from '@toolscript/core/agent';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
@@ -28,6 +29,8 @@ export interface HarnessSettings {
   audit?: AuditLog;
   /** Whether scripts get the tools for work on a folder. Default true. */
   coding?: boolean;
+  /** Tools that are exposed in addition to those that the settings name. */
+  more?: readonly Tool[] | undefined;
   /** Closed with the harness, and if no harness can be created. */
   engines: Engines;
 }
@@ -62,16 +65,18 @@ export async function openHarnessWithServers(
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   given: Settings,
-  { approvals, onInternalError, kept, audit, coding = true, engines }: HarnessSettings,
+  { approvals, onInternalError, kept, audit, coding = true, more = [], engines }: HarnessSettings,
 ): Promise<OpenHarness> {
   const settings = withoutUnnamedWeb(given);
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
     const forFolder = coding ? codingTools({ roots: settings.cwd, exec: settings.exec }) : [];
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env) : [];
+    const all = [...forFolder, ...forWeb, ...more];
+    checkWorkspaceTools(all, settings);
     const harness = createHarness({
-      tools: allowedTools([...forFolder, ...forWeb], settings),
-      expose: exposureOf(settings, forFolder, forWeb),
+      tools: allowedTools(all, settings),
+      expose: exposeAlso(exposureOf(settings, forFolder, forWeb), allowedTools(more, settings)),
       packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
@@ -112,8 +117,14 @@ function exposureOf(settings: Settings, forFolder: readonly Tool[], forWeb: read
   return { ...narrowedExposure(settings), ...(http && { http }) };
 }
 
+/** The tools that the workspace does not exclude. */
 function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Tool[] {
   if (workspaceTools === undefined) return [...tools];
+  return tools.filter(({ name }) => workspaceTools.includes(name));
+}
+
+/** Throws a usage error if the workspace names a tool that does not exist. */
+function checkWorkspaceTools(tools: readonly Tool[], { workspaceTools = [] }: Settings): void {
   const names = tools.map(({ name }) => name);
   const unknown = workspaceTools.find((name) => !names.includes(name) && !isOfMcp(name));
   if (unknown !== undefined) {
@@ -121,7 +132,6 @@ function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Too
       `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is not a tool.${didYouMean(unknown, names) || ' Remove it.'}`,
     );
   }
-  return tools.filter(({ name }) => workspaceTools.includes(name));
 }
 
 /** The user's exposed tools, without those that the workspace excludes. */

@@ -29,7 +29,11 @@ export class HarmlessScripts {
 
   /** The events that make the run's own scripts pending. */
   get restarts(): EventPayload[] {
-    return [...this.#items.values()].map((item_id) => ({ type: 'item_update', item_id, changes: { status: 'pending' } }));
+    return [...this.#items.values()].map((item_id) => ({
+      type: 'item_update',
+      item_id,
+      changes: { status: 'pending' },
+    }));
   }
 
   /** The events that make all of the scripts pending, those of sub-agents too. */

@@ -26,7 +26,7 @@ export { extendHistory } from './run-log.js';
 export { answerSchema, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';
 export { HarmlessScripts } from './harmless-scripts.js';
 export { FinalText } from './final-text.js';
-export { createSubAgents, type SubAgentOptions, type SubAgents } from './sub-agents/sub-agents.js';
+export { createSubAgents, exposeAlso, type SubAgentOptions, type SubAgents } from './sub-agents/sub-agents.js';
 export type { ChatPorts, OpenedChatModel } from './sub-agents/chat.js';
 export type { ChildReport, ChildStatus } from './sub-agents/child-run.js';
 export type { OpenedSubAgent } from './sub-agents/run-agents.js';

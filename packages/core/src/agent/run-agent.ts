@@ -183,7 +183,9 @@ export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent
     ...events.at(-1)!,
     payload: { type: 'item_cancelled', item_id: id },
   }));
-  return play({ ...continuing(options, [...events, ...closed]), storeIsWhole }, (run) => run.recover(interrupted, { force, storeIsWhole }));
+  return play({ ...continuing(options, [...events, ...closed]), storeIsWhole }, (run) =>
+    run.recover(interrupted, { force, storeIsWhole }),
+  );
 }
 
 function continuing(
@@ -208,7 +210,7 @@ export function userMessage(content: string): OutputItem {
 }
 
 function play(
-  options: CommonOptions,
+  options: Continuing,
   start: (run: AgentRun) => Promise<void>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   return generateEvents(options.signal, (push, signal, handled) => {
@@ -267,7 +269,16 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   const openSubAgents =
     subAgents &&
     ((ofRun: OfAgentRun) =>
-      subAgents.open({ ...scopeOf(conditions, log), ...ofRun, agent, provider, budget, loadImage, earlier, storeIsWhole }));
+      subAgents.open({
+        ...scopeOf(conditions, log),
+        ...ofRun,
+        agent,
+        provider,
+        budget,
+        loadImage,
+        earlier,
+        storeIsWhole,
+      }));
   return new AgentRun({
     provider,
     agent,

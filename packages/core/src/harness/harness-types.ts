@@ -255,8 +255,8 @@ export interface Harness {
   /** The approvals of runs that name none. */
   readonly approvals: ApprovalPolicy | undefined;
   /**
-   * This harness with only the named tools; they share everything else. Names that it does not have are left out. Its
-   * tools stay as they are now. `close` of the result does nothing: it ends with this harness.
+   * This harness with only the named tools; they share everything else. Names that it does not have are left out. With
+   * fewer tools, the result keeps those of this moment, and `close` of it does nothing: it ends with this harness.
    */
   narrowed(tools: readonly string[]): Harness;
   /** Starts threads before the first script. */

@@ -63,6 +63,9 @@ import { SuspendedScripts } from './suspended-scripts.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
+/** Maximum number of narrowed harnesses that are reused. */
+const MAX_NARROWER = 32;
+
 /** Creates a harness. Throws a `ToolscriptUsageError` for an invalid option. */
 export function createHarness(options: HarnessOptions): Harness {
   checkHarnessOptions(options);
@@ -78,6 +81,8 @@ class ToolscriptHarness implements Harness {
   readonly #suspended: SuspendedScripts;
   readonly #closed = new AbortController();
   readonly #isNarrowed: boolean;
+  /** By the names of their tools: a new one checks types with a new program. */
+  readonly #narrower = new Map<string, Harness>();
   #closing: Promise<void> | undefined;
   /** The last instructions, because an agent requests the same ones in every turn. */
   #instructions: { key: string; text: string } | undefined;
@@ -106,6 +111,7 @@ class ToolscriptHarness implements Harness {
         this.assertOpen();
         this.#services = withTools(options, this.#services, tools);
         this.#instructions = undefined;
+        this.#narrower.clear();
       },
     });
   }
@@ -329,8 +335,15 @@ class ToolscriptHarness implements Harness {
     this.assertOpen();
     const { spawn, mcp, http } = this.#options.expose ?? {};
     const own = this.#services.tools.map(({ name }) => name).filter((name) => tools.includes(name));
+    if (own.length === this.#services.tools.length) return this;
+    const key = own.join();
+    const known = this.#narrower.get(key);
+    if (known !== undefined) return known;
     const expose = { ...present({ spawn, mcp, http }), tools: own };
-    return new ToolscriptHarness({ ...this.#options, expose }, this.#services);
+    const narrower = new ToolscriptHarness({ ...this.#options, expose }, this.#services);
+    if (this.#narrower.size >= MAX_NARROWER) this.#narrower.clear();
+    this.#narrower.set(key, narrower);
+    return narrower;
   }
 
   async close(): Promise<void> {

@@ -135,7 +135,7 @@ async function instructed(held: HeldRun, { run }: ClaimedRun, { stores: { thread
 }
 
 function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: Opened) {
-  const { agent, provider, harness, app, context, loadImage } = opened;
+  const { agent, provider, harness, app, context, loadImage, subAgents } = opened;
   const principal = scriptPrincipal(held.run.principal);
   const mode = narrowerMode(agent.mode ?? harness.mode, overrides?.mode);
   const ceilings = { ...DEFAULT_LIMITS, ...AGENT_LIMITS, ...harness.hostLimits, ...agent.limits };
@@ -153,6 +153,7 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
     ...(app === undefined ? {} : { app }),
     ...(context === undefined ? {} : { context }),
     ...(loadImage === undefined ? {} : { loadImage }),
+    ...(subAgents === undefined ? {} : { subAgents }),
     ...(principal === undefined ? {} : { principal }),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { HarnessOptions } from '../../harness/index.js';
 import { defineTool } from '../../tools/index.js';
 import type { Tool, ToolCallContext } from '../../protocol/index.js';
 import { present } from '../../protocol/present.js';
@@ -51,6 +52,12 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
       return open(scope, { depth: 0, count, endsAt: undefined });
     },
   };
+}
+
+/** The exposure of a harness, with further tools: one that names none exposes all. */
+export function exposeAlso(expose: HarnessOptions['expose'], tools: readonly Tool[]): HarnessOptions['expose'] {
+  if (tools.length === 0 || (expose?.tools === undefined && expose?.pack === undefined)) return expose;
+  return { ...expose, tools: [...(expose.tools ?? []), ...tools.map(({ name }) => name)] };
 }
 
 type FindRun = (call: ToolCallContext) => RunAgents;
