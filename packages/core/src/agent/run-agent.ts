@@ -1,6 +1,6 @@
 import type { Decisions, Harness } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
-import { generateEvents } from '../answer/index.js';
+import { generateEvents, type PayloadSink } from '../answer/index.js';
 import { ToolscriptUsageError } from '../protocol/index.js';
 import type {
   ApprovalPolicy,
@@ -25,7 +25,7 @@ import { extendHistory, RunLog } from './run-log.js';
 import { RunBudget } from './run-budget.js';
 import type { RunConditions } from './script-host.js';
 import { spentIn } from './spent.js';
-import type { OfAgentRun, SubAgentHost } from './sub-agent-host.js';
+import type { SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
 
@@ -227,14 +227,12 @@ interface Events {
 }
 
 function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Events): AgentRun {
-  const { provider, harness, history = [], system, loadImage, scriptSourceDeltas = false } = options;
+  const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
-  const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
-  const { subAgents, earlier = [], storeIsWhole = false } = options;
+  const { earlier = [], storeIsWhole = false } = options;
   const budget = subAgents?.budget ?? ownBudget(agent, earlier);
-  const identity = { runId, threadId, turnId, nextSeq, ...present({ parentRunId: subAgents?.parentRunId }) };
-  const log = new RunLog(identity, history, push, { flush, takeCall: budget.takeCall });
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const { clientFunctions = [], parallelToolCalls } = options;
   const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
@@ -249,7 +247,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
     approvals: options.approvals,
     app: options.app,
     principal: options.principal,
-    context: { conversationId: threadId, provider: provider.api, model: provider.model, ...options.context },
+    context: { conversationId: log.identity.threadId, provider: provider.api, model: provider.model, ...options.context },
     signal,
     onOutcome: options.onOutcome,
   };
@@ -266,19 +264,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
       results.push(result);
     },
   };
-  const openSubAgents =
-    subAgents &&
-    ((ofRun: OfAgentRun) =>
-      subAgents.open({
-        ...scopeOf(conditions, log),
-        ...ofRun,
-        agent,
-        provider,
-        budget,
-        loadImage,
-        earlier,
-        storeIsWhole,
-      }));
+  const ofScope = { agent, provider, budget, loadImage, earlier, storeIsWhole, ...scopeOf(conditions, log) };
   return new AgentRun({
     provider,
     agent,
@@ -292,8 +278,15 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
     results,
     scriptSourceDeltas,
     budget,
-    openSubAgents,
+    openSubAgents: subAgents && ((ofRun) => subAgents.open({ ...ofScope, ...ofRun })),
   });
+}
+
+function openLog(options: Continuing, push: Events['push'], port: Pick<PayloadSink, 'flush' | 'takeCall'>): RunLog {
+  const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
+  const { history = [], subAgents } = options;
+  const identity = { runId, threadId, turnId, nextSeq, ...present({ parentRunId: subAgents?.parentRunId }) };
+  return new RunLog(identity, history, push, port);
 }
 
 function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[]) {

@@ -46,3 +46,11 @@ export class EventEnvelopes {
     };
   }
 }
+
+/** The event of a sub-agent that an event of its run contains; undefined if it contains none. */
+export function subAgentEvent({ thread_id, turn_id, payload }: StreamEvent): StreamEvent | undefined {
+  if (payload.type !== 'agent_event') return undefined;
+  const { agent_run_id: run_id, seq, timestamp, event } = payload;
+  const envelope = { event_id: eventIdOf(run_id, seq), run_id, thread_id, turn_id, seq, timestamp };
+  return { ...envelope, payload: event as EventPayload };
+}

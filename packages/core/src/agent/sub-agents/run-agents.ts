@@ -1,4 +1,4 @@
-import { eventIdOf, RunInterruption, type ModelProvider, type StreamEvent } from '../../protocol/index.js';
+import { RunInterruption, subAgentEvent, type ModelProvider, type StreamEvent } from '../../protocol/index.js';
 import { present } from '../../protocol/present.js';
 import { didYouMean } from '../../text/nearest-names.js';
 import { newId } from '../../text/new-id.js';
@@ -287,12 +287,11 @@ function isClosed(harness: AgentScope['harness']): boolean {
 /** The sub-agents that stored events name, each with its own events. */
 function startedIn(events: readonly StreamEvent[]): [AgentStart, StreamEvent[]][] {
   const started = new Map<string, [AgentStart, StreamEvent[]]>();
-  for (const { payload, thread_id, turn_id } of events) {
+  for (const event of events) {
+    const { payload } = event;
     if (payload.type === 'agent_start') started.set(payload.agent_run_id, [payload, []]);
-    if (payload.type !== 'agent_event') continue;
-    const { agent_run_id: run_id, seq, timestamp, event } = payload;
-    const envelope = { event_id: eventIdOf(run_id, seq), run_id, thread_id, turn_id, seq, timestamp };
-    started.get(run_id)?.[1].push({ ...envelope, payload: event as StreamEvent['payload'] });
+    const own = subAgentEvent(event);
+    if (own !== undefined) started.get(own.run_id)?.[1].push(own);
   }
   return [...started.values()];
 }
