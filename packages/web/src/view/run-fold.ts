@@ -57,7 +57,8 @@ export class RunFold {
         return;
       }
       case 'agent_start':
-        this.#agents.set(payload.agent_run_id, new AgentFold(payload, timestamp));
+        if (!this.#agents.has(payload.agent_run_id))
+          this.#agents.set(payload.agent_run_id, new AgentFold(payload, timestamp));
         return;
       case 'agent_event':
         return this.#agents.get(payload.agent_run_id)?.apply(event);
