@@ -10,10 +10,15 @@ import { openModel } from './open-model.js';
 export interface SubAgentPlaces {
   readonly settings: Settings;
   readonly warn: (message: string) => void;
+  /** See `SubAgentOptions`. */
+  readonly waitsForDecisions?: boolean;
 }
 
 /** The sub-agents of an agent; undefined unless its file has `agents`. */
-export function subAgentsOf(agent: AgentConfig, { settings, warn }: SubAgentPlaces): SubAgents | undefined {
+export function subAgentsOf(
+  agent: AgentConfig,
+  { settings, warn, waitsForDecisions = false }: SubAgentPlaces,
+): SubAgents | undefined {
   if (agent.agents === undefined) return undefined;
   const { names = [], ...limits } = agent.agents;
   const opened = async (slug: string, model: string | undefined) => {
@@ -24,6 +29,7 @@ export function subAgentsOf(agent: AgentConfig, { settings, warn }: SubAgentPlac
   };
   return createSubAgents({
     ...limits,
+    waitsForDecisions,
     openAgent: (slug) => {
       // defence: named-sub-agents-only
       if (names.includes(slug)) return opened(slug, undefined);

@@ -132,7 +132,7 @@ export class AgentFolder implements AgentDirectory {
 
   async #make(settings: Settings, agent: AgentConfig, remembered: readonly RememberedRule[]): Promise<Opened> {
     const { engines, parts, servers, warn } = this.#options;
-    const subAgents = subAgentsOf(agent, { settings, warn });
+    const subAgents = subAgentsOf(agent, { settings, warn, waitsForDecisions: true });
     const approvals = suspendingPolicy(settings, remembered);
     const shared = { ...parts, approvals, engines: sharedEngines(engines), more: subAgents?.tools };
     const { harness } = await openHarness(settings, shared);

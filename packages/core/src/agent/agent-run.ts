@@ -31,7 +31,7 @@ import { systemText, type OfferedTools } from './offered-tools.js';
 import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
 import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
-import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
+import { hostOver, markSuspended, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
 import { RunAccount } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
@@ -129,7 +129,9 @@ export class AgentRun {
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
     await this.#continueWith(async () => {
-      const outcome = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+      const resumed = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+      const outcome = conditions.interruption.outcomeOf(resumed);
+      if (conditions.interruption.isInterrupted) markSuspended(conditions, outcome);
       const hasStarted = mayBeResumed && refusalOf(outcome) !== undefined && conditions.harness.hasStore;
       return hasStarted
         ? this.#recover(suspension, this.#scriptOf(suspension), { force: true, evenEnded: true })
@@ -138,8 +140,8 @@ export class AgentRun {
   }
 
   /** Recovers an interrupted script of an earlier run, then runs the rest of its answer. */
-  async recoverScript(scriptId: string, force: boolean): Promise<void> {
-    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
+  async recoverScript(scriptId: string, how: { readonly force: boolean; readonly evenEnded?: boolean }): Promise<void> {
+    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), how));
   }
 
   #begin(members: { readonly input?: readonly OutputItem[] }): void {
@@ -238,14 +240,18 @@ export class AgentRun {
     return this.#settings.conditions.harness.abandon(call.script_id);
   }
 
-  #recover(
+  async #recover(
     scriptId: string,
     call: ScriptExecutionItem | undefined,
     how: { readonly force: boolean; readonly evenEnded?: boolean },
   ): Promise<Outcome> {
     const { conditions } = this.#settings;
     const item = call === undefined ? {} : { item: { id: call.id, call_id: call.call_id } };
-    return conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
+    const outcome = await conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
+    const { interruption } = conditions;
+    const settled = interruption.outcomeOf(outcome);
+    if (interruption.isInterrupted) markSuspended(conditions, settled);
+    return settled;
   }
 
   /** The structured call that this run resumed; undefined if it resumed a script. A later prompt may have closed it. */
@@ -385,7 +391,7 @@ export class AgentRun {
   }
 
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
-    if (waiting !== undefined) return waitingEnd(waiting);
+    if (waiting !== undefined) return waitingEnd(waiting, this.#settings.conditions.interruption.isInterrupted);
     if (this.#settings.conditions.signal.aborted || status === 'cancelled')
       return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
@@ -441,6 +447,7 @@ function incomplete(reason: string): Done {
   return { type: 'done', status: 'incomplete', members: { incomplete_reason: reason } };
 }
 
-function waitingEnd(waiting: Waiting): Done {
-  return { type: 'done', status: 'suspended', members: { ...waiting } };
+function waitingEnd(waiting: Waiting, inSubAgents: boolean): Done {
+  const members = { ...waiting, ...(inSubAgents && { in_sub_agents: true }) };
+  return { type: 'done', status: 'suspended', members };
 }

@@ -1,9 +1,10 @@
 import type { Decisions, Harness } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
-import { generateEvents, type PayloadSink } from '../answer/index.js';
+import { generateEvents } from '../answer/index.js';
 import { ToolscriptUsageError } from '../protocol/index.js';
 import type {
   ApprovalPolicy,
+  EventPayload,
   FunctionTool,
   HarnessMode,
   JsonObject,
@@ -21,9 +22,10 @@ import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
-import { extendHistory, RunLog } from './run-log.js';
+import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
 import type { RunConditions } from './script-host.js';
+import { ScriptInterruption } from './script-interruption.js';
 import { spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
 
@@ -79,7 +81,12 @@ interface CommonOptions {
 }
 
 /** `earlier`: the events of the run that an earlier process stored. */
-type Continuing = CommonOptions & { readonly earlier?: readonly StreamEvent[]; readonly storeIsWhole?: boolean };
+type Continuing = CommonOptions & {
+  readonly earlier?: readonly StreamEvent[];
+  readonly storeIsWhole?: boolean;
+  /** Decisions about approvals of its sub-agents. */
+  readonly decisions?: Decisions;
+};
 
 export interface RunAgentOptions extends CommonOptions {
   /** The user's message as text, or its items. */
@@ -128,7 +135,7 @@ export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamE
   return play(options, (run) =>
     recover === undefined
       ? run.resume(suspension, decisions, mayBeResumed)
-      : run.recoverScript(suspension, recover.force === true),
+      : run.recoverScript(suspension, { force: recover.force === true }),
   );
 }
 
@@ -155,14 +162,17 @@ export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 
 /** Resumes a suspended run from its stored events. `history` is the conversation before the run. */
 export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> {
   checkAgentOptions(given, 'resumeRun', [...COMMON, 'events']);
-  const { events, decisions, ...options } = given;
+  const { events, decisions = {}, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
     throw new ToolscriptUsageError(
       'resumeRun needs the events of a suspended run. Use recoverRun for a run that has not ended.',
     );
   const suspension = last.script_id;
-  return resumeAgent({ ...continuing(options, events), suspension, ...(decisions === undefined ? {} : { decisions }) });
+  const continued = continuing(options, events);
+  if (last.in_sub_agents === true)
+    return play({ ...continued, decisions }, (run) => run.recoverScript(suspension, { force: true, evenEnded: true }));
+  return resumeAgent({ ...continued, suspension, decisions });
 }
 
 /**
@@ -230,9 +240,11 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
-  const { earlier = [], storeIsWhole = false } = options;
+  const { earlier = [], storeIsWhole = false, decisions = {} } = options;
+  const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, earlier);
-  const log = openLog(options, push, { flush, takeCall: budget.takeCall });
+  const withholds = (payload: EventPayload) => interruption.withholds(payload);
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const { clientFunctions = [], parallelToolCalls } = options;
   const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
@@ -247,8 +259,14 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
     approvals: options.approvals,
     app: options.app,
     principal: options.principal,
-    context: { conversationId: log.identity.threadId, provider: provider.api, model: provider.model, ...options.context },
+    context: {
+      conversationId: log.identity.threadId,
+      provider: provider.api,
+      model: provider.model,
+      ...options.context,
+    },
     signal,
+    interruption,
     onOutcome: options.onOutcome,
   };
   const work = {
@@ -264,7 +282,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
       results.push(result);
     },
   };
-  const ofScope = { agent, provider, budget, loadImage, earlier, storeIsWhole, ...scopeOf(conditions, log) };
+  const ofScope = { agent, provider, budget, loadImage, earlier, storeIsWhole, decisions, ...scopeOf(conditions, log) };
   return new AgentRun({
     provider,
     agent,
@@ -282,10 +300,16 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   });
 }
 
-function openLog(options: Continuing, push: Events['push'], port: Pick<PayloadSink, 'flush' | 'takeCall'>): RunLog {
+function openLog(options: Continuing, push: Events['push'], port: RunLogPort): RunLog {
   const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
   const { history = [], subAgents } = options;
-  const identity = { runId, threadId, turnId, nextSeq, ...present({ parentRunId: subAgents?.parentRunId }) };
+  const identity = {
+    runId,
+    threadId,
+    turnId,
+    nextSeq,
+    ...present({ parentRunId: subAgents?.parentRunId, agents: subAgents?.path }),
+  };
   return new RunLog(identity, history, push, port);
 }
 
@@ -293,8 +317,25 @@ function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earli
   return new RunBudget({ tokens, cost }, spentIn(earlier.map(({ payload }) => payload)));
 }
 
-function scopeOf({ harness, mode, limits, approvals, app, principal, context, signal }: RunConditions, log: RunLog) {
+function scopeOf({ interruption, ...conditions }: RunConditions, log: RunLog) {
+  const { harness, mode, limits, approvals, app, principal, context, signal } = conditions;
   const { identity, emit } = log;
   const flush = async () => log.flush?.();
-  return { harness, mode, limits, approvals, app, principal, context, signal, identity, emit, flush };
+  const runningCalls = () => log.runningCalls;
+  const suspend = (approvalIds: readonly string[]) => interruption.interrupt(approvalIds);
+  return {
+    runningCalls,
+    suspend,
+    harness,
+    mode,
+    limits,
+    approvals,
+    app,
+    principal,
+    context,
+    signal,
+    identity,
+    emit,
+    flush,
+  };
 }

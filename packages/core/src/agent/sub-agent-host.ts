@@ -1,4 +1,4 @@
-import type { Harness } from '../harness/index.js';
+import type { Decisions, Harness } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
 import type {
   ApprovalPolicy,
@@ -41,6 +41,12 @@ export interface AgentScope {
   addUsage(usage: Usage | undefined, cost: number | undefined): void;
   /** Resolves when the answer that the run plays has arrived: until then, the budget holds all that it may use. */
   answerArrived(): Promise<void>;
+  /** The number of calls that the run's scripts have started, and that have not ended. */
+  runningCalls(): number;
+  /** Decisions about approvals of its sub-agents, by approval id. */
+  readonly decisions: Decisions;
+  /** Suspends the run until these approvals of its sub-agents are decided. */
+  suspend(approvalIds: readonly string[]): void;
 }
 
 /** The members of a scope that the state of its run provides. */
@@ -59,6 +65,7 @@ export interface SubAgentHost {
   open(scope: AgentScope): OpenSubAgents;
   /** The budget of a run that is itself a sub-agent. */
   readonly budget?: RunBudget;
-  /** The run that launched this one. */
+  /** The run that launched this one, and the agents on the way to it. */
   readonly parentRunId?: string;
+  readonly path?: readonly string[];
 }

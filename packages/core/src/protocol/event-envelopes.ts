@@ -6,6 +6,8 @@ export interface RunIdentity {
   turnId: string;
   /** The run that launched this one, which is a sub-agent's. */
   parentRunId?: string;
+  /** The agents on the way to it, itself included. */
+  agents?: readonly string[];
 }
 
 export function eventIdOf(runId: string, seq: number): string {

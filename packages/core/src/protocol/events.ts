@@ -21,6 +21,8 @@ export const ApprovalRequestEventSchema = z.looseObject({
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
+  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   /** In ms since 1970. */
   created_at: z.number().optional(),
@@ -181,6 +183,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     usage: UsageSchema.optional(),
     /** The id to resume a suspended script. Events never contain its sealed memory. */
     script_id: z.string().optional(),
+    /** True: the script is interrupted, because the approvals are those of its sub-agents. */
+    in_sub_agents: z.boolean().optional(),
     /** The approvals that the suspended script waits for. */
     approval_ids: z.array(z.string()).optional(),
     /** Present if the status is `incomplete`. */

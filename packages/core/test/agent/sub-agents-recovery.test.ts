@@ -203,3 +203,88 @@ describe('a sub-agent that outlives its script', () => {
     expect(effects.toSorted()).toEqual(['mark: late', 'script: asked']);
   });
 });
+
+describe('a sub-agent whose call waits for a decision', () => {
+  const roles = {
+    'Leaf 1': first("return tools.note({ text: '1' });"),
+    'Leaf 2': first("await tools.mark({ text: '2' }); return tools.note({ text: '2' });"),
+    'Leaf 3': first("return tools.mark({ text: '3' });"),
+    'Level 1': first(
+      `const all = await Promise.all([1, 2, 3].map((n) => tools.agents.launch.sync({ task: 'Leaf ' + n })));
+       await tools.mark({ text: 'level 1' });
+       return all.map(({ status }) => status);`,
+    ),
+    Go: first("return (await tools.agents.launch.sync({ task: 'Level 1' })).status;"),
+  };
+
+  function begin(effects: Effects, store: HarnessStore) {
+    const subAgents = createSubAgents({ waitsForDecisions: true });
+    const approvals = {
+      rules: [
+        { tool: 'agents.*', action: 'approve' as const },
+        { tool: 'note', action: 'ask' as const },
+      ],
+    };
+    return { harness: open({ tools: [...tools(effects), ...subAgents.tools], approvals, store }), subAgents, agent };
+  }
+
+  const endOf = (events: readonly StreamEvent[]) => {
+    const done = events.at(-1)!.payload;
+    if (done.type !== 'response_done') expect.fail(JSON.stringify(done));
+    return done;
+  };
+
+  it('suspends its run, and continues with it after the decisions: each effect happens once', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const events = await collect(runAgent({ provider: cast(roles), input: 'Go.', ...begin(effects, store) }));
+    const done = endOf(events);
+    expect(done).toMatchObject({ status: 'suspended', in_sub_agents: true });
+    expect(done.approval_ids).toHaveLength(2);
+    expect(effects.toSorted()).toEqual(['mark: 2', 'mark: 3']);
+    const asked = all(events).flatMap(({ payload }) =>
+      payload.type === 'approval_requested' ? [payload.approval] : [],
+    );
+    expect(asked.map(({ agents }) => agents)).toEqual([
+      ['root', 'root'],
+      ['root', 'root'],
+    ]);
+    const [first_, second] = done.approval_ids!;
+    // One decision: the run is suspended again, for the other one.
+    const more = await collect(
+      resumeRun({ provider: cast(roles), events, decisions: { [first_!]: 'approve' }, ...begin(effects, store) }),
+    );
+    expect(endOf(more)).toMatchObject({ status: 'suspended', approval_ids: [second] });
+    const rest = await collect(
+      resumeRun({
+        provider: cast(roles),
+        events: [...events, ...more],
+        decisions: { [second!]: 'deny' },
+        ...begin(effects, store),
+      }),
+    );
+    const whole = [...events, ...more, ...rest];
+    expect(endOf(whole).status).toBe('completed');
+    expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index));
+    expect(effects.filter((effect) => effect.startsWith('mark')).toSorted()).toEqual([
+      'mark: 2',
+      'mark: 3',
+      'mark: level 1',
+    ]);
+    expect(effects.filter((effect) => effect.startsWith('script'))).toHaveLength(1);
+    const started = all(whole).filter(({ payload }) => payload.type === 'agent_start');
+    expect(started).toHaveLength(4);
+    const outputs = foldResponse(whole).output_items.filter(({ type }) => type === 'script_execution_output');
+    expect(outputs).toMatchObject([{ output_json: '"completed"' }]);
+  });
+
+  it('ends when its run is cancelled, and leaves no suspended script in the store', async () => {
+    const store = memoryStore();
+    const events = await collect(runAgent({ provider: cast(roles), input: 'Go.', ...begin([], store) }));
+    const signal = AbortSignal.abort();
+    const rest = await collect(resumeRun({ provider: cast(roles), events, signal, ...begin([], store) }));
+    expect(endOf(rest).status).toBe('cancelled');
+    const { scripts } = await store.journal.list();
+    expect(scripts.map(({ status }) => (status as { state?: string } | undefined)?.state)).not.toContain('suspended');
+  });
+});

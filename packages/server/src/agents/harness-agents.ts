@@ -108,6 +108,7 @@ export class HarnessAgents implements AgentDirectory {
           `This agent may not launch ${JSON.stringify(slug)}. It may launch ${names.join(', ') || 'only itself'}.`,
         );
       },
+      waitsForDecisions: true,
       ...subAgents,
       ...present(limits),
     });

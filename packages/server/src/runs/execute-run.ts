@@ -68,9 +68,24 @@ async function work(
   }
   const { done } = held.state;
   if (done?.status !== 'suspended' || done.script_id === undefined) return new Map();
-  const principal = scriptPrincipal(claimed.run.principal);
-  const details = await opened.harness.inspect(done.script_id, principal === undefined ? {} : { principal });
-  return new Map(details?.pendingApprovals.map((request) => [request.approvalId, request]));
+  return pendingRequests(held, opened, done);
+}
+
+/** The approvals that a suspended run waits for, in full: those of its script, or of the scripts of its sub-agents. */
+async function pendingRequests(
+  { run, state }: HeldRun,
+  { harness }: OpenedAgent,
+  { script_id: own, approval_ids: ids = [] }: { script_id?: string | undefined; approval_ids?: string[] | undefined },
+): Promise<ReadonlyMap<string, ApprovalRequest>> {
+  const principal = scriptPrincipal(run.principal);
+  const scripts = new Set([own, ...ids.map((id) => state.requests.get(id)?.scriptId)]);
+  const requests = new Map<string, ApprovalRequest>();
+  for (const scriptId of scripts) {
+    if (scriptId === undefined) continue;
+    const details = await harness.inspect(scriptId, principal === undefined ? {} : { principal });
+    for (const request of details?.pendingApprovals ?? []) requests.set(request.approvalId, request);
+  }
+  return requests;
 }
 
 /** Opens the run's agent. A conversation continues with its model, unless its submitter names another one. */

@@ -39,8 +39,9 @@ export class RunState {
         this.#openItems.delete(payload.item_id);
         return;
       case 'approval_requested':
-        this.#requests.set(payload.approval.approval_id, requestOf(payload.approval));
-        return;
+        return this.#noteRequest(payload);
+      case 'agent_event':
+        return this.#noteOfSubAgent(payload.event as EventPayload);
       case 'response_start':
         this.#error = undefined;
         return;
@@ -50,6 +51,15 @@ export class RunState {
       default:
         if (CLOSED_BY.includes(payload.type)) this.#openItems.delete((payload as { item_id: string }).item_id);
     }
+  }
+
+  #noteOfSubAgent(payload: EventPayload): void {
+    if (payload.type === 'agent_event') this.#noteOfSubAgent(payload.event as EventPayload);
+    if (payload.type === 'approval_requested') this.#noteRequest(payload);
+  }
+
+  #noteRequest({ approval }: Extract<EventPayload, { type: 'approval_requested' }>): void {
+    this.#requests.set(approval.approval_id, requestOf(approval));
   }
 
   /** The events that restart running scripts, which they may because they have performed only reads. */
@@ -77,7 +87,7 @@ export class RunState {
     return { state, ...(this.#error === undefined ? {} : { error: this.#error }) };
   }
 
-  /** The requests for approval in its events. Some members are in no event. */
+  /** The requests for approval in its events, and in those of its sub-agents. Some members are in no event. */
   get requests(): ReadonlyMap<string, ApprovalRequest> {
     return this.#requests;
   }

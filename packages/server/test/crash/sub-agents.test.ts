@@ -81,4 +81,35 @@ describe('a server with three sub-agents at depth 2', () => {
     expect(ends).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled', 'cancelled']);
     expect(effectsIn(folder)).toHaveLength(3);
   });
+
+  it('that need approvals suspend their run, and the next server continues them after the decisions', async () => {
+    const folder = newFolder();
+    const first = await startServer(folder);
+    const notes = [1, 2].map((n) => task(`return tools.note({ tag: 'note ${n}' });`));
+    const runId = await submit(first, task(launching([task(launching(notes))])));
+    const pending = () => approvalsOf(first, runId);
+    const approvals = await eventually(async () => ((await pending()).length === 2 ? pending() : undefined));
+    expect(approvals.map(({ tool, agents }) => [tool, agents])).toEqual([
+      ['note', ['leader', 'leader']],
+      ['note', ['leader', 'leader']],
+    ]);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const second = await startServer(folder);
+    for (const [index, { approvalId }] of approvals.entries()) {
+      const decision = index === 0 ? 'approve' : 'deny';
+      const answer = await second.client!.call('POST', `/api/v2/approvals/${approvalId}`, { decision });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    }
+    const events = await second.client!.follow(runId);
+    expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    expect(effectsIn(folder)).toHaveLength(1);
+    const started = all(events).filter(({ type }) => type === 'agent_start');
+    expect(started).toHaveLength(3);
+  });
 });
+
+async function approvalsOf({ client }: ServerProcess, runId: string) {
+  const { body } = await client!.call('GET', `/api/v2/approvals?runId=${runId}`);
+  return body.data as { approvalId: string; tool: string; agents?: string[] }[];
+}

@@ -37,6 +37,8 @@ export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** Resumes it after it was suspended, with the decisions that its run has received. */
+  resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
   prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
 
@@ -48,6 +50,8 @@ interface ChildSettings {
   readonly earlier: readonly StreamEvent[];
   /** The run is to be left as the end of its process would leave it. */
   readonly isInterrupted: () => boolean;
+  /** It waits for decisions, so that whoever waits for it may have to be suspended. */
+  readonly onWaiting: () => void;
 }
 
 /** Events that a later process does not need, and that an item's end repeats. */
@@ -63,6 +67,11 @@ export class ChildRun {
   #isOver = false;
   #work: Promise<void> | undefined;
   #cancelReason: string | undefined;
+  #onCancelled = (): void => {};
+  readonly #cancelled = new Promise<void>((resolve) => (this.#onCancelled = resolve));
+  /** The number of events whose usage was counted. */
+  #counted: number;
+  #player: ChildPlayer | undefined;
 
   constructor(settings: ChildSettings) {
     const { start, scope, earlier } = settings;
@@ -71,32 +80,63 @@ export class ChildRun {
     this.identity = { runId: start.agent_run_id, threadId, turnId, parentRunId: runId };
     this.#settings = settings;
     this.#events = [...earlier];
+    this.#counted = earlier.length;
   }
 
   /** Whether it has ended, with a valid answer if it needs one. */
   get isOver(): boolean {
-    return this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined);
+    return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
   }
 
-  /** Starts it, or continues it. Calls after the first have no effect. */
-  run(player: ChildPlayer): Promise<void> {
-    this.#work ??= this.#play(player);
-    return this.#work;
+  /** Whether it is suspended until decisions about its approvals arrive. */
+  get isWaiting(): boolean {
+    return this.#last?.type === 'response_done' && this.#last.status === 'suspended';
+  }
+
+  /** The approvals that it waits for. */
+  get approvalIds(): readonly string[] {
+    return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
+  }
+
+  /** Starts it, or continues it. `onEnd`: it has ended, waits, or is interrupted. */
+  run(player: ChildPlayer, onEnd: () => void): void {
+    this.#player = player;
+    this.#work ??= this.#play(player).then(() => {
+      onEnd();
+      if (this.isWaiting && !this.#isLeft) this.#settings.onWaiting();
+    });
   }
 
   get isWorking(): boolean {
     return this.#work !== undefined;
   }
 
-  /** Resolves when it has ended or is interrupted. */
-  get ended(): Promise<void> {
+  /** Resolves when the work on it has stopped: it has ended, waits, or is interrupted. */
+  get stopped(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
 
+  /** Resolves when it has ended or is interrupted, or the signal aborts. */
+  async whenOver(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([this.stopped, aborted]);
+    // One that waits does not continue while its run works: it is cancelled, or the run is suspended.
+    if (!signal.aborted && this.isWaiting) {
+      await Promise.race([this.#cancelled, aborted]);
+      await Promise.race([this.stopped, aborted]);
+    }
+  }
+
   cancel(reason: string): void {
-    if (this.isOver) return;
+    if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
+    // It is resumed only to end: its suspended script must not stay in the store.
+    if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
+    this.#onCancelled();
   }
 
   /** Ends it with its parent. */
@@ -121,6 +161,7 @@ export class ChildRun {
     const signal = AbortSignal.any([scope.signal, this.#stop.signal]);
     try {
       if (this.#last === undefined) await this.#take(player.begin(signal));
+      else if (this.isWaiting) await this.#take(player.resume(this.#events, signal));
       else if (this.#last.type !== 'response_done') await this.#take(player.continue(this.#events, signal));
       for (let prompt = this.#repair(); prompt !== undefined && !this.#isLeft; prompt = this.#repair())
         await this.#take(player.prompt(prompt, this.#events, signal));
@@ -128,8 +169,8 @@ export class ChildRun {
       this.#fail(error);
     } finally {
       clearTimeout(timer);
-      this.#isOver = !this.#isLeft;
-      if (!this.#isOver) this.#restartLater();
+      this.#isOver = !this.#isLeft && !this.isWaiting;
+      if (this.#isLeft) this.#restartLater();
     }
   }
 
@@ -196,9 +237,10 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage in this process, that of its own sub-agents included. */
-  get spentHere(): { usage: Usage | undefined; cost: number | undefined } {
-    const { usage, cost } = spentIn(this.#payloads.slice(this.#settings.earlier.length));
+  /** The usage since the last call, in this process, that of its own sub-agents included. */
+  spentHere(): { usage: Usage | undefined; cost: number | undefined } {
+    const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
+    this.#counted = this.#events.length;
     return { usage, cost: cost === 0 ? undefined : cost };
   }
 

@@ -4,12 +4,12 @@ import { didYouMean } from '../../text/nearest-names.js';
 import { newId } from '../../text/new-id.js';
 import type { AgentConfig } from '../agent-config.js';
 import { answerSchema } from '../answer-schema.js';
-import { recoverRun, runAgent } from '../run-agent.js';
+import { recoverRun, resumeRun, runAgent } from '../run-agent.js';
 import { extendHistory } from '../run-log.js';
 import type { RunBudget } from '../run-budget.js';
 import { spentIn } from '../spent.js';
 import type { AgentScope, OpenSubAgents, SubAgentHost } from '../sub-agent-host.js';
-import { childApprovals } from './child-approvals.js';
+import { decidedNow } from './child-approvals.js';
 import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
 import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
 
@@ -26,6 +26,8 @@ export interface Lineage {
   readonly count: AgentCount;
   /** In ms since 1970. */
   readonly endsAt: number | undefined;
+  /** The agents on the way to it, itself included. */
+  readonly path: readonly string[];
 }
 
 export interface RunAgentsSettings {
@@ -36,6 +38,8 @@ export interface RunAgentsSettings {
   /** Opens the sub-agents of a sub-agent. */
   readonly openChild: (scope: AgentScope, lineage: Lineage) => OpenSubAgents;
   readonly onClosed: () => void;
+  /** See `SubAgentOptions`. */
+  readonly waitsForDecisions: boolean;
 }
 
 export interface Launch {
@@ -62,6 +66,10 @@ export class RunAgents implements OpenSubAgents {
   readonly #children = new Map<string, ChildRun>();
   readonly #budgets = new Map<string, RunBudget>();
   #closed: 'ended' | 'interrupted' | undefined;
+  /** The sub-agents that calls wait for, by the ids of the calls. */
+  readonly #awaited = new Map<string, ChildRun>();
+  #watching: NodeJS.Timeout | undefined;
+  #isSuspending = false;
 
   constructor(settings: RunAgentsSettings) {
     this.#settings = settings;
@@ -100,15 +108,24 @@ export class RunAgents implements OpenSubAgents {
     return this.#started(child);
   }
 
+  /** Resolves when a sub-agent has ended or is interrupted, or the signal aborts. */
+  async whenOver(child: ChildRun, { callId, signal }: { callId: string; signal: AbortSignal }): Promise<void> {
+    this.#awaited.set(callId, child);
+    if (child.isWaiting) this.#watch();
+    await child.whenOver(signal);
+    this.#awaited.delete(callId);
+  }
+
   async close(how: 'ended' | 'interrupted'): Promise<void> {
     if (this.#closed !== undefined) return;
     this.#closed = how;
+    clearInterval(this.#watching);
     const children = [...this.#children.values()];
     for (const child of children) {
       if (how === 'interrupted') child.interrupt();
       else child.end();
     }
-    await Promise.all(children.map((child) => child.ended));
+    await Promise.all(children.map((child) => child.stopped));
     this.#settings.onClosed();
   }
 
@@ -120,7 +137,9 @@ export class RunAgents implements OpenSubAgents {
   #add(start: AgentStart, earlier: readonly StreamEvent[]): ChildRun {
     const { scope } = this.#settings;
     const schema = start.schema === undefined ? undefined : answerSchema(start.schema);
-    const child = new ChildRun({ scope, start, schema, earlier, isInterrupted: () => this.#isInterrupted });
+    const isInterrupted = () => this.#isInterrupted;
+    const onWaiting = () => this.#watch();
+    const child = new ChildRun({ scope, start, schema, earlier, isInterrupted, onWaiting });
     this.#children.set(start.agent_run_id, child);
     if (!child.isOver) {
       const { tokens, cost, calls } = start.budget;
@@ -133,22 +152,23 @@ export class RunAgents implements OpenSubAgents {
   #started(child: ChildRun): ChildRun {
     if (child.isOver || child.isWorking) return child;
     const budget = this.#budgets.get(child.start.agent_run_id)!;
-    child.run(this.#player(child, budget)).then(
-      () => {
-        budget.close();
-        const { usage, cost } = child.spentHere;
-        this.scope.addUsage(usage, cost);
-      },
-      // `run` reports its failures as events.
-      () => {},
-    );
+    void child.run(this.#player(child, budget), () => {
+      if (!child.isWaiting) budget.close();
+      const { usage, cost } = child.spentHere();
+      this.scope.addUsage(usage, cost);
+    });
     return child;
   }
 
   /** The run leaves its sub-agents as the end of its process would. */
   get #isInterrupted(): boolean {
     const { signal, harness } = this.scope;
-    return this.#closed === 'interrupted' || signal.reason instanceof RunInterruption || isClosed(harness);
+    return (
+      this.#isSuspending ||
+      this.#closed === 'interrupted' ||
+      signal.reason instanceof RunInterruption ||
+      isClosed(harness)
+    );
   }
 
   #checkDepth(): void {
@@ -219,7 +239,7 @@ export class RunAgents implements OpenSubAgents {
     const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join(
       '\n\n',
     );
-    const { storeIsWhole } = this.scope;
+    const { storeIsWhole, decisions } = this.scope;
     const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
     const names = { runId, threadId, turnId };
     return {
@@ -229,6 +249,9 @@ export class RunAgents implements OpenSubAgents {
       // The process that continues the parent owns its sub-agents.
       continue: async function* (events, signal) {
         yield* recoverRun({ ...(await common(signal)), events, force: true, storeIsWhole });
+      },
+      resume: async function* (events, signal) {
+        yield* resumeRun({ ...(await common(signal)), events, decisions: decisionsFor(events, decisions) });
       },
       prompt: async function* (text, events, signal) {
         const history = extendHistory([], events);
@@ -240,10 +263,12 @@ export class RunAgents implements OpenSubAgents {
   async #optionsFor(start: AgentStart, budget: RunBudget, signal: AbortSignal) {
     const { scope, lineage, openChild } = this.#settings;
     const { mode, limits, app, principal, context, loadImage } = scope;
-    const below = { depth: start.depth, count: lineage.count, endsAt: start.budget.ends_at };
+    const path = [...lineage.path, start.agent];
+    const below = { depth: start.depth, count: lineage.count, endsAt: start.budget.ends_at, path };
     const subAgents: SubAgentHost = {
       budget,
       parentRunId: scope.identity.runId,
+      path,
       open: (ofChild) => openChild(ofChild, below),
     };
     return {
@@ -251,7 +276,7 @@ export class RunAgents implements OpenSubAgents {
       harness: scope.harness.narrowed(start.tools),
       mode,
       limits,
-      approvals: childApprovals(scope.approvals ?? scope.harness.approvals, start.agent),
+      approvals: this.#mayWait ? scope.approvals : decidedNow(scope.approvals ?? scope.harness.approvals),
       app,
       context,
       signal,
@@ -260,6 +285,40 @@ export class RunAgents implements OpenSubAgents {
       ...present({ principal, loadImage }),
     };
   }
+
+  /** Whether the run can be suspended for its sub-agents: its scripts are recovered from the store. */
+  get #mayWait(): boolean {
+    return this.#settings.waitsForDecisions && this.scope.harness.hasStore;
+  }
+
+  /**
+   * Suspends the run when its calls wait only for sub-agents that wait for decisions. A call that still runs must not be
+   * interrupted, because its outcome would be unknown.
+   */
+  #watch(): void {
+    this.#watching ??= setInterval(() => {
+      const blocked = [...this.#awaited.values()].filter((child) => child.isWaiting).length;
+      const calls = this.scope.runningCalls();
+      if (this.#isInterrupted) clearInterval(this.#watching);
+      else if (blocked > 0 && blocked === calls) this.#suspend();
+    }, WATCH_MS);
+  }
+
+  #suspend(): void {
+    clearInterval(this.#watching);
+    this.#isSuspending = true;
+    this.scope.suspend([...this.#children.values()].flatMap(({ approvalIds }) => approvalIds));
+  }
+}
+
+/** How often a run looks whether only decisions about its sub-agents are missing, in ms. */
+const WATCH_MS = 20;
+
+/** The decisions about the approvals that a suspended run waits for. */
+function decisionsFor(events: readonly StreamEvent[], decisions: AgentScope['decisions']): AgentScope['decisions'] {
+  const last = events.at(-1)?.payload;
+  const ids = last?.type === 'response_done' ? (last.approval_ids ?? []) : [];
+  return Object.fromEntries(Object.entries(decisions).filter(([id]) => ids.includes(id)));
 }
 
 /** An agent's own budget, as far as the parent has it. */

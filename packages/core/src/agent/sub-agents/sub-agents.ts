@@ -20,6 +20,11 @@ export interface SubAgentOptions extends ChatPorts {
   maxDepth?: number;
   /** Sub-agents of one run, at all levels together. Default 20. */
   maxAgents?: number;
+  /**
+   * A run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. Default false, and
+   * without a store of scripts: where nobody decides at once, the call of a sub-agent is denied.
+   */
+  waitsForDecisions?: boolean;
 }
 
 /** Sub-agents: their tools for a harness, and the port for the runs in it. */
@@ -30,12 +35,12 @@ export interface SubAgents extends SubAgentHost {
 
 /** Creates the tools of sub-agents. Give the tools to the harness, and the result to `runAgent` as `subAgents`. */
 export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
-  const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent } = options;
+  const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent, waitsForDecisions = false } = options;
   const runs = new Map<string, RunAgents>();
   const open = (scope: AgentScope, lineage: Lineage): RunAgents => {
     const { runId } = scope.identity;
     const onClosed = () => runs.delete(runId);
-    const opened = new RunAgents({ scope, lineage, maxDepth, openAgent, openChild: open, onClosed });
+    const opened = new RunAgents({ scope, lineage, maxDepth, openAgent, openChild: open, onClosed, waitsForDecisions });
     runs.set(runId, opened);
     return opened;
   };
@@ -49,7 +54,7 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
     open: (scope) => {
       const count = new AgentCount(maxAgents);
       count.add(countStarted(scope.earlier));
-      return open(scope, { depth: 0, count, endsAt: undefined });
+      return open(scope, { depth: 0, path: [], count, endsAt: undefined });
     },
   };
 }
@@ -143,7 +148,7 @@ function launchTools(find: FindRun): Tool[] {
       name: 'agents.launch.sync',
       description: 'Gives a task to a sub-agent and waits for its answer.',
       output: ReportSchema,
-      execute: async (input, call) => reportWhenOver(await launch(input, call, false), call),
+      execute: async (input, call) => reportWhenOver(find(call), await launch(input, call, false), call),
     }),
     defineTool({
       ...common,
@@ -173,8 +178,9 @@ function handleTools(find: FindRun): Tool[] {
       output: ReportSchema,
       effect: 'read',
       execute: async ({ runId, waitMs }, call) => {
-        const child = find(call).child(runId);
-        await endOf(child, call.signal, waitMs);
+        const run = find(call);
+        const child = run.child(runId);
+        await endOf(run, child, call, waitMs);
         return child.report();
       },
     }),
@@ -189,7 +195,7 @@ function handleTools(find: FindRun): Tool[] {
       execute: async ({ runId }, call) => {
         const child = find(call).child(runId);
         child.cancel('The run that launched it has cancelled it.');
-        await child.ended;
+        await child.stopped;
         return child.report();
       },
     }),
@@ -197,27 +203,22 @@ function handleTools(find: FindRun): Tool[] {
 }
 
 /** A call that is not needed any more cancels the sub-agent it waits for. */
-async function reportWhenOver(child: ChildRun, { signal }: ToolCallContext): Promise<ChildReport> {
+async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallContext): Promise<ChildReport> {
+  const { signal } = call;
   const cancel = () => child.cancel('The call that launched it was cancelled.');
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
-  await child.ended;
+  await run.whenOver(child, call);
   signal.removeEventListener('abort', cancel);
   if (child.isOver) return child.report();
   throw refused('The run was interrupted while this sub-agent worked. It continues with the run.');
 }
 
-async function endOf(child: ChildRun, signal: AbortSignal, waitMs: number | undefined): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let stop = (): void => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-    if (waitMs !== undefined) timer = setTimeout(resolve, waitMs);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  await Promise.race([child.ended, stopped]);
+async function endOf(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {
+  const stop = new AbortController();
+  const timer = waitMs === undefined ? undefined : setTimeout(() => stop.abort(), waitMs);
+  await run.whenOver(child, { callId: call.callId, signal: AbortSignal.any([call.signal, stop.signal]) });
   clearTimeout(timer);
-  signal.removeEventListener('abort', stop);
 }
 
 function assertSchema(schema: unknown): void {
