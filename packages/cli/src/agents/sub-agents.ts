@@ -31,7 +31,7 @@ export function subAgentsOf(
     ...limits,
     waitsForDecisions,
     openAgent: (slug) => {
-      // defence: named-sub-agents-only
+      // defence: named-sub-agents-only, without it: return opened(slug, undefined);
       if (names.includes(slug)) return opened(slug, undefined);
       throw new UsageError(
         `The agent ${agent.slug} may not launch ${visibleLine(slug)}. Add it to "agents.names" in the file of ${agent.slug}${names.length === 0 ? '' : `, or launch ${names.join(' or ')}`}.`,

@@ -75,4 +75,16 @@ describe('sub-agents in a conversation', () => {
     const { stdout } = await scene.chat('Ask.', turns, ['--agent', 'leader']);
     expect(stdout).toContain('Nobody can decide now about a call of the sub-agent leader');
   });
+
+  it('are only those that the file of the agent names', async () => {
+    const scene = leader({ names: ['other'] });
+    writeFileSync(scene.ownFile('agents/third.json'), JSON.stringify({ slug: 'third' }));
+    const code = "return tools.agents.launch.sync({ task: 'Go.', agent: 'third' })";
+    const { stdout } = await scene.chat(
+      'Ask.',
+      [script(code), text('No.')],
+      ['--agent', 'leader', '--approve', 'auto'],
+    );
+    expect(stdout).toContain('The agent leader may not launch third. Add it to "agents.names" in the file of leader');
+  });
 });

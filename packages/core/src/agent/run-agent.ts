@@ -240,9 +240,8 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
-  const { earlier = [], storeIsWhole = false, decisions = {} } = options;
   const interruption = new ScriptInterruption();
-  const budget = subAgents?.budget ?? ownBudget(agent, earlier);
+  const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
   const withholds = (payload: EventPayload) => interruption.withholds(payload);
   const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
@@ -282,7 +281,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
       results.push(result);
     },
   };
-  const ofScope = { agent, provider, budget, loadImage, earlier, storeIsWhole, decisions, ...scopeOf(conditions, log) };
+  const ofScope = { agent, provider, budget, ...scopeOf(options, conditions, log) };
   return new AgentRun({
     provider,
     agent,
@@ -313,29 +312,20 @@ function openLog(options: Continuing, push: Events['push'], port: RunLogPort): R
   return new RunLog(identity, history, push, port);
 }
 
-function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[]) {
+function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[] = []) {
   return new RunBudget({ tokens, cost }, spentIn(earlier.map(({ payload }) => payload)));
 }
 
-function scopeOf({ interruption, ...conditions }: RunConditions, log: RunLog) {
-  const { harness, mode, limits, approvals, app, principal, context, signal } = conditions;
+/** The members of a scope that do not depend on the state of the run. */
+function scopeOf(
+  options: Continuing,
+  { interruption, log: _log, onOutcome: _onOutcome, ...same }: RunConditions,
+  log: RunLog,
+) {
+  const { loadImage, earlier = [], storeIsWhole = false, decisions = {} } = options;
   const { identity, emit } = log;
   const flush = async () => log.flush?.();
   const runningCalls = () => log.runningCalls;
   const suspend = (approvalIds: readonly string[]) => interruption.interrupt(approvalIds);
-  return {
-    runningCalls,
-    suspend,
-    harness,
-    mode,
-    limits,
-    approvals,
-    app,
-    principal,
-    context,
-    signal,
-    identity,
-    emit,
-    flush,
-  };
+  return { ...same, identity, emit, flush, runningCalls, suspend, loadImage, earlier, storeIsWhole, decisions };
 }

@@ -47,7 +47,6 @@ export class RunBudget {
   get takeCall(): (() => boolean) | undefined {
     if (this.#limits.calls === undefined) return undefined;
     return () => {
-      // defence: calls-within-the-budget
       if (this.left('calls') < 1) return false;
       this.charge({ calls: 1 });
       return true;

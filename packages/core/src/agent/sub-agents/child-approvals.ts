@@ -18,9 +18,9 @@ export function decidedNow(policy: ApprovalPolicy | undefined): ApprovalPolicy {
 
 function now(ask: ApprovalCallback | undefined): ApprovalCallback {
   return async (request: ApprovalRequest) => {
-    // defence: calls-of-sub-agents-are-asked
     const answer = await ask?.(request);
     if (answer !== undefined && answer !== 'suspend') return answer;
+    // defence: calls-of-sub-agents-are-decided, without it: return 'approve';
     throw new ToolCallError(
       'ApprovalDeniedError',
       `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and it cannot wait here for a later decision. Make the call in the run itself, or allow ${request.tool} with a rule.`,

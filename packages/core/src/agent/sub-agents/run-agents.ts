@@ -223,8 +223,8 @@ export class RunAgents implements OpenSubAgents {
   /** Never more than the parent has. */
   #toolsFor(asked: readonly string[] | undefined, agent: AgentConfig): string[] {
     const own = this.scope.harness.tools().map(({ name }) => name);
-    // defence: tools-within-those-of-the-parent
     const missing = asked?.find((name) => !own.includes(name));
+    // defence: tools-within-those-of-the-parent
     if (missing !== undefined)
       throw refused(
         `A sub-agent may have only tools of the run that launches it, and this run has no tool ${JSON.stringify(missing)}.${didYouMean(missing, own) || ' catalog.list() lists them.'}`,
