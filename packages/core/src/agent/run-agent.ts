@@ -4,7 +4,6 @@ import { generateEvents } from '../answer/index.js';
 import { ToolscriptUsageError } from '../protocol/index.js';
 import type {
   ApprovalPolicy,
-  EventPayload,
   FunctionTool,
   HarnessMode,
   JsonObject,
@@ -238,16 +237,14 @@ interface Events {
 
 function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Events): AgentRun {
   const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
+  const { clientFunctions = [], parallelToolCalls } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
   const interruption = new ScriptInterruption();
   const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
-  const withholds = (payload: EventPayload) => interruption.withholds(payload);
-  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds });
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds: interruption.withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
-  const { clientFunctions = [], parallelToolCalls } = options;
   const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
-  const clientNames = new Set(clientFunctions.map(({ name }) => name));
   const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
   const conditions = {
@@ -276,7 +273,7 @@ function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Even
     scriptsAreCalls: agent.carrier !== 'text',
     functions,
     withoutArguments,
-    clientFunctions: clientNames,
+    clientFunctions: new Set(clientFunctions.map(({ name }) => name)),
     onResult: (result: unknown) => {
       results.push(result);
     },

@@ -23,12 +23,12 @@ export class ScriptInterruption {
   }
 
   /** Whether an event is to be dropped. */
-  withholds(payload: EventPayload): boolean {
+  readonly withholds = (payload: EventPayload): boolean => {
     if (this.#approvalIds === undefined || this.#isSettled) return false;
     if (payload.type === 'item_start') return payload.item_type === 'script_execution_output';
     if (payload.type === 'item_done') return payload.final_item.type === 'script_execution_output';
     return WITHHELD.includes(payload.type);
-  }
+  };
 
   /** The approvals that the interrupted script, or call, waits for; undefined if nothing was interrupted. */
   settle(): ApprovalRequest[] | undefined {
