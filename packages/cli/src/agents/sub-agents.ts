@@ -6,7 +6,7 @@ import { agentNamed, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
-/** What the sub-agents of an agent are found with. */
+/** The settings with which the sub-agents of an agent are found. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
   readonly warn: (message: string) => void;

@@ -12,7 +12,7 @@ export function answerRoom(budget: RunBudget, inputTokens: number, prices: Price
   return Math.floor(Math.min(byTokens, byCost));
 }
 
-/** What an answer uses at most. */
+/** The maximum that an answer uses. */
 export function answerBound(inputTokens: number, outputTokens: number, prices: Prices | undefined): Amounts {
   const tokens = inputTokens + outputTokens;
   if (prices === undefined) return { tokens };

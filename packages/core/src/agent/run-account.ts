@@ -15,13 +15,13 @@ interface AccountSettings {
   readonly emit: (payload: EventPayload) => void;
 }
 
-/** What a run has used of its budget, and its events about it. */
+/** Counts the use of a run's budget, and emits the events about it. */
 export class RunAccount {
   readonly usage = new UsageSum();
   readonly #settings: AccountSettings;
   /** The cost of sub-agents, and of requests of tools. */
   #otherCost: number | undefined;
-  /** What the budget holds for the current answer. */
+  /** The part of the budget that is held for the current answer. */
   #hold: RunBudget | undefined;
   #arrival: Promise<void> = Promise.resolve();
 

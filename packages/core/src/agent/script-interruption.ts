@@ -5,7 +5,7 @@ const WITHHELD = ['tool_call_start', 'tool_call_done', 'approval_requested', 'ap
 
 /**
  * Suspends the running script of a run whose sub-agents wait for decisions: the script is left as the end of its process
- * would leave it, and recovered after the decisions. What it emits from then on has not happened.
+ * would leave it, and recovered after the decisions. Its later events are dropped.
  */
 export class ScriptInterruption {
   readonly #controller = new AbortController();

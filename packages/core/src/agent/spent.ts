@@ -1,7 +1,7 @@
 import type { EventPayload, Usage } from '../protocol/index.js';
 import { addUsage, totalOf } from './usage-sum.js';
 
-/** What a run and its sub-agents have used, read from its events. */
+/** The usage of a run and its sub-agents, read from its events. */
 export interface Spent {
   readonly usage: Usage | undefined;
   readonly tokens: number;

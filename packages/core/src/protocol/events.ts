@@ -157,7 +157,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     depth: z.number().int().min(1),
     /** True: it outlives the script that launched it. */
     detached: z.boolean(),
-    /** What is reserved for it. A figure that its parent does not limit may be absent. */
+    /** The budget that is reserved for it. A figure that its parent does not limit may be absent. */
     budget: z.looseObject({
       tokens: z.number().optional(),
       cost: z.number().optional(),

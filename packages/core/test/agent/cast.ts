@@ -62,7 +62,7 @@ export async function collect(events: AsyncIterable<StreamEvent>): Promise<Strea
 /** The parts of an answer: `turn` is the number of answers since the model's last prompt. */
 export type Role = (turn: number, request: ModelRequest) => readonly EventPayload[][];
 
-/** What an answer uses. Default: nothing is reported. */
+/** The usage of an answer. Default: nothing is reported. */
 export type UsageOf = (request: ModelRequest) => { input_tokens: number; output_tokens: number };
 
 /** A model that plays a role for each first prompt; the first role whose name is in the prompt counts. */

@@ -16,7 +16,7 @@ import type { AgentScope } from '../sub-agent-host.js';
 /** How a sub-agent ended, or that it works. */
 export type ChildStatus = 'running' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
-/** What a launch's caller reads of a sub-agent. */
+/** The state or result of a sub-agent, as scripts read it. */
 export interface ChildReport {
   runId: string;
   agent: string;
@@ -179,7 +179,7 @@ export class ChildRun {
   }
 
   #record(payload: EventPayload): void {
-    // What a run emits while it is interrupted has not happened: it continues from its last stored event.
+    // Events of an interrupted run are dropped: it continues from its last stored event.
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 

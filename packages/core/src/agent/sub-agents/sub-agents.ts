@@ -101,7 +101,7 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
       system: z.string().optional(),
       model: z.string().min(1).optional().describe("Default: this agent's model."),
       schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
-      maxTokens: z.number().int().min(1).optional().describe('Of the answer.'),
+      maxTokens: z.number().int().min(1).optional().describe('The maximum for the answer.'),
       fileKey: z.string().min(1).optional().describe('A stored file that the model reads first.'),
       fileKeys: z.array(z.string().min(1)).max(20).optional(),
     }),
@@ -202,7 +202,7 @@ function handleTools(find: FindRun): Tool[] {
   ];
 }
 
-/** A call that is not needed any more cancels the sub-agent it waits for. */
+/** An aborted call cancels the sub-agent that it waits for. */
 async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallContext): Promise<ChildReport> {
   const { signal } = call;
   const cancel = () => child.cancel('The call that launched it was cancelled.');
