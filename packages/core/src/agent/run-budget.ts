@@ -82,4 +82,4 @@ export class RunBudget {
   }
 }
 
-export const FIGURES: readonly Figure[] = ['tokens', 'cost', 'calls'];
+const FIGURES: readonly Figure[] = ['tokens', 'cost', 'calls'];
