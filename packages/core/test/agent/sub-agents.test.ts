@@ -315,7 +315,9 @@ describe('agents.launch.sync', () => {
 
 describe('the budget of a run with sub-agents', () => {
   /** A model that uses all it may use. */
-  const greedy = ({ maxOutputTokens = 1_000_000 }) => ({ input_tokens: 50, output_tokens: maxOutputTokens });
+  const greedy = ({ maxOutputTokens = 1_000_000 }) => {
+    return { input_tokens: 700, output_tokens: Math.max(64, maxOutputTokens) };
+  };
   const small = { instructionTokens: 50, functions: 'none' as const };
 
   it('is never exceeded by a tree of 20 sub-agents that use all they may use', async () => {
