@@ -39,7 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'text',
   ],
   'ai-sdk': ['harness', 'tools', 'protocol', 'text'],
-  agent: ['harness', 'answer', 'history', 'protocol', 'text'],
+  agent: ['harness', 'answer', 'history', 'tools', 'protocol', 'text'],
   stream: ['history', 'protocol', 'text'],
   tracing: ['protocol', 'text'],
   testing: ['protocol'],

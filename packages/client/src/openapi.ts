@@ -561,6 +561,7 @@ export interface components {
             problem?: string;
         };
         Approval: {
+            readonly agents?: string[];
             approvalId: string;
             callId: string;
             context?: string;

@@ -24,7 +24,7 @@ export interface FoundAgent {
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
 /** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, for example. */
-const USER_ONLY = ['costBudget', 'pack', 'prices'] as const;
+const USER_ONLY = ['agents', 'costBudget', 'pack', 'prices'] as const;
 // defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'apiKeyCommand', 'headers', 'query', 'extraBody'] as const;
 const USER_ONLY_OF_PROVIDER = [
   'baseUrl',

@@ -59,9 +59,10 @@ export function questionText(request: ApprovalRequest, style: Style): string {
   return ['', questionHead(request, style), ...requestLines(request, style), ''].join('\n');
 }
 
-export function questionHead({ tool, line }: ApprovalRequest, style: Style): string {
+export function questionHead({ tool, line, agents = [] }: ApprovalRequest, style: Style): string {
+  const path = agents.length === 0 ? '' : `, for the sub-agent ${safe(agents.join(' > '))}`;
   const place = line === undefined ? '' : ` (line ${line} of the script)`;
-  return `${style.yellow('?')} ${style.bold(`${safe(tool)} needs your approval`)}${place}`;
+  return `${style.yellow('?')} ${style.bold(`${safe(tool)} needs your approval`)}${path}${place}`;
 }
 
 /** The call without its tool. */

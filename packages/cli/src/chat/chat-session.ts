@@ -1,4 +1,4 @@
-import { recoverRun, resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
+import { FinalText, recoverRun, resumeAgent, runAgent, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
 import type { ApprovalRequest, ModelProvider, OutputItem, StreamEvent, Usage } from '@toolscript/core/protocol';
@@ -20,6 +20,8 @@ export interface ChatSettings {
   readonly loadImage: LoadImage;
   /** Stdout carries only data, and no summary. */
   readonly isQuiet: boolean;
+  /** Undefined: the agent has no sub-agents. */
+  readonly subAgents: SubAgents | undefined;
 }
 
 export interface ContinueOptions {
@@ -35,13 +37,12 @@ type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 /** The events of a run that decide how it is reported. */
 class RunNotes {
   readonly startedMs = performance.now();
-  readonly #answers = new Set<unknown>();
+  readonly #final = new FinalText();
   usage: Usage | undefined;
   done: Done | undefined;
   error: { code: string; message: string } | undefined;
   /** The failure of the last script: one that the model has repaired does not count. */
   hasFailed = false;
-  #text = '';
 
   take({ payload }: StreamEvent): void {
     switch (payload.type) {
@@ -63,12 +64,12 @@ class RunNotes {
   }
 
   get answers(): number {
-    return this.#answers.size;
+    return this.#final.answers;
   }
 
   /** The text of the last answer; undefined if the run has not completed. */
   get finalAnswer(): string | undefined {
-    return this.done?.status === 'completed' ? this.#text : undefined;
+    return this.done?.status === 'completed' ? this.#final.text : undefined;
   }
 
   get status(): number {
@@ -78,11 +79,7 @@ class RunNotes {
   }
 
   #takeItem(item: OutputItem): void {
-    if (item.answer_id !== undefined && !this.#answers.has(item.answer_id)) {
-      this.#answers.add(item.answer_id);
-      this.#text = '';
-    }
-    if (item.type === 'message' && item.role === 'assistant') this.#text += item.content;
+    this.#final.take(item);
     if (item.type === 'script_execution_output' && item.stands_in !== true) this.hasFailed = item.status === 'failed';
   }
 }
@@ -128,7 +125,7 @@ export class ChatSession {
   }
 
   #common(signal: AbortSignal) {
-    const { provider, agent, workbench, thread, loadImage } = this.#settings;
+    const { provider, agent, workbench, thread, loadImage, subAgents } = this.#settings;
     return {
       provider,
       agent,
@@ -137,6 +134,7 @@ export class ChatSession {
       context: { workingDirectory: thread.workspace },
       scriptSourceDeltas: true,
       loadImage,
+      ...(subAgents === undefined ? {} : { subAgents }),
       signal: this.#either(signal),
       flushEvents: () => thread.flushEvents(),
       ...(thread.system === undefined ? {} : { system: thread.system }),

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { EXIT } from '../exit-status.js';
 import type { Screen } from '../terminal/screen.js';
-import { visible, visibleLine } from '../terminal/untrusted.js';
-import { readAnswerSchema, type AnswerSchema } from './answer-schema.js';
+import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
+import type { AnswerSchema } from '@toolscript/core/agent';
+import { readAnswerSchema } from './answer-schema.js';
 import { AnswerFile } from './answer-file.js';
 
 /** The options that say where a run's final answer goes, and its form. */
@@ -74,14 +75,12 @@ export class FinalAnswer {
     if (answer === undefined) return status;
     if (this.#schema === undefined) return this.#put(answer.trim(), status);
     const first = this.#schema.check(answer);
-    if (first.ok) return this.#put(first.json, status);
-    const repaired = await model.say(
-      `Your final answer does not fit the JSON Schema: ${first.problem}.\n\n${this.#schema.request}`,
-    );
+    if (first.ok) return this.#put(jsonText(first.value), status);
+    const repaired = await model.say(this.#schema.repair(first.problem));
     const again = model.answer();
     if (again === undefined) return repaired === EXIT.completed ? EXIT.failed : repaired;
     const second = this.#schema.check(again);
-    if (second.ok) return this.#put(second.json, repaired);
+    if (second.ok) return this.#put(jsonText(second.value), repaired);
     this.#screen.notice(
       `The final answer does not fit the JSON Schema, also after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
     );

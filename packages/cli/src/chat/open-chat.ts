@@ -3,6 +3,7 @@ import type { Thread as StoredThread } from '@toolscript/core/protocol';
 import { findAgents } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
+import { subAgentsOf } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
@@ -97,7 +98,9 @@ async function openChatOver(
   const isQuiet = isJson || printsOnlyAnswer(flags);
   const options = [...repeatedOptions(flags), ...repeatedAnswerOptions(flags)];
   const origin = { workspace: settings.cwd, command: 'chat' as const, options };
+  const subAgents = subAgentsOf(chosen.agent, { settings, warn });
   const workbench = await openCliHarness({
+    more: subAgents?.tools,
     settings,
     engines,
     screen,
@@ -123,7 +126,17 @@ async function openChatOver(
     workbench.kept.store.setThread(thread.id);
     const view = viewFor(screen, { isJson, isQuiet, isDryRun: settings.mode === 'dry-run', model: chosen.model });
     const agent = { ...chosen.agent, mode: settings.mode, limits: {} };
-    const session = new ChatSession({ provider, agent, workbench, thread, screen, view, loadImage, isQuiet });
+    const session = new ChatSession({
+      provider,
+      agent,
+      workbench,
+      thread,
+      screen,
+      view,
+      loadImage,
+      isQuiet,
+      subAgents,
+    });
     return {
       session,
       thread,

@@ -40,10 +40,12 @@ export interface CliHarnessOptions extends TerminalOptions {
   documents?: DocumentStore;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
+  /** Tools that are exposed in addition to those that the settings name. */
+  more?: readonly Tool[] | undefined;
 }
 
 export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, documents } = options;
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, documents, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -74,6 +76,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       documents,
       sharedBy: settings.cwd,
       prompts: documents === undefined ? [] : await findPrompts(process.env, settings.cwd, warn),
+      more,
       warn,
       onElicitation: approvals.askForm,
     },

@@ -1,4 +1,5 @@
 import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
+import { exposeAlso } from '@toolscript/core/agent';
 import { present, type ApprovalPolicy, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
 import type { PromptFile } from '@toolscript/tools';
@@ -36,6 +37,8 @@ export interface HarnessSettings {
   sharedBy?: string | undefined;
   /** The prompts of files. Default: none. */
   prompts?: readonly PromptFile[] | undefined;
+  /** Tools that are exposed in addition to those that the settings name. */
+  more?: readonly Tool[] | undefined;
   /** Closed with the harness, and if no harness can be created. */
   engines: Engines;
 }
@@ -70,7 +73,18 @@ export async function openHarnessWithServers(
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   given: Settings,
-  { approvals, onInternalError, kept, audit, coding = true, documents, sharedBy, prompts, engines }: HarnessSettings,
+  {
+    approvals,
+    onInternalError,
+    kept,
+    audit,
+    coding = true,
+    documents,
+    sharedBy,
+    prompts,
+    more = [],
+    engines,
+  }: HarnessSettings,
 ): Promise<OpenHarness> {
   const settings = withoutUnnamedWeb(documents === undefined ? withoutCabinet(given) : given);
   try {
@@ -82,9 +96,11 @@ export async function openHarness(
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env, documents) : [];
     const forThread =
       coding && documents !== undefined ? await openCabinetTools({ documents, workspace: sharedBy, prompts }) : [];
+    const all = [...forFolder, ...forThread, ...forWeb, ...more];
+    checkWorkspaceTools(all, settings);
     const harness = createHarness({
-      tools: allowedTools([...forFolder, ...forThread, ...forWeb], settings),
-      expose: exposureOf(settings, [...forFolder, ...forThread], forWeb),
+      tools: allowedTools(all, settings),
+      expose: exposeAlso(exposureOf(settings, [...forFolder, ...forThread], forWeb), allowedTools(more, settings)),
       packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: settings.runtime === 'quickjs' ? engines.runtime : settings.runtime,
@@ -125,8 +141,14 @@ function exposureOf(settings: Settings, own: readonly Tool[], forWeb: readonly T
   return { ...narrowedExposure(settings), ...(http && { http }) };
 }
 
+/** The tools that the workspace does not exclude. */
 function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Tool[] {
   if (workspaceTools === undefined) return [...tools];
+  return tools.filter(({ name }) => workspaceTools.includes(name));
+}
+
+/** Throws a usage error if the workspace names a tool that does not exist. */
+function checkWorkspaceTools(tools: readonly Tool[], { workspaceTools = [] }: Settings): void {
   const names = tools.map(({ name }) => name);
   const unknown = workspaceTools.find((name) => !names.includes(name) && !isOfMcp(name));
   if (unknown !== undefined) {
@@ -134,7 +156,6 @@ function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Too
       `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is not a tool.${didYouMean(unknown, names) || ' Remove it.'}`,
     );
   }
-  return tools.filter(({ name }) => workspaceTools.includes(name));
 }
 
 /** The user's exposed tools, without those that the workspace excludes. */

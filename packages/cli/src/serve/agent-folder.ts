@@ -1,5 +1,5 @@
 import type { Harness } from '@toolscript/core';
-import { keyVariable, type AgentConfig } from '@toolscript/core/agent';
+import { keyVariable, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { LoadImage } from '@toolscript/core/history';
 import type { McpServers } from '@toolscript/mcp';
@@ -14,6 +14,7 @@ import {
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
+import { subAgentsOf } from '../agents/sub-agents.js';
 import type { RememberedRule, RuleFolder } from '../approvals/rule-folder.js';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
 import type { Settings } from '../configuration/settings.js';
@@ -35,13 +36,19 @@ export interface AgentFolderOptions {
   readonly warn: (message: string) => void;
 }
 
+/** A harness, and the sub-agents whose tools it has. */
+interface Opened {
+  readonly harness: Harness;
+  readonly subAgents: SubAgents | undefined;
+}
+
 /**
  * The agents of the user and of the workspace, read again for each request, and the demo. Each set of settings has a
  * separate harness, so that runs continue with the one that they started with.
  */
 export class AgentFolder implements AgentDirectory {
   readonly #options: AgentFolderOptions;
-  readonly #harnesses = new Map<string, Promise<Harness>>();
+  readonly #harnesses = new Map<string, Promise<Opened>>();
 
   constructor(options: AgentFolderOptions) {
     this.#options = options;
@@ -63,7 +70,7 @@ export class AgentFolder implements AgentDirectory {
   }
 
   async close(): Promise<void> {
-    for (const opening of this.#harnesses.values()) await (await opening).close();
+    for (const opening of this.#harnesses.values()) await (await opening).harness.close();
   }
 
   #read(named: string | undefined): Promise<ReadonlyMap<string, FoundAgent>> {
@@ -97,36 +104,40 @@ export class AgentFolder implements AgentDirectory {
     const chosen = chooseAgent(new Map([[slug, found]]), { ...settings, agent: slug }, model, process.env);
     const own = settingsOf(settings, chosen, warn);
     const provider = await openModel(chosen, process.env);
-    const harness = await this.#harness(own, expose);
+    const { harness, subAgents } = await this.#harness(own, chosen.agent, expose);
     const agent: AgentConfig = { ...chosen.agent, mode: own.mode, limits: {} };
-    return { agent, provider, harness, loadImage, context: { workingDirectory: settings.cwd } };
+    return { agent, provider, harness, subAgents, loadImage, context: { workingDirectory: settings.cwd } };
   }
 
-  async #harness(settings: Settings, expose: readonly string[] | undefined): Promise<Harness> {
-    const full = await this.#opened(settings);
+  async #harness(settings: Settings, agent: AgentConfig, expose: readonly string[] | undefined): Promise<Opened> {
+    const full = await this.#opened(settings, agent);
     if (expose === undefined) return full;
-    return this.#opened({ ...settings, expose: { tools: [...narrowedTo(full, expose).tools] } });
+    return { ...full, harness: full.harness.narrowed(narrowedTo(full.harness, expose).tools) };
   }
 
   /** A change of the remembered rules gives a new harness, so that runs which begin or resume later obey it. */
-  async #opened(settings: Settings): Promise<Harness> {
+  async #opened(settings: Settings, agent: AgentConfig): Promise<Opened> {
     const { limits, expose, packs, mode, workspaceTools } = settings;
     const remembered = await this.#options.rules.list(this.#options.warn);
-    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools, remembered.map(({ rules }) => rules)]);
+    const own = agent.agents === undefined ? undefined : [agent.slug, agent.agents, agent.provider];
+    const rules = remembered.map((one) => one.rules);
+    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools, rules, own]);
     const found = this.#harnesses.get(key);
     if (found !== undefined) return found;
-    const opening = this.#make(settings, remembered);
+    const opening = this.#make(settings, agent, remembered);
     this.#harnesses.set(key, opening);
     opening.catch(() => this.#harnesses.delete(key));
     return opening;
   }
 
-  async #make(settings: Settings, remembered: readonly RememberedRule[]): Promise<Harness> {
-    const { engines, parts, servers } = this.#options;
+  async #make(settings: Settings, agent: AgentConfig, remembered: readonly RememberedRule[]): Promise<Opened> {
+    const { engines, parts, servers, warn } = this.#options;
+    const subAgents = subAgentsOf(agent, { settings, warn, waitsForDecisions: true });
     const approvals = suspendingPolicy(settings, remembered);
-    const { harness } = await openHarness(settings, { ...parts, approvals, engines: sharedEngines(engines) });
+    const shared = { ...parts, approvals, engines: sharedEngines(engines), more: subAgents?.tools };
+    const { harness } = await openHarness(settings, shared);
     servers?.attach(harness);
-    return harness;
+    return { harness, subAgents };
   }
 }
 

@@ -14,6 +14,7 @@ import { callLine, type Operation } from './call-lines.js';
 import { LiveCalls } from './live-calls.js';
 import { patchLines } from './patch-lines.js';
 import { banner, planLines, startedBanner, summary } from './script-report.js';
+import { SubAgentLines } from './sub-agent-lines.js';
 import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './value.js';
 import { workPlanLines } from './work-plan.js';
@@ -55,11 +56,13 @@ export class AnswerView implements EventView {
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */
   readonly #askedCalls = new Set<string>();
+  readonly #subAgents: SubAgentLines;
   #script: ScriptExecutionItem | undefined;
 
   constructor(screen: Screen, { isDryRun, model }: AnswerViewOptions) {
     this.#screen = screen;
     this.#live = new LiveCalls(screen);
+    this.#subAgents = new SubAgentLines(screen.style);
     this.#isDryRun = isDryRun;
     this.#model = screen.isTerminal ? model : undefined;
   }
@@ -92,6 +95,10 @@ export class AnswerView implements EventView {
         return this.#showCall(payload.operation);
       case 'script_log':
         return this.#showLog(payload);
+      case 'agent_start':
+      case 'agent_event':
+        for (const line of this.#subAgents.take(payload)) this.#screen.line(line);
+        return;
       case 'request_retry':
         return this.#screen.line(`  ${this.#screen.style.dim(visibleLine(retryLine(payload)))}`);
       case 'script_progress':

@@ -80,6 +80,17 @@ export const AgentConfigSchema = z.strictObject({
   pack: z.string().optional(),
   /** Tools that the model may also call one by one. If scripts are disabled, it may call all tools. */
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
+  /**
+   * Lets the agent ask models and launch sub-agents. `names`: the agents that it may launch besides itself. The code
+   * that creates the harness reads it: see `createSubAgents`. Default: off.
+   */
+  agents: z
+    .strictObject({
+      names: z.array(z.string()).optional(),
+      maxDepth: z.number().int().min(1).max(8).optional(),
+      maxAgents: count.optional(),
+    })
+    .optional(),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
   /** Overrides of the limits of one script. */
   limits: LimitChangesSchema.optional(),

@@ -22,21 +22,21 @@ import type {
   ScriptExecutionItem,
   ScriptFailure,
   ToolChoice,
-  Usage,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { present } from '../protocol/present.js';
 import type { AgentConfig } from './agent-config.js';
-import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
-import { costOf } from './cost.js';
+import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { HostedCodeWatch } from './hosted-code-watch.js';
 import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
-import { callsAfter, closingOutput, openCalls, type OpenCall } from './open-calls.js';
+import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
-import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
+import { hostOver, markSuspended, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
-import { UsageSum } from './usage-sum.js';
+import { RunAccount } from './run-account.js';
+import type { RunBudget } from './run-budget.js';
+import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 
 export interface AgentRunSettings {
   readonly provider: ModelProvider;
@@ -52,6 +52,9 @@ export interface AgentRunSettings {
   /** Results of calls, which may carry images. */
   readonly results: readonly unknown[];
   readonly scriptSourceDeltas: boolean;
+  readonly budget: RunBudget;
+  /** Undefined: the run can launch no sub-agents. */
+  readonly openSubAgents: ((ofRun: OfAgentRun) => OpenSubAgents) | undefined;
 }
 
 /**
@@ -94,7 +97,8 @@ export class AgentRun {
   readonly #settings: AgentRunSettings;
   readonly #log: RunLog;
   readonly #host: ScriptHost;
-  readonly #usage = new UsageSum();
+  readonly #account: RunAccount;
+  #subAgents: OpenSubAgents | undefined;
   readonly #system: string | undefined;
   readonly #size: ContextSize;
   readonly #hostedCode: HostedCodeWatch;
@@ -107,7 +111,9 @@ export class AgentRun {
   constructor(settings: AgentRunSettings) {
     this.#settings = settings;
     this.#log = settings.log;
-    const { agent, system, conditions, scriptSourceDeltas } = settings;
+    const { agent, system, conditions, scriptSourceDeltas, budget } = settings;
+    const isStrict = settings.openSubAgents !== undefined;
+    this.#account = new RunAccount({ agent, budget, isStrict, emit: settings.log.emit });
     this.#host = hostOver(conditions, scriptSourceDeltas && this.#scriptsInText === 'run');
     this.#system = system ?? systemText(conditions.harness, agent, conditions.mode);
     this.#hostedCode = new HostedCodeWatch(this.#log, settings.provider.api, settings.work.callers.size > 0);
@@ -116,7 +122,7 @@ export class AgentRun {
   }
 
   async start(input: readonly OutputItem[], toolChoice?: ToolChoice): Promise<void> {
-    this.#log.emit({ type: 'response_start', input });
+    this.#begin({ input });
     for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
     this.#toolChoice = toolChoice;
     await this.#go({ type: 'asking' });
@@ -126,7 +132,9 @@ export class AgentRun {
   async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
     await this.#continueWith(async () => {
-      const outcome = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+      const resumed = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+      const outcome = conditions.interruption.outcomeOf(resumed);
+      if (conditions.interruption.isInterrupted) markSuspended(conditions, outcome);
       const hasStarted = mayBeResumed && refusalOf(outcome) !== undefined && conditions.harness.hasStore;
       return hasStarted
         ? this.#recover(suspension, this.#scriptOf(suspension), { force: true, evenEnded: true })
@@ -135,8 +143,20 @@ export class AgentRun {
   }
 
   /** Recovers an interrupted script of an earlier run, then runs the rest of its answer. */
-  async recoverScript(scriptId: string, force: boolean): Promise<void> {
-    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
+  async recoverScript(scriptId: string, how: { readonly force: boolean; readonly evenEnded?: boolean }): Promise<void> {
+    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), how));
+  }
+
+  #begin(members: { readonly input?: readonly OutputItem[] }): void {
+    this.#log.emit({ type: 'response_start', ...members });
+    const addUsage: AgentScope['addUsage'] = (usage, cost) => this.#account.addOthers(usage, cost);
+    const answerArrived = () => this.#account.arrival;
+    this.#subAgents = this.#settings.openSubAgents?.({ addUsage, answerArrived });
+  }
+
+  /** Leaves the sub-agents to the run that continues this one, unless they have ended with it. */
+  async interrupt(): Promise<void> {
+    await this.#subAgents?.close('interrupted');
   }
 
   #scriptOf(scriptId: string): ScriptExecutionItem | undefined {
@@ -148,7 +168,7 @@ export class AgentRun {
   async #continueWith(start: () => Promise<Outcome>): Promise<void> {
     const { conditions } = this.#settings;
     // The run begins here if the script is one of an earlier run.
-    this.#log.emit({ type: 'response_start', ...(this.#log.nextSeq === 0 ? { input: [] } : {}) });
+    this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
     // The script was not resumed: another run owns the suspension, or it was resumed before.
     const refusal = refusalOf(outcome);
@@ -169,7 +189,7 @@ export class AgentRun {
    * its answer, and asks the model again.
    */
   async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
-    this.#log.emit({ type: 'response_start' });
+    this.#begin({});
     const reason = 'The process ended before this item was complete.';
     const ends = this.#log.items.slice(lastSpoken(this.#log.items)).map(({ id }) => id);
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
@@ -223,14 +243,18 @@ export class AgentRun {
     return this.#settings.conditions.harness.abandon(call.script_id);
   }
 
-  #recover(
+  async #recover(
     scriptId: string,
     call: ScriptExecutionItem | undefined,
     how: { readonly force: boolean; readonly evenEnded?: boolean },
   ): Promise<Outcome> {
     const { conditions } = this.#settings;
     const item = call === undefined ? {} : { item: { id: call.id, call_id: call.call_id } };
-    return conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
+    const outcome = await conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
+    const { interruption } = conditions;
+    const settled = interruption.outcomeOf(outcome);
+    if (interruption.isInterrupted) markSuspended(conditions, settled);
+    return settled;
   }
 
   /** The structured call that this run resumed; undefined if it resumed a script. A later prompt may have closed it. */
@@ -261,7 +285,7 @@ export class AgentRun {
   async #go(from: State): Promise<void> {
     let state = from;
     while (state.type !== 'done') state = await this.#step(state);
-    this.#end(state);
+    await this.#end(state);
   }
 
   #step(state: Exclude<State, Done>): State | Promise<State> {
@@ -292,11 +316,15 @@ export class AgentRun {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
     const work = this.#newWork();
-    const request = { ...this.#request(conversation), ...present({ toolChoice: this.#toolChoice }) };
+    const request = this.#account.bounded({
+      ...this.#request(conversation),
+      ...present({ toolChoice: this.#toolChoice }),
+    });
+    if (typeof request === 'string') return incomplete(request);
     this.#toolChoice = undefined;
-    const answered = provider.stream(request, { signal: either, answerId: newId('answer') });
+    const answered = this.#account.arriving(provider.stream(request, { signal: either, answerId: newId('answer') }));
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
-    this.#size.note(this.#usage.last?.total_tokens, this.#log.conversation().length);
+    this.#size.note(this.#account.usage.last?.total_tokens, this.#log.conversation().length);
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
   }
 
@@ -317,43 +345,17 @@ export class AgentRun {
       onPayload: (payload) => {
         said.take(payload);
         if (payload.type === 'response_start') head = payload;
-        return this.#counted(payload);
+        return this.#account.counted(payload);
       },
     });
     const end = await player.play(answer);
-    const isEstimated = this.#usage.endAnswer({ request, said });
-    if (isEstimated) emit({ type: 'usage_update', usage: this.#usage.total! });
-    this.#requestDone(head);
+    this.#account.endAnswer(request, said, head);
     return end;
-  }
-
-  /** Reports the usage and the cost of one request. `head`: the `response_start` of its answer. */
-  #requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
-    const usage = this.#usage.ofAnswer;
-    const known = present({ usage, cost: this.#costOf(usage), request_id, rate_limits });
-    this.#log.emit({ ...known, type: 'request_done' } as EventPayload);
-  }
-
-  /** Undefined if the agent has no prices. */
-  #costOf(usage: Usage | undefined): number | undefined {
-    const { prices } = this.#settings.agent;
-    return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
-  }
-
-  /** A provider counts one answer; the run's events count all of them. */
-  #counted(payload: EventPayload): EventPayload {
-    if (payload.type !== 'usage_update') return payload;
-    this.#usage.note(payload.usage);
-    return { type: 'usage_update', usage: this.#usage.total! };
   }
 
   /** The limit of the agent that the run has reached, if any. */
   #spent(): string | undefined {
-    const { maxTurns, tokenBudget, costBudget } = this.#settings.agent;
-    if (this.#turns >= maxTurns) return 'max_turns';
-    if (tokenBudget !== undefined && this.#usage.tokens >= tokenBudget) return 'token_budget';
-    const cost = this.#costOf(this.#usage.total);
-    return costBudget !== undefined && cost !== undefined && cost >= costBudget ? 'cost_budget' : undefined;
+    return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reached;
   }
 
   /** The model summarises the conversation. Later requests contain the summary instead of it. */
@@ -363,12 +365,13 @@ export class AgentRun {
     const id = newId('item');
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
-    const asked = this.#request([...before, compactionRequest()]);
-    const { text, error } = await readSummary(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
-      usage: this.#usage,
+    const asked = this.#account.bounded(this.#request([...before, compactionRequest()]));
+    if (typeof asked === 'string') return this.#uncompacted(id, asked);
+    const { text, error } = await readText(provider.stream(asked, { signal, answerId: newId('answer') }), asked, {
+      usage: this.#account.usage,
       emit: this.#log.emit,
     });
-    this.#requestDone();
+    this.#account.requestDone();
     if (signal.aborted || error !== undefined || text.trim() === '') {
       const why = error ?? {
         code: 'CompactionFailed',
@@ -378,8 +381,7 @@ export class AgentRun {
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
       return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
     }
-    const usage = this.#usage.total;
-    if (usage !== undefined) this.#log.emit({ type: 'usage_update', usage });
+    this.#account.emitUsage();
     const window = this.#settings.agent.contextWindow!;
     const item = compactionItem(id, text, this.#log.items, { size: this.#size.of(before), window });
     this.#log.emit({ type: 'item_done', item_id: id, final_item: item });
@@ -388,8 +390,13 @@ export class AgentRun {
     return { type: 'asking' };
   }
 
+  #uncompacted(id: string, reason: string): Done {
+    this.#log.emit({ type: 'item_cancelled', item_id: id, reason: 'The budget has no room for a summary.' });
+    return incomplete(reason);
+  }
+
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
-    if (waiting !== undefined) return waitingEnd(waiting);
+    if (waiting !== undefined) return waitingEnd(waiting, this.#settings.conditions.interruption.isInterrupted);
     if (this.#settings.conditions.signal.aborted || status === 'cancelled')
       return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
@@ -415,10 +422,9 @@ export class AgentRun {
     return { type: 'done', status: 'failed' };
   }
 
-  #end({ status, members }: Done): void {
-    const usage = this.#usage.total;
-    const totals = present({ usage, cost: this.#costOf(usage) });
-    this.#log.emit({ ...members, type: 'response_done', status, ...totals });
+  async #end({ status, members }: Done): Promise<void> {
+    await this.#subAgents?.close(status === 'suspended' ? 'interrupted' : 'ended');
+    this.#log.emit({ ...members, type: 'response_done', status, ...this.#account.totals });
   }
 
   #request(conversation: readonly OutputItem[]): ModelRequest {
@@ -443,33 +449,11 @@ function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;
 }
 
-const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];
-
-/** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
-function lastSpoken(items: readonly OutputItem[]): number {
-  return (
-    items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1
-  );
-}
-
 function incomplete(reason: string): Done {
   return { type: 'done', status: 'incomplete', members: { incomplete_reason: reason } };
 }
 
-function waitingEnd(waiting: Waiting): Done {
-  return { type: 'done', status: 'suspended', members: { ...waiting } };
-}
-
-/** The script of a pending item, as a segment of text. */
-function pendingBlock(script: ScriptExecutionItem) {
-  const {
-    type: _type,
-    source_code: source,
-    source_sha256: _sha256,
-    status: _status,
-    language,
-    plan: _plan,
-    ...item
-  } = script;
-  return { source, language, item: { ...item, stage: 'pending' as const } };
+function waitingEnd(waiting: Waiting, inSubAgents: boolean): Done {
+  const members = { ...waiting, ...(inSubAgents && { in_sub_agents: true }) };
+  return { type: 'done', status: 'suspended', members };
 }

@@ -1,6 +1,7 @@
 import { providerFailure, type ProviderFailure } from '../answer/index.js';
 import { cutToTokens, estimateTokens } from '../history/index.js';
 import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
+import { present } from '../protocol/present.js';
 import { newId } from '../text/new-id.js';
 import { SaidText, shownText } from './usage-estimate.js';
 import type { UsageSum } from './usage-sum.js';
@@ -98,13 +99,14 @@ export function compactionRequest(): MessageItem {
   return { type: 'message', id: newId('item'), role: 'user', content: COMPACTION_REQUEST };
 }
 
-/** The text of an answer, without its other items. */
-export async function readSummary(
+/** The text of an answer, without its other items. `incomplete`: why it ended early. */
+export async function readText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
   { usage, emit }: { readonly usage: UsageSum; readonly emit: (payload: EventPayload) => void },
-): Promise<{ text: string; error?: ProviderFailure }> {
+): Promise<{ text: string; error?: ProviderFailure; incomplete?: string }> {
   let text = '';
+  let incomplete: string | undefined;
   const said = new SaidText();
   let error: ProviderFailure | undefined;
   try {
@@ -113,13 +115,15 @@ export async function readSummary(
       if (payload.type === 'usage_update') usage.note(payload.usage);
       if (payload.type === 'response_error') error = providerFailure(payload);
       if (payload.type === 'request_retry') emit(payload);
+      if (payload.type === 'response_done' && payload.status === 'incomplete')
+        incomplete = payload.incomplete_reason ?? 'other';
       if (payload.type === 'item_done' && payload.final_item.type === 'message') text += payload.final_item.content;
     }
   } catch (failure) {
     error = { code: 'AnswerInterrupted', message: failure instanceof Error ? failure.message : String(failure) };
   }
   usage.endAnswer({ request, said });
-  return { text, ...(error === undefined ? {} : { error }) };
+  return { text, ...present({ error, incomplete }) };
 }
 
 function isCompaction(item: OutputItem): item is CompactionItem {

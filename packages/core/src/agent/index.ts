@@ -24,3 +24,11 @@ export {
 export { agentSystem } from './offered-tools.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { extendHistory } from './run-log.js';
+export { answerSchema, type AnswerSchema, type CheckedAnswer } from './answer-schema.js';
+export { HarmlessScripts } from './harmless-scripts.js';
+export { FinalText } from './final-text.js';
+export { createSubAgents, exposeAlso, type SubAgentOptions, type SubAgents } from './sub-agents/sub-agents.js';
+export type { ChatPorts, OpenedChatModel } from './sub-agents/chat.js';
+export type { ChildReport, ChildStatus } from './sub-agents/child-run.js';
+export type { OpenedSubAgent } from './sub-agents/run-agents.js';
+export type { AgentScope, SubAgentHost } from './sub-agent-host.js';

@@ -73,3 +73,26 @@ export function callsAfter(items: readonly OutputItem[], callId: string): OpenCa
   // A call may have been announced before the script of an earlier one.
   return openCalls(items).filter((call) => call.answer_id === item.answer_id && call.call_id !== callId);
 }
+
+const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];
+
+/** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
+export function lastSpoken(items: readonly OutputItem[]): number {
+  return (
+    items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1
+  );
+}
+
+/** The script of a pending item, as a segment of text. */
+export function pendingBlock(script: ScriptExecutionItem) {
+  const {
+    type: _type,
+    source_code: source,
+    source_sha256: _sha256,
+    status: _status,
+    language,
+    plan: _plan,
+    ...item
+  } = script;
+  return { source, language, item: { ...item, stage: 'pending' as const } };
+}

@@ -14,13 +14,19 @@ import type {
   StreamEvent,
   ToolChoice,
 } from '../protocol/index.js';
+import { present } from '../protocol/present.js';
 import { newId } from '../text/new-id.js';
-import { defineAgent, type AgentInput } from './agent-config.js';
+import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
-import { extendHistory, RunLog } from './run-log.js';
+import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
+import { RunBudget } from './run-budget.js';
+import type { RunConditions } from './script-host.js';
+import { ScriptInterruption } from './script-interruption.js';
+import { spentIn } from './spent.js';
+import type { SubAgentHost } from './sub-agent-host.js';
 
 const COMMON = ['provider', 'harness', 'history'] as const;
 
@@ -69,7 +75,17 @@ interface CommonOptions {
   scriptSourceDeltas?: boolean;
   /** The number of the first event, after those of a suspended run with the same `runId`. */
   nextSeq?: number;
+  /** Sub-agents, for a harness with their tools: see `createSubAgents`. The budget of the run is then strict. */
+  subAgents?: SubAgentHost;
 }
+
+/** `earlier`: the events of the run that an earlier process stored. */
+type Continuing = CommonOptions & {
+  readonly earlier?: readonly StreamEvent[];
+  readonly storeIsWhole?: boolean;
+  /** Decisions about approvals of its sub-agents. */
+  readonly decisions?: Decisions;
+};
 
 export interface RunAgentOptions extends CommonOptions {
   /** The user's message as text, or its items. */
@@ -118,7 +134,7 @@ export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamE
   return play(options, (run) =>
     recover === undefined
       ? run.resume(suspension, decisions, mayBeResumed)
-      : run.recoverScript(suspension, recover.force === true),
+      : run.recoverScript(suspension, { force: recover.force === true }),
   );
 }
 
@@ -145,14 +161,17 @@ export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 
 /** Resumes a suspended run from its stored events. `history` is the conversation before the run. */
 export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> {
   checkAgentOptions(given, 'resumeRun', [...COMMON, 'events']);
-  const { events, decisions, ...options } = given;
+  const { events, decisions = {}, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
     throw new ToolscriptUsageError(
       'resumeRun needs the events of a suspended run. Use recoverRun for a run that has not ended.',
     );
   const suspension = last.script_id;
-  return resumeAgent({ ...continuing(options, events), suspension, ...(decisions === undefined ? {} : { decisions }) });
+  const continued = continuing(options, events);
+  if (last.in_sub_agents === true)
+    return play({ ...continued, decisions }, (run) => run.recoverScript(suspension, { force: true, evenEnded: true }));
+  return resumeAgent({ ...continued, suspension, decisions });
 }
 
 /**
@@ -173,17 +192,20 @@ export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent
     ...events.at(-1)!,
     payload: { type: 'item_cancelled', item_id: id },
   }));
-  return play(continuing(options, [...events, ...closed]), (run) => run.recover(interrupted, { force, storeIsWhole }));
+  return play({ ...continuing(options, [...events, ...closed]), storeIsWhole }, (run) =>
+    run.recover(interrupted, { force, storeIsWhole }),
+  );
 }
 
 function continuing(
   { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
   events: readonly StreamEvent[],
-): CommonOptions {
+): Continuing {
   const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = events.at(-1)!;
   return {
     ...options,
     history: extendHistory(history, events),
+    earlier: events.filter(({ payload }) => payload.type !== 'item_delta'),
     runId,
     threadId,
     turnId,
@@ -197,14 +219,14 @@ export function userMessage(content: string): OutputItem {
 }
 
 function play(
-  options: CommonOptions,
+  options: Continuing,
   start: (run: AgentRun) => Promise<void>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   return generateEvents(options.signal, (push, signal, handled) => {
     const { flushEvents } = options;
     const flush = flushEvents && (() => handled().then(flushEvents));
     const run = prepare(options, signal, { push, flush });
-    return () => start(run);
+    return () => start(run).finally(() => run.interrupt());
   });
 }
 
@@ -213,30 +235,25 @@ interface Events {
   readonly flush: (() => Promise<void>) | undefined;
 }
 
-function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: Events): AgentRun {
-  const { provider, harness, history = [], system, loadImage, scriptSourceDeltas = false } = options;
+/** The options that the host's tools and scripts receive. */
+function hostOptions({ provider, approvals, app, principal, context, onOutcome }: Continuing, log: RunLog) {
+  const known = { conversationId: log.identity.threadId, provider: provider.api, model: provider.model };
+  return { approvals, app, principal, context: { ...known, ...context }, onOutcome };
+}
+
+function prepare(options: Continuing, signal: AbortSignal, { push, flush }: Events): AgentRun {
+  const { provider, harness, system, loadImage, scriptSourceDeltas = false, subAgents } = options;
+  const { clientFunctions = [], parallelToolCalls } = options;
   harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
-  const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
-  const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, push, flush);
+  const interruption = new ScriptInterruption();
+  const budget = subAgents?.budget ?? ownBudget(agent, options.earlier);
+  const log = openLog(options, push, { flush, takeCall: budget.takeCall, withholds: interruption.withholds });
   const mode = options.mode ?? agent.mode ?? harness.mode;
-  const { clientFunctions = [], parallelToolCalls } = options;
   const { tools, functions, withoutArguments, callers } = offerTools(harness, agent, mode, clientFunctions);
-  const clientNames = new Set(clientFunctions.map(({ name }) => name));
   const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
-  const conditions = {
-    harness,
-    log,
-    mode,
-    limits,
-    approvals: options.approvals,
-    app: options.app,
-    principal: options.principal,
-    context: { conversationId: threadId, provider: provider.api, model: provider.model, ...options.context },
-    signal,
-    onOutcome: options.onOutcome,
-  };
+  const conditions = { harness, log, mode, limits, signal, interruption, ...hostOptions(options, log) };
   const work = {
     emit: log.emit,
     mode,
@@ -246,11 +263,12 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
     functions,
     withoutArguments,
     callers,
-    clientFunctions: clientNames,
+    clientFunctions: new Set(clientFunctions.map(({ name }) => name)),
     onResult: (result: unknown) => {
       results.push(result);
     },
   };
+  const ofScope = { agent, provider, budget, ...scopeOf(options, conditions, log) };
   return new AgentRun({
     provider,
     agent,
@@ -263,5 +281,38 @@ function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: E
     loadImage,
     results,
     scriptSourceDeltas,
+    budget,
+    openSubAgents: subAgents && ((ofRun) => subAgents.open({ ...ofScope, ...ofRun })),
   });
+}
+
+function openLog(options: Continuing, push: Events['push'], port: RunLogPort): RunLog {
+  const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
+  const { history = [], subAgents } = options;
+  const identity = {
+    runId,
+    threadId,
+    turnId,
+    nextSeq,
+    ...present({ parentRunId: subAgents?.parentRunId, agents: subAgents?.path }),
+  };
+  return new RunLog(identity, history, push, port);
+}
+
+function ownBudget({ tokenBudget: tokens, costBudget: cost }: AgentConfig, earlier: readonly StreamEvent[] = []) {
+  return new RunBudget({ tokens, cost }, spentIn(earlier.map(({ payload }) => payload)));
+}
+
+/** The members of a scope that do not depend on the state of the run. */
+function scopeOf(
+  options: Continuing,
+  { interruption, log: _log, onOutcome: _onOutcome, ...same }: RunConditions,
+  log: RunLog,
+) {
+  const { loadImage, earlier = [], storeIsWhole = false, decisions = {} } = options;
+  const { identity, emit } = log;
+  const flush = async () => log.flush?.();
+  const runningCalls = () => log.runningCalls;
+  const suspend = (approvalIds: readonly string[]) => interruption.interrupt(approvalIds);
+  return { ...same, identity, emit, flush, runningCalls, suspend, loadImage, earlier, storeIsWhole, decisions };
 }

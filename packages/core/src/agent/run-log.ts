@@ -44,28 +44,47 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
   return fold.items;
 }
 
+export interface RunLogPort extends Pick<PayloadSink, 'flush' | 'takeCall'> {
+  /** Whether an event is to be dropped. */
+  readonly withholds?: (payload: EventPayload) => boolean;
+}
+
 /** The events of a run, and the conversation that they fold into. */
 export class RunLog implements PayloadSink {
   readonly identity: RunIdentity;
   readonly hasListeners = true;
-  readonly flush: (() => Promise<void>) | undefined;
+  readonly flush: PayloadSink['flush'];
+  readonly takeCall: PayloadSink['takeCall'];
   readonly #stream: EventStream;
   readonly #fold = new ConversationFold();
+  readonly #withholds: RunLogPort['withholds'];
+  readonly #running = new Set<string>();
 
   constructor(
     identity: RunIdentity & { nextSeq?: number },
     history: readonly OutputItem[],
     listen: (event: StreamEvent) => void,
-    flush?: () => Promise<void>,
+    { flush, takeCall, withholds }: RunLogPort = {},
   ) {
     this.flush = flush;
-    const { runId, threadId, turnId, nextSeq } = identity;
-    this.identity = { runId, threadId, turnId };
+    this.takeCall = takeCall;
+    this.#withholds = withholds;
+    const { nextSeq, ...names } = identity;
+    this.identity = names;
     this.#fold.add(history);
     this.#stream = new EventStream(this.identity, [({ payload }) => this.#fold.apply(payload), listen], nextSeq);
   }
 
-  readonly emit = (payload: EventPayload): void => this.#stream.emit(payload);
+  readonly emit = (payload: EventPayload): void => {
+    if (payload.type === 'tool_call_start') this.#running.add(payload.call_id);
+    if (payload.type === 'tool_call_done') this.#running.delete(payload.call_id);
+    if (this.#withholds?.(payload) !== true) this.#stream.emit(payload);
+  };
+
+  /** The number of calls that have started and not ended. */
+  get runningCalls(): number {
+    return this.#running.size;
+  }
 
   get nextSeq(): number {
     return this.#stream.nextSeq;

@@ -16,6 +16,8 @@ export class UsageSum {
   #current: Usage | undefined;
   #last: Usage | undefined;
   #answer: Usage | undefined;
+  /** The usage of sub-agents, and of requests of tools. */
+  #others: Usage | undefined;
   /** The last request whose tokens the provider counted, and the count. */
   #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
@@ -31,14 +33,23 @@ export class UsageSum {
     if (isCounted) this.#known = { request: answer.request, tokens: inputOf(this.#current!) };
     // defence: uncounted-answer
     if (isEstimated) this.#current = this.#estimate(answer);
-    this.#ended = this.total;
+    this.#ended = this.own;
     this.#answer = this.#current;
     this.#current = undefined;
     return isEstimated;
   }
 
+  addOthers(usage: Usage | undefined): void {
+    this.#others = addUsage(this.#others, usage);
+  }
+
+  /** The input tokens that a request has at most. */
+  estimateInput(request: ModelRequest): number {
+    return Math.ceil(estimateRequest(request) * this.#margin());
+  }
+
   #estimate({ request, said }: CountedAnswer): Usage {
-    return estimateUsage(Math.ceil(estimateRequest(request) * this.#margin()), said, this.#current);
+    return estimateUsage(this.estimateInput(request), said, this.#current);
   }
 
   /** Tokens for each estimated one, from the provider's last count, plus a fifth. */
@@ -57,27 +68,34 @@ export class UsageSum {
     return this.#answer;
   }
 
-  /** Undefined if the provider reported nothing. */
-  get total(): Usage | undefined {
-    if (this.#current === undefined) return this.#ended;
-    const parts = this.#ended === undefined ? [this.#current] : [this.#ended, this.#current];
-    const sum: Usage = { input_tokens: 0, output_tokens: 0 };
-    for (const usage of parts) {
-      const figures = { ...usage, total_tokens: totalOf(usage) };
-      for (const [name, figure] of Object.entries(figures))
-        if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
-      if (usage.estimated === true) sum.estimated = true;
-    }
-    return sum;
+  /** The usage of the run's own answers. Undefined if the provider reported nothing. */
+  get own(): Usage | undefined {
+    return addUsage(this.#ended, this.#current);
   }
 
-  get tokens(): number {
-    const { total } = this;
-    return total === undefined ? 0 : totalOf(total);
+  /** The usage with that of sub-agents. Undefined if no provider reported anything. */
+  get total(): Usage | undefined {
+    return addUsage(this.own, this.#others);
   }
 }
 
-function totalOf({ input_tokens: input, output_tokens: output, total_tokens: total = input + output }: Usage): number {
+export function addUsage(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (second === undefined) return first;
+  const sum: Usage = { input_tokens: 0, output_tokens: 0 };
+  for (const usage of first === undefined ? [second] : [first, second]) {
+    const figures = { ...usage, total_tokens: totalOf(usage) };
+    for (const [name, figure] of Object.entries(figures))
+      if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
+    if (usage.estimated === true) sum.estimated = true;
+  }
+  return sum;
+}
+
+export function totalOf({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: total = input + output,
+}: Usage): number {
   return total;
 }
 

@@ -46,7 +46,7 @@ export class EventStream implements PayloadSink {
 export function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
   if (!first.hasListeners) return second;
   return {
-    ...present({ identity: second.identity, flush: second.flush }),
+    ...present({ identity: second.identity, flush: second.flush, takeCall: second.takeCall }),
     emit(payload) {
       first.emit(payload);
       second.emit(payload);

@@ -77,6 +77,8 @@ export interface PayloadSink {
   readonly nextSeq: number;
   /** The run, turn and thread of the events. */
   readonly identity?: RunIdentity;
+  /** Counts a tool call of the run. False: its budget permits no further one. */
+  readonly takeCall?: (() => boolean) | undefined;
   /**
    * Resolves when everything emitted so far is stored. A script is stored only after the events that name it: a process
    * that recovers the run from its events must find every script that may have made a call with effects.

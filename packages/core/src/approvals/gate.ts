@@ -232,7 +232,7 @@ class PolicyGate implements ApprovalGate {
   }
 
   async #makeRequest(call: GateCall, approvalId: string): Promise<ApprovalRequest> {
-    const { tool, callId, scriptId, input, inputJson, line, snippet, plan } = call;
+    const { tool, callId, scriptId, input, inputJson, line, snippet, agents, plan } = call;
     const context = contextOf(input);
     const createdAt = Date.now();
     const { expiresAfterMs } = this.#options;
@@ -246,6 +246,7 @@ class PolicyGate implements ApprovalGate {
       effect: tool.effect,
       ...(line !== undefined && { line }),
       ...(snippet !== undefined && { snippet }),
+      ...(agents !== undefined && { agents }),
       ...(context !== undefined && { context: renderForPerson(context, { maxLength: 1_000 }) }),
       rendered: await renderCall(call, this.#options.maxRenderedLength),
       plan,

@@ -270,6 +270,13 @@ export interface Harness {
   /** TypeScript declarations of the tools, as the model sees them. */
   declarations(): string;
   stats(): HarnessStats;
+  /** The approvals of runs that name none. */
+  readonly approvals: ApprovalPolicy | undefined;
+  /**
+   * This harness with only the named tools; they share everything else. Names that it does not have are left out. With
+   * fewer tools, the result keeps those of this moment, and `close` of it does nothing: it ends with this harness.
+   */
+  narrowed(tools: readonly string[]): Harness;
   /** Starts threads before the first script. */
   warm(): Promise<void>;
   /** Throws a `ToolscriptUsageError` if the harness is closed. */

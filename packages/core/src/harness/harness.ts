@@ -1,6 +1,7 @@
 import {
   isScriptId,
   ToolscriptUsageError,
+  type ApprovalPolicy,
   type HarnessMode,
   type Limits,
   type LimitsInput,
@@ -64,6 +65,9 @@ import { SuspendedScripts } from './suspended-scripts.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
+/** Maximum number of narrowed harnesses that are reused. */
+const MAX_NARROWER = 32;
+
 /** Creates a harness. Throws a `ToolscriptUsageError` for an invalid option. */
 export function createHarness(options: HarnessOptions): Harness {
   checkHarnessOptions(options);
@@ -78,14 +82,22 @@ class ToolscriptHarness implements Harness {
   readonly #limits: Limits;
   readonly #suspended: SuspendedScripts;
   readonly #closed = new AbortController();
+  readonly #isNarrowed: boolean;
+  /** By the names of their tools: a new one checks types with a new program. */
+  readonly #narrower = new Map<string, Harness>();
   #closing: Promise<void> | undefined;
   /** The last instructions, because an agent requests the same ones in every turn. */
   #instructions: { key: string; text: string } | undefined;
 
-  constructor(options: HarnessOptions) {
+  /** `wider`: the services of the harness that this one narrows. */
+  constructor(options: HarnessOptions, wider?: HarnessServices) {
     this.#options = options;
+    this.#isNarrowed = wider !== undefined;
     this.#limits = resolveLimits(this.hostLimits, undefined);
-    this.#services = openServices(options, { limits: this.#limits, closed: this.#closed.signal });
+    this.#services =
+      wider === undefined
+        ? openServices(options, { limits: this.#limits, closed: this.#closed.signal })
+        : withTools(options, wider, wider.registry.tools);
     this.#suspended = new SuspendedScripts({
       services: () => this.#services,
       mode: this.mode,
@@ -101,6 +113,7 @@ class ToolscriptHarness implements Harness {
         this.assertOpen();
         this.#services = withTools(options, this.#services, tools);
         this.#instructions = undefined;
+        this.#narrower.clear();
       },
     });
   }
@@ -326,16 +339,36 @@ class ToolscriptHarness implements Harness {
   }
 
   assertOpen(): void {
-    if (this.#closed.signal.aborted)
+    if (this.#services.closed.aborted)
       throw new ToolscriptUsageError('This harness is closed. Create another one with createHarness.');
   }
 
-  close(): Promise<void> {
+  get approvals(): ApprovalPolicy | undefined {
+    return this.#options.approvals;
+  }
+
+  narrowed(tools: readonly string[]): Harness {
+    this.assertOpen();
+    const { spawn, mcp, http } = this.#options.expose ?? {};
+    const own = this.#services.tools.map(({ name }) => name).filter((name) => tools.includes(name));
+    if (own.length === this.#services.tools.length) return this;
+    const key = own.join();
+    const known = this.#narrower.get(key);
+    if (known !== undefined) return known;
+    const expose = { ...present({ spawn, mcp, http }), tools: own };
+    const narrower = new ToolscriptHarness({ ...this.#options, expose }, this.#services);
+    if (this.#narrower.size >= MAX_NARROWER) this.#narrower.clear();
+    this.#narrower.set(key, narrower);
+    return narrower;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isNarrowed) return;
     this.#closed.abort();
     this.#services.tasks?.close();
     this.#services.checkPool?.close();
     this.#closing ??= this.#end();
-    return this.#closing;
+    await this.#closing;
   }
 
   async #end(): Promise<void> {

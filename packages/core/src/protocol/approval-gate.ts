@@ -44,6 +44,8 @@ export interface GateCall {
   readonly inputJson: string;
   readonly line?: number | undefined;
   readonly snippet?: string | undefined;
+  /** See `ApprovalRequest`. */
+  readonly agents?: readonly string[] | undefined;
   readonly plan: readonly PlannedCall[];
   /** Aborts when the decision is no longer needed; later answers are ignored. */
   readonly signal: AbortSignal;

@@ -15,6 +15,8 @@ export const ApprovalRequestSchema = z.looseObject({
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
+  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   plan: z.array(PlannedCallSchema).optional(),
   planned: z.boolean().optional(),

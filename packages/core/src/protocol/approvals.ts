@@ -24,6 +24,8 @@ export interface ApprovalRequest {
   plan: readonly PlannedCall[];
   /** The plan lists this call with these exact arguments, so a decision for the plan covers it. */
   planned: boolean;
+  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  agents?: readonly string[];
   /** In ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;
   /** Later decisions are ignored. In ms since 1970; undefined: no expiry. */

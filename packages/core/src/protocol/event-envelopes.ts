@@ -4,6 +4,10 @@ export interface RunIdentity {
   runId: string;
   threadId: string;
   turnId: string;
+  /** The run that launched this one, which is a sub-agent's. */
+  parentRunId?: string;
+  /** The agents on the way to it, itself included. */
+  agents?: readonly string[];
 }
 
 export function eventIdOf(runId: string, seq: number): string {
@@ -43,4 +47,12 @@ export class EventEnvelopes {
       payload,
     };
   }
+}
+
+/** The event of a sub-agent that an event of its run contains; undefined if it contains none. */
+export function subAgentEvent({ thread_id, turn_id, payload }: StreamEvent): StreamEvent | undefined {
+  if (payload.type !== 'agent_event') return undefined;
+  const { agent_run_id: run_id, seq, timestamp, event } = payload;
+  const envelope = { event_id: eventIdOf(run_id, seq), run_id, thread_id, turn_id, seq, timestamp };
+  return { ...envelope, payload: event as EventPayload };
 }

@@ -21,6 +21,8 @@ export const ApprovalRequestEventSchema = z.looseObject({
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
+  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   /** In ms since 1970. */
   created_at: z.number().optional(),
@@ -141,12 +143,50 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     attempts: z.number().int().min(1),
     delay_ms: z.number().min(0),
   }),
+  /** A sub-agent starts: a run of its own, inside of this run. Its events follow as `agent_event`. */
+  z.looseObject({
+    type: z.literal('agent_start'),
+    agent_run_id: z.string(),
+    /** The call that launched it, and the script of that call. */
+    call_id: z.string(),
+    script_id: z.string().optional(),
+    /** The call's idempotency key: a repeated call finds the sub-agent that it has already launched. */
+    key: z.string(),
+    agent: z.string(),
+    task: z.string(),
+    tools: z.array(z.string()).readonly(),
+    /** 1 for a sub-agent of the run itself. */
+    depth: z.number().int().min(1),
+    /** True: it outlives the script that launched it. */
+    detached: z.boolean(),
+    /** The budget that is reserved for it. A figure that its parent does not limit may be absent. */
+    budget: z.looseObject({
+      tokens: z.number().optional(),
+      cost: z.number().optional(),
+      calls: z.number().optional(),
+      /** In ms since 1970. */
+      ends_at: z.number().optional(),
+    }),
+    /** The JSON Schema of its answer. */
+    schema: z.record(z.string(), z.unknown()).optional(),
+  }),
+  /** An event of a sub-agent. `event` is a payload of this list; `seq` counts the sub-agent's own events. */
+  z.looseObject({
+    type: z.literal('agent_event'),
+    agent_run_id: z.string(),
+    seq: z.number().int().min(0),
+    /** In ms since 1970. */
+    timestamp: z.number(),
+    event: z.looseObject({ type: z.string() }),
+  }),
   z.looseObject({
     type: z.literal('response_done'),
     status: ResponseStatusSchema,
     usage: UsageSchema.optional(),
     /** The id to resume a suspended script. Events never contain its sealed memory. */
     script_id: z.string().optional(),
+    /** True: the script is interrupted, because the approvals are those of its sub-agents. */
+    in_sub_agents: z.boolean().optional(),
     /** The approvals that the suspended script waits for. */
     approval_ids: z.array(z.string()).optional(),
     /** Present if the status is `incomplete`. */

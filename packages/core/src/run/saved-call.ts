@@ -112,7 +112,7 @@ export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): {
 /** Sets the call's own id in the events of a saved call. */
 export function sinkOfCall(sink: PayloadSink, callId: string): PayloadSink {
   return {
-    ...present({ identity: sink.identity, flush: sink.flush }),
+    ...present({ identity: sink.identity, flush: sink.flush, takeCall: sink.takeCall }),
     emit: (payload) => sink.emit(payloadOfCall(payload, callId)),
     get hasListeners() {
       return sink.hasListeners;

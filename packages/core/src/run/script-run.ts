@@ -148,6 +148,7 @@ function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFac
     emitsCalls,
     earlier: hooks.earlier,
     onIntent: hooks.onIntent,
+    takeCall: sink.takeCall,
     onEvent: services.audit === undefined ? hooks.onEvent : audited(services.audit, run, hooks.onEvent),
   });
 }

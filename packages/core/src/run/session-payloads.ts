@@ -72,6 +72,7 @@ function approvalToEvent(request: ApprovalRequest) {
     ...(request.line === undefined ? {} : { line: request.line }),
     ...(request.snippet === undefined ? {} : { snippet: request.snippet }),
     ...(request.context === undefined ? {} : { context: request.context }),
+    ...(request.agents === undefined ? {} : { agents: request.agents }),
     rendered: request.rendered,
     ...(request.createdAt === undefined ? {} : { created_at: request.createdAt }),
     ...(request.expiresAt === undefined ? {} : { expires_at: request.expiresAt }),

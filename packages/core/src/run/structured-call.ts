@@ -48,6 +48,7 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     identity: call.sink.identity,
     plan: [],
     savedScripts: { linked: [], check: (saved) => checkSavedScript(services, saved, limits) },
+    takeCall: call.sink.takeCall,
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
     onEvent: (event) => {

@@ -8,6 +8,7 @@ export type { ResponseReducerOptions, ResponseViewOptions } from '../history/red
 export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
+export { subAgentEvent } from '../protocol/event-envelopes.js';
 export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
 export { endsRun } from '../protocol/run-end.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';

@@ -27,6 +27,13 @@ export function overBudget(maxToolCalls: number, operations: readonly Operation[
   );
 }
 
+export function runOverBudget(): GuestError {
+  return guestError(
+    'ToolBudgetExceededError',
+    'The budget of this sub-agent permits no further tool call. Answer with what is known, or launch it with a larger budget.calls.',
+  );
+}
+
 export function otherArguments(tool: Tool): GuestError {
   const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated.`;
   return guestError('ToolValidationError', message);

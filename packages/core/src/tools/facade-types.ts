@@ -197,6 +197,8 @@ export interface FacadeOptions {
   readonly observed?: ObservedShapes;
   /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
+  /** False: the run may make no further call. Called once for each call that its script may still make. */
+  readonly takeCall?: (() => boolean) | undefined;
   /** Called, and awaited, before a call executes. A rejection keeps the call from running. */
   readonly onIntent?: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }

@@ -9,7 +9,7 @@ import { callContext, idempotencyKey, type CallReporter } from './call-context.j
 import { abortedCall, describeThrown, guestError, unknownEnd } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
-import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
+import { notFound, notRecorded, otherArguments, overBudget, refusal, runOverBudget } from './call-refusals.js';
 import { checkResult } from './call-result.js';
 import { CallTable } from './call-table.js';
 import { EventLoopTurns } from './event-loop-turns.js';
@@ -154,6 +154,9 @@ class CallFacade implements Facade, CallReporter {
     if (!this.#budget.take(call)) {
       return this.#refuseLater(this.#addRecord(call, tool, null, '', deliver));
     }
+    // defence: call-budgets-of-runs
+    if (call.isRepeated !== true && this.#options.takeCall?.() === false)
+      return this.#refuse(this.#addRecord(call, tool, null, '', deliver), 'not_started', runOverBudget());
     const checked = checkArguments(tool, call, this.#budget.argumentLimits());
     this.#turns.use(call.argsJson.length);
     if (!checked.ok) {

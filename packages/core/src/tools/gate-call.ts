@@ -25,6 +25,7 @@ export class CallForGate implements GateCall {
   readonly inputJson: string;
   readonly line: number | undefined;
   readonly snippet: string | undefined;
+  readonly agents: readonly string[] | undefined;
   readonly plan: GateCall['plan'];
   readonly #record: CallRecord;
   readonly #listener: ApprovalListener;
@@ -40,6 +41,7 @@ export class CallForGate implements GateCall {
     this.inputJson = record.inputJson;
     this.line = record.call.line;
     this.snippet = record.call.snippet;
+    this.agents = options.identity?.agents;
     this.plan = options.plan;
     this.#record = record;
     this.#listener = listener;

@@ -17,6 +17,7 @@ export { abortedCall, endOfAborted, unknownEnd, unknownEndOf } from './call-erro
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
+export { compileJsonSchema } from './json-schema.js';
 export { judgeKnown } from './known-arguments.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';

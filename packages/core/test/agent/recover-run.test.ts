@@ -5,6 +5,7 @@ import { foldResponse } from '#core/history/index.js';
 import { RunInterruption } from '#core/protocol/index.js';
 import type { EventPayload, HarnessStore, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
+import { call, collect, message, recording, replayed, script, withAnswer } from './cast.js';
 
 /** A provider that answers first with the parts, and then, when there are results, with `Done.`. */
 function provider(parts: readonly EventPayload[][], asked: OutputItem[][] = []): ModelProvider {
@@ -23,62 +24,12 @@ function provider(parts: readonly EventPayload[][], asked: OutputItem[][] = []):
   };
 }
 
-function withAnswer(payload: EventPayload, answerId: string | undefined): EventPayload {
-  if (payload.type === 'item_start') return { ...payload, initial: { ...payload.initial, answer_id: answerId } };
-  if (payload.type !== 'item_done') return payload;
-  return { ...payload, final_item: { ...payload.final_item, answer_id: answerId } };
-}
-
-function message(id: string, content: string): EventPayload[] {
-  return [
-    { type: 'item_start', item_id: id, item_type: 'message' },
-    ...[...content].map((delta) => ({ type: 'item_delta' as const, item_id: id, delta })),
-    { type: 'item_done', item_id: id, final_item: { type: 'message', id, role: 'assistant', content } },
-  ];
-}
-
-function call(id: string, name: string, input: object): EventPayload[] {
-  const item = { type: 'function_call', id, call_id: `call_${id}`, name, arguments: JSON.stringify(input) } as const;
-  return [
-    { type: 'item_start', item_id: id, item_type: 'function_call', initial: { name, call_id: item.call_id } },
-    { type: 'item_done', item_id: id, final_item: item },
-  ];
-}
-
-const script = (id: string, code: string) => call(id, 'run_script', { code });
 const agent = { slug: 'tester', carrier: 'tool', functions: 'all' } as const;
 
 interface Cut {
   events: StreamEvent[];
   store: () => Promise<HarnessStore>;
   effects: string[];
-}
-
-type Write = (store: HarnessStore) => unknown;
-
-/** A store that can be restored to its state after each of its writes. */
-function recording(store: HarnessStore): { store: HarnessStore; writes: Write[] } {
-  const writes: Write[] = [];
-  const port = <Name extends keyof HarnessStore>(name: Name): HarnessStore[Name] =>
-    new Proxy(store[name], {
-      get: (target, method) => {
-        const member = Reflect.get(target, method) as unknown;
-        if (typeof member !== 'function') return member;
-        return (...values: unknown[]): unknown => {
-          writes.push((other) =>
-            (other[name] as never as Record<string | symbol, (...all: unknown[]) => unknown>)[method]!(...values),
-          );
-          return (member as (...all: unknown[]) => unknown).apply(target, values);
-        };
-      },
-    });
-  return { store: { claim: port('claim'), journal: port('journal'), images: port('images') }, writes };
-}
-
-async function replayed(writes: readonly Write[]): Promise<HarnessStore> {
-  const store = memoryStore();
-  for (const write of writes) await Promise.resolve(write(store)).catch(() => {});
-  return store;
 }
 
 /** The run as its stores had it at each of its events. */
@@ -94,12 +45,6 @@ async function cuts(parts: readonly EventPayload[][], more: object = {}): Promis
     found.push({ events: [...seen], store: () => replayed(written), effects: [...effects] });
   }
   return found;
-}
-
-async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[]> {
-  const all: StreamEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
 }
 
 const TWO_MARKS =

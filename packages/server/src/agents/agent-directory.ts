@@ -1,5 +1,5 @@
 import type { Harness } from '@toolscript/core';
-import { keyVariable, type AgentConfig } from '@toolscript/core/agent';
+import { keyVariable, type AgentConfig, type SubAgentHost } from '@toolscript/core/agent';
 import type { LoadImage } from '@toolscript/core/history';
 import type { JsonObject, ModelProvider } from '@toolscript/core/protocol';
 
@@ -21,6 +21,8 @@ export interface OpenedAgent {
   /** Members of the scripts' `context`. */
   readonly context?: JsonObject;
   readonly loadImage?: LoadImage;
+  /** The sub-agents that the agent may launch, with the tools of the harness. */
+  readonly subAgents?: SubAgentHost | undefined;
 }
 
 /** An agent that the server offers. */

@@ -1,7 +1,17 @@
 import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
-import { defineAgent, keyVariable, modelSettings, type AgentConfig, type AgentInput } from '@toolscript/core/agent';
+import {
+  createSubAgents,
+  defineAgent,
+  exposeAlso,
+  keyVariable,
+  modelSettings,
+  type AgentConfig,
+  type AgentInput,
+  type SubAgentOptions,
+  type SubAgents,
+} from '@toolscript/core/agent';
 import { createProvider, type ProviderApi } from '@toolscript/core/providers';
-import { ToolscriptUsageError, type ModelProvider } from '@toolscript/core/protocol';
+import { present, ToolscriptUsageError, type ModelProvider } from '@toolscript/core/protocol';
 import {
   fixedAgents,
   keyProblem,
@@ -15,8 +25,16 @@ export interface HarnessAgentsOptions {
   readonly agents: readonly AgentInput[];
   /** The tools and their rules. An agent's `tools` and `pack` select from them. */
   readonly harness: HarnessOptions;
+  /** How agents with `agents` find prompts, files and models. */
+  readonly subAgents?: SubAgentOptions;
   /** Creates the model of an agent. Default: `createProvider` with the agent's `provider` and the key that it names. */
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
+}
+
+/** A harness, and the sub-agents whose tools it has. */
+interface Opened {
+  readonly harness: Harness;
+  readonly subAgents: SubAgents | undefined;
 }
 
 /** Maximum number of sets of tools, each with its own harness. */
@@ -28,7 +46,7 @@ const MAX_HARNESSES = 32;
 export class HarnessAgents implements AgentDirectory {
   readonly #options: HarnessAgentsOptions;
   readonly #agents: AgentDirectory;
-  readonly #harnesses = new Map<string, Harness>();
+  readonly #harnesses = new Map<string, Opened>();
 
   constructor(options: HarnessAgentsOptions) {
     this.#options = options;
@@ -49,19 +67,20 @@ export class HarnessAgents implements AgentDirectory {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#harnesses.values()].map((harness) => harness.close()));
+    await Promise.all([...this.#harnesses.values()].map(({ harness }) => harness.close()));
   }
 
   async #open(agent: AgentConfig, { model, expose }: RunChoices): Promise<OpenedAgent> {
     const { provider = defaultProvider, harness } = this.#options;
     const own = exposureOf(agent) ?? harness.expose;
-    const full = this.#harness(own);
-    const narrowed = expose === undefined ? full : this.#harness({ ...own, ...narrowedTo(full, expose) });
-    return { agent, provider: await provider(agent, model), harness: narrowed };
+    const full = this.#opened(own, agent);
+    const narrowed =
+      expose === undefined ? full.harness : full.harness.narrowed(narrowedTo(full.harness, expose).tools);
+    return { agent, provider: await provider(agent, model), harness: narrowed, subAgents: full.subAgents };
   }
 
-  #harness(expose: HarnessOptions['expose']): Harness {
-    const key = JSON.stringify(expose) ?? '';
+  #opened(expose: HarnessOptions['expose'], agent: AgentConfig): Opened {
+    const key = JSON.stringify([expose, agent.agents === undefined ? undefined : agent.slug]);
     const found = this.#harnesses.get(key);
     if (found !== undefined) return found;
     if (this.#harnesses.size >= MAX_HARNESSES)
@@ -69,9 +88,30 @@ export class HarnessAgents implements AgentDirectory {
         `Runs have chosen ${MAX_HARNESSES} different sets of tools, the maximum. Use one of the earlier sets, or restart the server.`,
       );
     const { expose: _own, ...options } = this.#options.harness;
-    const harness = createHarness(expose === undefined ? options : { ...options, expose });
-    this.#harnesses.set(key, harness);
-    return harness;
+    const subAgents = agent.agents === undefined ? undefined : this.#subAgents(agent.agents);
+    const more = subAgents?.tools ?? [];
+    const exposed = exposeAlso(expose, more);
+    const tools = [...options.tools, ...more];
+    const harness = createHarness({ ...options, tools, ...(exposed === undefined ? {} : { expose: exposed }) });
+    const opened = { harness, subAgents };
+    this.#harnesses.set(key, opened);
+    return opened;
+  }
+
+  #subAgents({ names = [], ...limits }: NonNullable<AgentConfig['agents']>): SubAgents {
+    const { provider = defaultProvider, subAgents } = this.#options;
+    return createSubAgents({
+      openAgent: async (slug) => {
+        const served = names.includes(slug) ? await this.find(slug) : undefined;
+        if (served !== undefined) return { agent: served.config, provider: await provider(served.config, undefined) };
+        throw new ToolscriptUsageError(
+          `This agent may not launch ${JSON.stringify(slug)}. It may launch ${names.join(', ') || 'only itself'}.`,
+        );
+      },
+      waitsForDecisions: true,
+      ...subAgents,
+      ...present(limits),
+    });
   }
 }
 

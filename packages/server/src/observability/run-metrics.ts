@@ -1,6 +1,7 @@
 import {
   FINAL_RUN_STATES,
   RunReasonSchema,
+  subAgentEvent,
   type EventPayload,
   type Run,
   type StreamEvent,
@@ -35,6 +36,7 @@ export class RunMetrics {
   readonly approvals: Counter<'decision' | 'by'>;
   readonly approvalWait: Histogram<'decision'>;
   readonly tokens: Counter<'type'>;
+  readonly subAgents: Counter<'depth'>;
   readonly writeSeconds: Histogram<'store'>;
   readonly #tools = new Set<string>();
 
@@ -85,6 +87,7 @@ export class RunMetrics {
     this.tokens = counter('toolscript_model_tokens_total', 'Tokens that models have used, by type: input, output.', [
       'type',
     ]);
+    this.subAgents = counter('toolscript_sub_agents_total', 'Sub-agents that were launched, by depth.', ['depth']);
     this.writeSeconds = histogram(
       'toolscript_event_write_seconds',
       'Time to write a batch of events, by store: log, threads.',
@@ -134,8 +137,12 @@ class MeasuredRun implements RunObserver {
   }
 
   event(event: StreamEvent): void {
+    const ofSubAgent = subAgentEvent(event);
+    if (ofSubAgent !== undefined) return this.#eventOfSubAgent(ofSubAgent);
     const { payload, timestamp } = event;
     switch (payload.type) {
+      case 'agent_start':
+        return this.#metrics.subAgents.inc({ depth: String(payload.depth) });
       case 'item_done':
         return this.#itemDone(payload);
       case 'item_update':
@@ -151,6 +158,11 @@ class MeasuredRun implements RunObserver {
         this.#metrics.tokens.inc({ type: 'input' }, payload.usage?.input_tokens ?? 0);
         return this.#metrics.tokens.inc({ type: 'output' }, payload.usage?.output_tokens ?? 0);
     }
+  }
+
+  /** The end of a run counts the tokens of its sub-agents. */
+  #eventOfSubAgent(event: StreamEvent): void {
+    if (event.payload.type !== 'response_done') this.event(event);
   }
 
   eventsWritten(store: 'log' | 'threads', seconds: number): void {

@@ -69,9 +69,24 @@ async function work(
   }
   const { done } = held.state;
   if (done?.status !== 'suspended' || done.script_id === undefined) return new Map();
-  const principal = scriptPrincipal(claimed.run.principal);
-  const details = await opened.harness.inspect(done.script_id, principal === undefined ? {} : { principal });
-  return new Map(details?.pendingApprovals.map((request) => [request.approvalId, request]));
+  return pendingRequests(held, opened, done);
+}
+
+/** The approvals that a suspended run waits for, in full: those of its script, or of the scripts of its sub-agents. */
+async function pendingRequests(
+  { run, state }: HeldRun,
+  { harness }: OpenedAgent,
+  { script_id: own, approval_ids: ids = [] }: { script_id?: string | undefined; approval_ids?: string[] | undefined },
+): Promise<ReadonlyMap<string, ApprovalRequest>> {
+  const principal = scriptPrincipal(run.principal);
+  const scripts = new Set([own, ...ids.map((id) => state.requests.get(id)?.scriptId)]);
+  const requests = new Map<string, ApprovalRequest>();
+  for (const scriptId of scripts) {
+    if (scriptId === undefined) continue;
+    const details = await harness.inspect(scriptId, principal === undefined ? {} : { principal });
+    for (const request of details?.pendingApprovals ?? []) requests.set(request.approvalId, request);
+  }
+  return requests;
 }
 
 /** Opens the run's agent. A conversation continues with its model, unless its submitter names another one. */
@@ -143,7 +158,7 @@ async function instructed(
 }
 
 function commonOptions(held: HeldRun, { opened, options: { overrides, settings } }: Opened) {
-  const { agent, provider, harness, app, context, loadImage } = opened;
+  const { agent, provider, harness, app, context, loadImage, subAgents } = opened;
   const principal = scriptPrincipal(held.run.principal);
   const mode = narrowerMode(agent.mode ?? harness.mode, overrides?.mode);
   const ceilings = { ...DEFAULT_LIMITS, ...AGENT_LIMITS, ...harness.hostLimits, ...agent.limits };
@@ -161,6 +176,7 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
     ...(app === undefined ? {} : { app }),
     ...(context === undefined ? {} : { context }),
     ...(loadImage === undefined ? {} : { loadImage }),
+    ...(subAgents === undefined ? {} : { subAgents }),
     ...(principal === undefined ? {} : { principal }),
   };
 }

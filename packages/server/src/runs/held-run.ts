@@ -165,8 +165,7 @@ export class HeldRun {
   async release(): Promise<void> {
     await this.#flush();
     const envelopes = new EventEnvelopes(this.run, this.state.nextSeq);
-    for (const item_id of this.state.restartable)
-      this.#writer.write(envelopes.next({ type: 'item_update', item_id, changes: { status: 'pending' } }));
+    for (const payload of this.state.restarts) this.#writer.write(envelopes.next(payload));
     await this.#flush();
     await this.#settings.stores.runs.release(this.#fence);
     this.observer?.workEnded('draining');

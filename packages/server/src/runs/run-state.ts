@@ -1,9 +1,9 @@
+import { HarmlessScripts } from '@toolscript/core/agent';
 import {
   endsRun,
   isFinalRunState,
   type ApprovalDraft,
   type EventPayload,
-  type OutputItem,
   type RunEnd,
   type StreamEvent,
 } from '@toolscript/core/protocol';
@@ -18,8 +18,7 @@ const CLOSED_BY: readonly string[] = ['item_done', 'item_cancelled', 'item_error
 export class RunState {
   readonly #openItems = new Set<string>();
   readonly #requests = new Map<string, ApprovalRequest>();
-  /** The items of running scripts that have made no call with effects and never waited, by script. */
-  readonly #harmless = new Map<string, string>();
+  readonly #harmless = new HarmlessScripts();
   #error: RunEnd['error'];
   #last: EventPayload | undefined;
   #nextSeq = 0;
@@ -31,25 +30,18 @@ export class RunState {
   take({ seq, payload }: StreamEvent): void {
     this.#nextSeq = seq + 1;
     this.#last = payload;
+    this.#harmless.take(payload);
     switch (payload.type) {
       case 'item_start':
         this.#openItems.add(payload.item_id);
         return;
       case 'item_done':
         this.#openItems.delete(payload.item_id);
-        this.#noteScript(payload.final_item);
-        return;
-      case 'item_update':
-        for (const [scriptId, itemId] of this.#harmless)
-          if (itemId === payload.item_id) this.#harmless.delete(scriptId);
-        return;
-      case 'tool_call_start':
-        // defence: only-harmless-scripts-start-anew
-        if (payload.effect !== 'read') this.#harmless.delete(payload.script_id ?? '');
         return;
       case 'approval_requested':
-        this.#requests.set(payload.approval.approval_id, requestOf(payload.approval));
-        return;
+        return this.#noteRequest(payload);
+      case 'agent_event':
+        return this.#noteOfSubAgent(payload.event as EventPayload);
       case 'response_start':
         this.#error = undefined;
         return;
@@ -61,15 +53,18 @@ export class RunState {
     }
   }
 
-  #noteScript(item: OutputItem): void {
-    if (item.type === 'script_execution' && item.status === 'executing' && item.script_id !== undefined)
-      this.#harmless.set(item.script_id, item.id);
-    if (item.type === 'script_execution_output' && item.script_id !== undefined) this.#harmless.delete(item.script_id);
+  #noteOfSubAgent(payload: EventPayload): void {
+    if (payload.type === 'agent_event') this.#noteOfSubAgent(payload.event as EventPayload);
+    if (payload.type === 'approval_requested') this.#noteRequest(payload);
   }
 
-  /** The items of running scripts that can restart, because they have performed only reads. */
-  get restartable(): readonly string[] {
-    return [...this.#harmless.values()];
+  #noteRequest({ approval }: Extract<EventPayload, { type: 'approval_requested' }>): void {
+    this.#requests.set(approval.approval_id, requestOf(approval));
+  }
+
+  /** The events that restart running scripts, which they may because they have performed only reads. */
+  get restarts(): readonly EventPayload[] {
+    return this.#harmless.allRestarts;
   }
 
   get nextSeq(): number {
@@ -92,7 +87,7 @@ export class RunState {
     return { state, ...(this.#error === undefined ? {} : { error: this.#error }) };
   }
 
-  /** The requests for approval in its events. Some members are in no event. */
+  /** The requests for approval in its events, and in those of its sub-agents. Some members are in no event. */
   get requests(): ReadonlyMap<string, ApprovalRequest> {
     return this.#requests;
   }

@@ -30,7 +30,7 @@ const EFFECTS = { read: 'reads', write: 'changes data', external: 'acts outside'
 
 /** A call that waits for the user's decision. */
 export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {
-  const { tool, effect, line, snippet, context, createdAt } = approval;
+  const { tool, effect, line, snippet, context, createdAt, agents = [] } = approval;
   const now = useNow(15_000);
   const titleId = useId();
   return (
@@ -53,6 +53,9 @@ export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps)
           {age(createdAt, now)}
         </span>
       </header>
+      {agents.length > 0 && (
+        <p className="approval-context">A sub-agent asks: {agents.map((agent) => visible(agent)).join(' › ')}</p>
+      )}
       {context !== undefined && <p className="approval-context">The script says: {visible(context)}</p>}
       <CallPreview approval={approval} />
       {script !== undefined && <ArgumentOrigins approval={approval} script={script} />}

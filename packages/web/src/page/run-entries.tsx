@@ -1,9 +1,11 @@
-import { memo, useCallback, useEffect } from 'react';
+import { memo, useCallback, useEffect, useState } from 'react';
+import { subAgentEvent, type StreamEvent } from '@toolscript/core/stream';
 import { ApprovalCard } from '../approval/approval-card.tsx';
 import { ApprovalBatch } from '../approval/approval-batch.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { ShownPart } from '../parts/shown-part.tsx';
+import { useNow } from '../parts/use-now.ts';
 import type { ReadEvents } from '../script/replay-bar.tsx';
 import { ScriptCard } from '../script/script-card.tsx';
 import type { RunFeed } from '../state/run-feed.ts';
@@ -11,7 +13,9 @@ import { RunIdContext } from '../state/selection.ts';
 import { errorText, useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 import { filesIn } from '../view/attached-files.ts';
-import type { Entry, RunView, ScriptView } from '../view/types.ts';
+import { duration } from '../view/format.ts';
+import type { AgentView, Entry, RunView, ScriptView } from '../view/types.ts';
+import { visible } from '../view/visible.ts';
 import type { Attachment } from './attachments.tsx';
 import { CallEntry } from './call-entry.tsx';
 import type { Prompt } from './composer.tsx';
@@ -74,9 +78,18 @@ const EntryView = memo(
           </details>
         );
       case 'script':
-        return <ScriptCard script={entry.script} readEvents={readEvents} />;
+        return (
+          <ScriptCard script={entry.script} readEvents={readEvents}>
+            <SubAgents agents={entry.script.agents} readEvents={readEvents} onEdit={onEdit} />
+          </ScriptCard>
+        );
       case 'call':
-        return <CallEntry entry={entry} />;
+        return (
+          <>
+            <CallEntry entry={entry} />
+            <SubAgents agents={entry.agents} readEvents={readEvents} onEdit={onEdit} />
+          </>
+        );
       case 'hosted_code':
         return (
           <details className="reasoning" open>
@@ -118,9 +131,77 @@ function sameEntry(before: Entry, after: Entry): boolean {
       after.type === 'call' &&
       before.item === after.item &&
       before.output === after.output &&
+      before.agents.length === 0 &&
+      after.agents.length === 0 &&
       before.call === after.call
     );
   return after.type === before.type && before.item === after.item;
+}
+
+interface SubAgentsProps extends Omit<EntryViewProps, 'entry'> {
+  readonly agents: readonly AgentView[];
+}
+
+function SubAgents({ agents, ...props }: SubAgentsProps) {
+  return agents.map((agent) => <SubAgentCard key={agent.runId} agent={agent} {...props} />);
+}
+
+interface SubAgentCardProps extends Omit<EntryViewProps, 'entry'> {
+  readonly agent: AgentView;
+}
+
+/** A run inside of a run: one line, and its own entries when it is opened. */
+function SubAgentCard({
+  agent: { runId, agent, task, startedAt, endedAt, run },
+  readEvents,
+  onEdit,
+}: SubAgentCardProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const now = useNow(1000, endedAt === undefined);
+  const readOwn = useCallback<ReadEvents>(
+    async (signal) => (await readEvents(signal)).flatMap((event) => ownEvent(event, runId)),
+    [readEvents, runId],
+  );
+  const dot = DOTS[run.status];
+  return (
+    <details
+      className="card sub-agent"
+      data-status={run.status}
+      aria-label={`Sub-agent ${agent}`}
+      onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
+    >
+      <summary>
+        <span className="dot" data-status={dot} />
+        <span className="tag">{visible(agent)}</span>
+        <span className="cut">{visible(task)}</span>
+        <span className="dim">
+          {run.status === 'in_progress' ? 'works' : run.status} · {duration((endedAt ?? now) - startedAt)}
+          {run.usage !== undefined && ` · ${run.usage.input_tokens + run.usage.output_tokens} tokens`}
+        </span>
+      </summary>
+      {isOpen &&
+        run.entries.map((entry) => <EntryView key={entry.key} entry={entry} readEvents={readOwn} onEdit={onEdit} />)}
+      {isOpen && run.error !== undefined && (
+        <p className="failure" role="alert">
+          <strong>{run.error.code}</strong> {run.error.message}
+        </p>
+      )}
+    </details>
+  );
+}
+
+const DOTS: Readonly<Record<RunView['status'], string>> = {
+  in_progress: 'executing',
+  completed: 'completed',
+  suspended: 'suspended',
+  failed: 'error',
+  cancelled: 'error',
+  incomplete: 'error',
+};
+
+function ownEvent(event: StreamEvent, runId: string): StreamEvent[] {
+  const own = subAgentEvent(event);
+  return own?.run_id === runId ? [own] : [];
 }
 
 function WorkPlan({ entry }: { readonly entry: Extract<Entry, { type: 'plan' }> }) {

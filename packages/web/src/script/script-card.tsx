@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -22,10 +22,12 @@ interface ScriptCardProps {
   readonly script: ScriptView;
   /** Reads the events of its run. */
   readonly readEvents: ReadEvents;
+  /** Its sub-agents. */
+  readonly children?: ReactNode;
 }
 
 /** A script: while it is written, while it runs, and afterwards. */
-export function ScriptCard({ script: live, readEvents }: ScriptCardProps) {
+export function ScriptCard({ script: live, readEvents, children }: ScriptCardProps) {
   const [pane, setPane] = useState<Pane>('source');
   const [replayed, setReplayed] = useState<{ script: ScriptView; at: number }>();
   const now = useNow(TICK_MS, live.status === 'executing' || live.status === 'suspended');
@@ -57,6 +59,7 @@ export function ScriptCard({ script: live, readEvents }: ScriptCardProps) {
       {pane === 'plan' && <PlanList script={script} />}
       {pane === 'model' && <CodeLines text={live.output?.report ?? ''} label="The model’s view of the result" />}
       <ConsoleLines logs={script.logs} startedAt={live.startedAt ?? 0} />
+      {children}
       {pane !== 'model' && script.output !== undefined && <ScriptResult output={script.output} />}
     </article>
   );

@@ -2,11 +2,14 @@ import {
   JsonTextMember,
   ResponseReducer,
   SCRIPT_TOOL,
+  subAgentEvent,
   type OutputItem,
   type StreamEvent,
 } from '@toolscript/core/stream';
 import { callOf, ScriptActivity } from './script-activity.ts';
 import type {
+  AgentStart,
+  AgentView,
   CallView,
   Entry,
   FunctionCallItem,
@@ -34,6 +37,8 @@ export class RunFold {
   /** When each script began to run, by the id of its item. */
   readonly #startedAt = new Map<string, number>();
   readonly #endedAt = new Map<string, number>();
+  /** The sub-agents by their runs, in the order in which they started. */
+  readonly #agents = new Map<string, AgentFold>();
   #input: readonly MessageItem[] = [];
   #firstAt: number | undefined;
   #retry: RunView['retry'];
@@ -51,6 +56,12 @@ export class RunFold {
         if (Array.isArray(input) && this.#input.length === 0) this.#input = (input as OutputItem[]).filter(isMessage);
         return;
       }
+      case 'agent_start':
+        if (!this.#agents.has(payload.agent_run_id))
+          this.#agents.set(payload.agent_run_id, new AgentFold(payload, timestamp));
+        return;
+      case 'agent_event':
+        return this.#agents.get(payload.agent_run_id)?.apply(event);
       case 'request_done':
         if (payload.cost !== undefined) this.#cost = (this.#cost ?? 0) + payload.cost;
         return;
@@ -90,6 +101,11 @@ export class RunFold {
       ...(this.#retry === undefined ? {} : { retry: this.#retry }),
       ...(this.#firstAt === undefined ? {} : { startedAt: this.#firstAt }),
     };
+  }
+
+  /** The sub-agents that a script, or a structured call, has launched. */
+  #agentsOf(launcher: string): readonly AgentFold[] {
+    return [...this.#agents.values()].filter((agent) => agent.launcher === launcher);
   }
 
   #noteTimes(item: OutputItem, at: number): void {
@@ -139,6 +155,7 @@ export class RunFold {
       item,
       ...(output === undefined ? {} : { output }),
       ...(call === undefined ? {} : { call }),
+      agents: this.#agentsOf(item.call_id).map((agent) => agent.view()),
     };
   }
 
@@ -152,7 +169,9 @@ export class RunFold {
     const activity = item.script_id === undefined ? undefined : this.#activity(item.script_id);
     const startedAt = this.#startedAt.get(item.id);
     const isTyped = !this.#written.has(item.id) && output === undefined;
-    const inputs = [item, output, activity?.version, startedAt, isTyped];
+    const agents = item.script_id === undefined ? [] : this.#agentsOf(item.script_id);
+    const versions = agents.map(({ version }) => version).join();
+    const inputs = [item, output, activity?.version, startedAt, isTyped, versions];
     const cached = this.#scripts.get(item.id);
     if (cached !== undefined && inputs.every((value, index) => value === cached.inputs[index])) return cached.view;
     const endedAt = this.#endedAt.get(item.call_id);
@@ -164,6 +183,7 @@ export class RunFold {
       calls: withOperations(activity?.calls ?? [], output, startedAt ?? this.#firstAt ?? 0),
       logs: activity?.logs ?? [],
       plan: item.plan ?? [],
+      agents: agents.map((agent) => agent.view()),
       ...(item.script_id === undefined ? {} : { scriptId: item.script_id }),
       ...(item.source_sha256 === undefined ? {} : { sha256: item.source_sha256 }),
       ...(startedAt === undefined ? {} : { startedAt }),
@@ -172,6 +192,38 @@ export class RunFold {
     };
     this.#scripts.set(item.id, { inputs, view });
     return view;
+  }
+}
+
+/** One sub-agent, whose events are in those of the run that launched it. */
+class AgentFold {
+  /** The script that launched it, or the structured call. */
+  readonly launcher: string;
+  /** Changes with each event. */
+  version = 0;
+  readonly #start: AgentStart;
+  readonly #startedAt: number;
+  readonly #fold = new RunFold();
+  #endedAt: number | undefined;
+
+  constructor(start: AgentStart, startedAt: number) {
+    this.launcher = start.script_id ?? start.call_id;
+    this.#start = start;
+    this.#startedAt = startedAt;
+  }
+
+  apply(event: StreamEvent): void {
+    const own = subAgentEvent(event);
+    if (own === undefined) return;
+    this.version += 1;
+    this.#fold.apply(own);
+    this.#endedAt = own.payload.type === 'response_done' ? own.timestamp : undefined;
+  }
+
+  view(): AgentView {
+    const { agent_run_id: runId, agent, task, call_id: callId } = this.#start;
+    const times = { startedAt: this.#startedAt, ...(this.#endedAt === undefined ? {} : { endedAt: this.#endedAt }) };
+    return { runId, agent, task, callId, ...times, run: this.#fold.view() };
   }
 }
 
@@ -204,7 +256,16 @@ class TypedScript {
     const [before, more] = continues ? [this.#view?.source ?? '', text.slice(this.#text.length)] : ['', text];
     const source = this.#code === undefined ? text : before + this.#code.push(more);
     this.#text = text;
-    this.#view = { callId: this.#callId, source, language: 'ts', status: 'typing', calls: [], logs: [], plan: [] };
+    this.#view = {
+      callId: this.#callId,
+      source,
+      language: 'ts',
+      status: 'typing',
+      calls: [],
+      logs: [],
+      plan: [],
+      agents: [],
+    };
     return this.#view;
   }
 }

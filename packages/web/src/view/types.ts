@@ -1,4 +1,4 @@
-import type { OutputItem } from '@toolscript/core/stream';
+import type { OutputItem, StreamEvent } from '@toolscript/core/stream';
 
 type ItemOf<Type extends OutputItem['type']> = Extract<OutputItem, { type: Type }>;
 
@@ -56,6 +56,21 @@ export interface LogLine {
   readonly isProgress: boolean;
 }
 
+export type AgentStart = Extract<StreamEvent['payload'], { type: 'agent_start' }>;
+
+/** A sub-agent of a script or of a structured call. */
+export interface AgentView {
+  readonly runId: string;
+  readonly agent: string;
+  readonly task: string;
+  /** The call that launched it. */
+  readonly callId: string;
+  /** In ms since 1970. */
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly run: RunView;
+}
+
 export type ScriptStatus = 'typing' | ScriptItem['status'];
 
 export interface ScriptView {
@@ -72,6 +87,8 @@ export interface ScriptView {
   readonly calls: readonly CallView[];
   readonly logs: readonly LogLine[];
   readonly plan: readonly PlannedCall[];
+  /** In the order in which they started. */
+  readonly agents: readonly AgentView[];
   readonly output?: ScriptOutputItem;
   readonly sha256?: string;
 }
@@ -86,6 +103,7 @@ export type Entry =
       readonly item: FunctionCallItem;
       readonly output?: FunctionCallOutputItem;
       readonly call?: CallView;
+      readonly agents: readonly AgentView[];
     }
   | { readonly type: 'hosted_code'; readonly key: string; readonly item: HostedCodeItem }
   | { readonly type: 'hosted_code_output'; readonly key: string; readonly item: HostedCodeOutputItem }

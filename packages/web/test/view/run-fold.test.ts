@@ -197,3 +197,53 @@ describe('the cost of a run', () => {
     expect(viewOf(eventsOf(begin(), request())).cost).toBeUndefined();
   });
 });
+
+describe('a sub-agent of a script', () => {
+  const start = {
+    type: 'agent_start',
+    agent_run_id: 'run_2',
+    call_id: 'c1',
+    script_id: 'scr_1',
+    key: 'scr_1:0',
+    agent: 'reader',
+    task: 'Read a.',
+    tools: ['read'],
+    depth: 1,
+    detached: false,
+    budget: {},
+  } as const;
+  const events = eventsOf(
+    begin(),
+    100,
+    script(),
+    callStart('c1', 'agents.launch.sync'),
+    110,
+    start,
+    ...eventsOf(120, begin('Read a.'), script(), callStart('c9'), 150, callDone('c9'), output([operation('c9')]), {
+      type: 'response_done',
+      status: 'completed',
+    }).map(({ payload, timestamp, seq }) => {
+      return { type: 'agent_event' as const, agent_run_id: 'run_2', seq, timestamp, event: payload };
+    }),
+    200,
+    callDone('c1', 'agents.launch.sync'),
+  );
+
+  it('is in the script that launched it, with its own steps and times', () => {
+    const [agent] = scriptIn(events).agents;
+    expect(agent).toMatchObject({ runId: 'run_2', agent: 'reader', task: 'Read a.', startedAt: 110, endedAt: 152 });
+    expect(agent!.run.status).toBe('completed');
+    const own = agent!.run.entries.find(({ type }) => type === 'script');
+    expect(own?.type === 'script' && own.script.calls.map(({ callId }) => callId)).toEqual(['c9']);
+    // The calls of a sub-agent are not those of the script that launched it.
+    expect(scriptIn(events).calls.map(({ callId }) => callId)).toEqual(['c1']);
+  });
+
+  it('appears as soon as it starts, and changes the view of its script with each event', () => {
+    const views = events.map((_, index) => (index < 2 ? undefined : scriptIn(events.slice(0, index))));
+    const started = views.findIndex((view) => (view?.agents.length ?? 0) > 0);
+    expect(events[started - 1]!.payload.type).toBe('agent_start');
+    expect(scriptIn(events.slice(0, started)).agents[0]!.run.status).toBe('in_progress');
+    expect(scriptIn(events.flatMap((event) => [event, event])).agents).toHaveLength(1);
+  });
+});

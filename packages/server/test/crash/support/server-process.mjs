@@ -98,6 +98,7 @@ const agents = new HarnessAgents({
   agents: [
     { slug: 'caller', carrier: 'tool', functions: 'all' },
     { slug: 'writer', carrier: 'text' },
+    { slug: 'leader', carrier: 'tool', agents: {} },
   ],
   harness: {
     workers: { size: 1 },
@@ -109,6 +110,12 @@ const agents = new HarnessAgents({
       tool('hang', 'write', 'never', 'never'),
     ],
     store: scripts,
+    approvals: {
+      rules: [
+        { tool: 'agents.*', action: 'approve' },
+        { tool: '*', action: 'ask' },
+      ],
+    },
     suspensionKey: 'a secret of more than thirty-two bytes',
     typecheck: 'off',
   },

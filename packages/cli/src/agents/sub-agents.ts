@@ -1,0 +1,47 @@
+import { createSubAgents, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
+import type { Settings } from '../configuration/settings.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import { agentNamed, findAgents } from './agent-files.js';
+import { chooseAgent } from './choose-agent.js';
+import { openModel } from './open-model.js';
+
+/** The settings with which the sub-agents of an agent are found. */
+export interface SubAgentPlaces {
+  readonly settings: Settings;
+  readonly warn: (message: string) => void;
+  /** See `SubAgentOptions`. */
+  readonly waitsForDecisions?: boolean;
+}
+
+/** The sub-agents of an agent; undefined unless its file has `agents`. */
+export function subAgentsOf(
+  agent: AgentConfig,
+  { settings, warn, waitsForDecisions = false }: SubAgentPlaces,
+): SubAgents | undefined {
+  if (agent.agents === undefined) return undefined;
+  const { names = [], ...limits } = agent.agents;
+  const opened = async (slug: string, model: string | undefined) => {
+    const agents = await findAgents(process.env, settings.cwd, warn, slug);
+    agentNamed(agents, slug);
+    const chosen = chooseAgent(agents, { ...settings, agent: slug }, model, process.env);
+    return { agent: chosen.agent, provider: await openModel(chosen, process.env) };
+  };
+  return createSubAgents({
+    ...limits,
+    waitsForDecisions,
+    openAgent: (slug) => {
+      // defence: named-sub-agents-only, without it: return opened(slug, undefined);
+      if (names.includes(slug)) return opened(slug, undefined);
+      throw new UsageError(
+        `The agent ${agent.slug} may not launch ${visibleLine(slug)}. Add it to "agents.names" in the file of ${agent.slug}${names.length === 0 ? '' : `, or launch ${names.join(' or ')}`}.`,
+      );
+    },
+    openModel: async (model) => {
+      // A scenario is a file on this machine.
+      if (agent.provider === undefined || model.startsWith('scripted:'))
+        throw new UsageError(`The agent ${agent.slug} cannot use the model ${visibleLine(model)}. Omit model.`);
+      return { provider: (await opened(agent.slug, model)).provider };
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import { ToolscriptUsageError } from '../protocol/index.js';
+import { compileJsonSchema } from '../tools/index.js';
+
+/** A final answer that is JSON: its value, or why it does not fit. */
+export type CheckedAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+/** The JSON Schema of a final answer. */
+export interface AnswerSchema {
+  /** The request for such an answer, for the end of a prompt. */
+  readonly request: string;
+  check(answer: string): CheckedAnswer;
+  /** The prompt after an answer that does not fit. An answer is repaired once. */
+  repair(problem: string): string;
+}
+
+const MAX_ISSUES = 5;
+
+/** Reads a JSON Schema. Throws a `ToolscriptUsageError` that says why it cannot be used. */
+export function answerSchema(schema: unknown): AnswerSchema {
+  const validate = validator(schema);
+  const request = `End with an answer that is one JSON value and nothing else: no other text, no code fence. It must be valid for this JSON Schema:\n${JSON.stringify(schema)}`;
+  return {
+    request,
+    check(answer) {
+      const text = withoutFence(answer.trim());
+      if (text === '') return { ok: false, problem: 'it is empty' };
+      let value: unknown;
+      try {
+        value = JSON.parse(text);
+      } catch (error) {
+        return { ok: false, problem: `it is not JSON: ${(error as Error).message}` };
+      }
+      const problem = validate(value);
+      return problem === undefined ? { ok: true, value } : { ok: false, problem };
+    },
+    repair: (problem) => `Your final answer does not fit the JSON Schema: ${problem}.\n\n${request}`,
+  };
+}
+
+/** The validator of the schema: why a value does not fit; undefined if it does. */
+function validator(schema: unknown): (value: unknown) => string | undefined {
+  const { validate } = compileJsonSchema(schema, 'output', 'The schema of the answer');
+  return (value) => {
+    const result = validate(value);
+    if (result.ok) return undefined;
+    return result.issues
+      .slice(0, MAX_ISSUES)
+      .map(({ path, message }) => `answer${path.replace(/^args/u, '')}: ${message}`)
+      .join('; ');
+  };
+}
+
+/** Why a JSON Schema cannot be used; undefined if it can. */
+export function schemaProblem(schema: unknown): string | undefined {
+  try {
+    answerSchema(schema);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ToolscriptUsageError) return error.message;
+    throw error;
+  }
+}
+
+/** Models often write JSON in a code fence, even if the prompt forbids it. */
+function withoutFence(text: string): string {
+  return /^```(?:json)?\s*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
+}

@@ -1,0 +1,85 @@
+/*
+ * The budget of a run and its sub-agents. A sub-agent's budget is reserved in its parent's for as long as the sub-agent
+ * works; what it uses counts in every budget above it, and the rest is returned when it ends.
+ */
+
+/** Tokens, US dollars and tool calls. An absent figure is not limited. */
+export interface Amounts {
+  readonly tokens?: number | undefined;
+  readonly cost?: number | undefined;
+  readonly calls?: number | undefined;
+}
+
+type Figure = keyof Amounts;
+
+export class RunBudget {
+  #limits: Amounts;
+  readonly #parent: RunBudget | undefined;
+  readonly #children = new Set<RunBudget>();
+  readonly #used: Record<Figure, number>;
+
+  /** `used`: by the same run in an earlier process. */
+  constructor(limits: Amounts, used: Amounts = {}, parent?: RunBudget) {
+    this.#limits = limits;
+    this.#parent = parent;
+    this.#used = { tokens: used.tokens ?? 0, cost: used.cost ?? 0, calls: used.calls ?? 0 };
+  }
+
+  /** The rest, without what is reserved for sub-agents; `Infinity` if the figure is not limited. */
+  left(figure: Figure): number {
+    const limit = this.#limits[figure];
+    if (limit === undefined) return Number.POSITIVE_INFINITY;
+    let reserved = 0;
+    for (const child of this.#children) reserved += child.#unspent(figure);
+    return Math.max(0, limit - this.#used[figure] - reserved);
+  }
+
+  get used(): Required<Amounts> {
+    return { ...this.#used } as Required<Amounts>;
+  }
+
+  /** Whether any figure of the run is limited. */
+  get isLimited(): boolean {
+    return this.#limits.tokens !== undefined || this.#limits.cost !== undefined;
+  }
+
+  /** Undefined if calls are not limited: then none needs to be counted. */
+  get takeCall(): (() => boolean) | undefined {
+    if (this.#limits.calls === undefined) return undefined;
+    return () => {
+      if (this.left('calls') < 1) return false;
+      this.charge({ calls: 1 });
+      return true;
+    };
+  }
+
+  charge(amounts: Amounts): void {
+    for (const figure of FIGURES) this.#used[figure] += amounts[figure] ?? 0;
+    this.#parent?.charge(amounts);
+  }
+
+  /** A budget inside of this one. `used`: counted here already. */
+  reserve(limits: Amounts, used: Amounts = {}): RunBudget {
+    const child = new RunBudget(limits, used, this);
+    this.#children.add(child);
+    return child;
+  }
+
+  /** Returns a part to the parent: less than expected is needed. */
+  limitTo(limits: Amounts): void {
+    this.#limits = limits;
+  }
+
+  /** Returns the rest to the parent. Idempotent. */
+  close(): void {
+    const parent = this.#parent;
+    if (parent !== undefined) parent.#children.delete(this);
+  }
+
+  #unspent(figure: Figure): number {
+    const limit = this.#limits[figure];
+    return limit === undefined ? 0 : Math.max(0, limit - this.#used[figure]);
+  }
+}
+
+const FIGURES: readonly Figure[] = ['tokens', 'cost', 'calls'];

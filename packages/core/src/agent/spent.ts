@@ -1,0 +1,26 @@
+import type { EventPayload, Usage } from '../protocol/index.js';
+import { addUsage, totalOf } from './usage-sum.js';
+
+/** The usage of a run and its sub-agents, read from its events. */
+export interface Spent {
+  readonly usage: Usage | undefined;
+  readonly tokens: number;
+  readonly cost: number;
+  readonly calls: number;
+}
+
+/** Reads the payloads of a run's events, those of its sub-agents included. An answer that has no end is not counted. */
+export function spentIn(payloads: Iterable<EventPayload>): Spent {
+  let usage: Usage | undefined;
+  let cost = 0;
+  let calls = 0;
+  const add = (payload: EventPayload): void => {
+    if (payload.type === 'agent_event') return add(payload.event as EventPayload);
+    if (payload.type === 'tool_call_done') calls += 1;
+    if (payload.type !== 'request_done') return;
+    usage = addUsage(usage, payload.usage);
+    cost += payload.cost ?? 0;
+  };
+  for (const payload of payloads) add(payload);
+  return { usage, cost, calls, tokens: usage === undefined ? 0 : totalOf(usage) };
+}

@@ -1,0 +1,71 @@
+import type { Decisions, Harness } from '../harness/index.js';
+import type { LoadImage } from '../history/index.js';
+import type {
+  ApprovalPolicy,
+  EventPayload,
+  HarnessMode,
+  JsonObject,
+  LimitsInput,
+  ModelProvider,
+  RunIdentity,
+  StreamEvent,
+  Usage,
+} from '../protocol/index.js';
+import type { AgentConfig } from './agent-config.js';
+import type { RunBudget } from './run-budget.js';
+
+/** A run, as its sub-agents use it. */
+export interface AgentScope {
+  readonly identity: RunIdentity;
+  readonly agent: AgentConfig;
+  readonly provider: ModelProvider;
+  readonly harness: Harness;
+  readonly mode: HarnessMode;
+  readonly limits: Partial<LimitsInput>;
+  readonly approvals: ApprovalPolicy | undefined;
+  readonly app: unknown;
+  readonly principal: string | undefined;
+  readonly context: JsonObject;
+  readonly loadImage: LoadImage | undefined;
+  readonly signal: AbortSignal;
+  readonly budget: RunBudget;
+  /** The events of the run that an earlier process stored. */
+  readonly earlier: readonly StreamEvent[];
+  /** The store of scripts has lost nothing since: see `RecoverRunOptions`. */
+  readonly storeIsWhole: boolean;
+  /** Emits an event of the run. */
+  emit(payload: EventPayload): void;
+  /** Resolves when everything emitted so far is stored. */
+  flush(): Promise<void>;
+  /** Counts the usage of a sub-agent, or of a request that a tool made, in the totals of the run. */
+  addUsage(usage: Usage | undefined, cost: number | undefined): void;
+  /** Resolves when the answer that the run plays has arrived: until then, the budget holds all that it may use. */
+  answerArrived(): Promise<void>;
+  /** The number of calls that the run's scripts have started, and that have not ended. */
+  runningCalls(): number;
+  /** Decisions about approvals of its sub-agents, by approval id. */
+  readonly decisions: Decisions;
+  /** Suspends the run until these approvals of its sub-agents are decided. */
+  suspend(approvalIds: readonly string[]): void;
+}
+
+/** The members of a scope that the state of its run provides. */
+export type OfAgentRun = Pick<AgentScope, 'addUsage' | 'answerArrived'>;
+
+/**
+ * The sub-agents of a run. `ended`: the run has ended, and they end with it. `interrupted`: the run continues later, or
+ * in another process, and they continue with it.
+ */
+export interface OpenSubAgents {
+  close(how: 'ended' | 'interrupted'): Promise<void>;
+}
+
+/** The port through which a run opens and closes its sub-agents: `createSubAgents` implements it. */
+export interface SubAgentHost {
+  open(scope: AgentScope): OpenSubAgents;
+  /** The budget of a run that is itself a sub-agent. */
+  readonly budget?: RunBudget;
+  /** The run that launched this one, and the agents on the way to it. */
+  readonly parentRunId?: string;
+  readonly path?: readonly string[];
+}

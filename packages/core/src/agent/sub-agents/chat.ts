@@ -1,0 +1,188 @@
+import type { JsonObject, ModelProvider, ModelRequest, OutputItem, ToolCallContext } from '../../protocol/index.js';
+import { present } from '../../protocol/present.js';
+import { newId } from '../../text/new-id.js';
+import type { Prices } from '../agent-config.js';
+import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
+import { answerSchema, type AnswerSchema } from '../answer-schema.js';
+import { readText } from '../compaction.js';
+import { RunAccount } from '../run-account.js';
+import type { RunBudget } from '../run-budget.js';
+import type { AgentScope } from '../sub-agent-host.js';
+import { addUsage } from '../usage-sum.js';
+import { ESTIMATE_MARGIN, estimateRequest } from '../usage-estimate.js';
+import { refused } from './limits.js';
+
+/** The tokens of an answer in a run with a budget, if the call names no maximum. */
+const DEFAULT_ANSWER_TOKENS = 4096;
+
+/** A model, with the price of its tokens if that is known. */
+export interface OpenedChatModel {
+  readonly provider: ModelProvider;
+  readonly prices?: Prices | undefined;
+}
+
+/** How one call of a model finds what its arguments name. A missing port means that there is nothing to find. */
+export interface ChatPorts {
+  /** Opens a model by its name. Throws an error whose message names the cause. */
+  openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;
+  /** The text of a saved prompt, with its variables replaced, and its system text. */
+  loadPrompt?: (
+    prompt: string,
+    variables: JsonObject,
+    call: ToolCallContext,
+  ) => Promise<{ text: string; system?: string | undefined }>;
+  /** The text of a stored document. */
+  documentText?: (fileKey: string, call: ToolCallContext) => Promise<string>;
+}
+
+export interface ChatInput {
+  prompt?: string | undefined;
+  text?: string | undefined;
+  variables?: Record<string, string | number | boolean> | undefined;
+  system?: string | undefined;
+  model?: string | undefined;
+  schema?: Record<string, unknown> | undefined;
+  maxTokens?: number | undefined;
+  fileKey?: string | undefined;
+  fileKeys?: string[] | undefined;
+}
+
+export interface ChatResult {
+  text: string;
+  value?: unknown;
+  incomplete?: string;
+  usage: { inputTokens: number; outputTokens: number; cost?: number };
+}
+
+/** One call of a model, without tools. With a schema, an answer that does not fit is repaired once. */
+export async function chat(
+  scope: AgentScope,
+  input: ChatInput,
+  call: ToolCallContext,
+  ports: ChatPorts,
+): Promise<ChatResult> {
+  const schema = input.schema === undefined ? undefined : answerSchema(input.schema);
+  const model = await openModel(scope, input.model, ports);
+  const prompt = await readPrompt(input, call, ports);
+  const asking = new Chat({ scope, model, call, maxTokens: input.maxTokens, system: prompt.system });
+  const text = await asking.say([prompt.text, ...(schema === undefined ? [] : [schema.request])].join('\n\n'));
+  if (schema === undefined) return asking.result(text);
+  return asking.result(text, await valueOf(asking, text, schema));
+}
+
+async function valueOf(asking: Chat, text: string, schema: AnswerSchema): Promise<{ value: unknown }> {
+  const first = schema.check(text);
+  if (first.ok) return { value: first.value };
+  const second = schema.check(await asking.say(schema.repair(first.problem)));
+  if (second.ok) return { value: second.value };
+  throw refused(
+    `The answer of the model does not fit the schema, also after one repair: ${second.problem}. Make the schema simpler, or use a stronger model.`,
+  );
+}
+
+async function openModel(scope: AgentScope, model: string | undefined, ports: ChatPorts): Promise<OpenedChatModel> {
+  if (model === undefined || model === scope.provider.model)
+    return { provider: scope.provider, prices: scope.agent.prices };
+  if (ports.openModel === undefined)
+    throw refused(`No other model can be chosen here. Omit model to use ${scope.provider.model}.`);
+  const opened = await ports.openModel(model, scope);
+  if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
+    throw refused(`The cost of ${model} is not known, so it cannot be used within the cost budget of this run.`);
+  return opened;
+}
+
+async function readPrompt(
+  { prompt, text, variables, system, fileKey, fileKeys = [] }: ChatInput,
+  call: ToolCallContext,
+  { loadPrompt, documentText }: ChatPorts,
+): Promise<{ text: string; system: string | undefined }> {
+  if ((prompt === undefined) === (text === undefined))
+    throw refused('agents.llm.chat needs either prompt, the name of a saved prompt, or text.');
+  if (text !== undefined && variables !== undefined)
+    throw refused('variables belong to a saved prompt. Write the values into text, or name a prompt.');
+  if (prompt !== undefined && loadPrompt === undefined)
+    throw refused('No prompts are saved here. Pass the text of the prompt as text.');
+  const keys = [...(fileKey === undefined ? [] : [fileKey]), ...fileKeys];
+  if (keys.length > 0 && documentText === undefined)
+    throw refused('No files are stored under keys here. Write their text into text.');
+  const said = prompt === undefined ? { text: text! } : await loadPrompt!(prompt, variables ?? {}, call);
+  const files = await Promise.all(
+    keys.map(async (key) => `<file key=${JSON.stringify(key)}>\n${await documentText!(key, call)}\n</file>`),
+  );
+  return { text: [...files, said.text].join('\n\n'), system: system ?? ('system' in said ? said.system : undefined) };
+}
+
+interface ChatSettings {
+  readonly scope: AgentScope;
+  readonly model: OpenedChatModel;
+  readonly call: ToolCallContext;
+  readonly maxTokens: number | undefined;
+  readonly system: string | undefined;
+}
+
+/** A short conversation with a model, whose tokens count in the budget of a run. */
+class Chat {
+  readonly #settings: ChatSettings;
+  readonly #conversation: OutputItem[] = [];
+  #incomplete: string | undefined;
+  #usage: ReturnType<typeof addUsage>;
+  #cost: number | undefined;
+
+  constructor(settings: ChatSettings) {
+    this.#settings = settings;
+  }
+
+  async say(content: string): Promise<string> {
+    const { scope, model, call } = this.#settings;
+    this.#conversation.push({ type: 'message', id: newId('item'), role: 'user', content });
+    await scope.answerArrived();
+    const { request, budget } = this.#reserve();
+    const emit: AgentScope['emit'] = (payload) =>
+      scope.emit({ ...payload, call_id: call.callId, ...present({ script_id: call.scriptId }) } as typeof payload);
+    const account = new RunAccount({ agent: present({ prices: model.prices }), budget, isStrict: true, emit });
+    const answer = model.provider.stream(request, { signal: call.signal, answerId: newId('answer') });
+    const read = await readText(answer, request, { usage: account.usage, emit });
+    account.requestDone();
+    budget.close();
+    this.#count(account);
+    call.signal.throwIfAborted();
+    if (read.error !== undefined) throw refused(`The model did not answer: ${read.error.code}: ${read.error.message}`);
+    this.#incomplete = read.incomplete;
+    this.#conversation.push({ type: 'message', id: newId('item'), role: 'assistant', content: read.text });
+    return read.text;
+  }
+
+  result(text: string, valued: { value?: unknown } = {}): ChatResult {
+    const { input_tokens: inputTokens, output_tokens: outputTokens } = this.#usage ?? {
+      input_tokens: 0,
+      output_tokens: 0,
+    };
+    const usage = { inputTokens, outputTokens, ...present({ cost: this.#cost }) };
+    return { text, ...valued, ...present({ incomplete: this.#incomplete }), usage };
+  }
+
+  #count(account: RunAccount): void {
+    const { usage, cost } = account.totals;
+    this.#settings.scope.addUsage(usage, cost);
+    this.#usage = addUsage(this.#usage, usage);
+    if (cost !== undefined) this.#cost = (this.#cost ?? 0) + cost;
+  }
+
+  /** The request, and a budget for it: calls at the same time cannot exceed the budget of the run together. */
+  #reserve(): { request: ModelRequest; budget: RunBudget } {
+    const { scope, model, maxTokens, system } = this.#settings;
+    const { budget } = scope;
+    const request: ModelRequest = { conversation: [...this.#conversation], ...present({ system }) };
+    if (!budget.isLimited)
+      return { request: { ...request, ...present({ maxOutputTokens: maxTokens }) }, budget: budget.reserve({}) };
+    const input = Math.ceil(estimateRequest(request) * ESTIMATE_MARGIN);
+    const room = answerRoom(budget, input, model.prices);
+    if (room < MIN_ANSWER_TOKENS)
+      throw refused('The budget of this run has no room for another answer of a model. Work with what is known.');
+    const maxOutputTokens = Math.min(maxTokens ?? DEFAULT_ANSWER_TOKENS, room);
+    return {
+      request: { ...request, maxOutputTokens },
+      budget: budget.reserve(answerBound(input, maxOutputTokens, model.prices)),
+    };
+  }
+}

@@ -1,0 +1,29 @@
+import {
+  ToolCallError,
+  type ApprovalCallback,
+  type ApprovalPolicy,
+  type ApprovalRequest,
+} from '../../protocol/index.js';
+
+/**
+ * The approvals of a sub-agent whose run cannot wait for a later decision: the policy of its parent, asked where its
+ * parent asks. Where nobody decides now, the call is denied.
+ */
+export function decidedNow(policy: ApprovalPolicy | undefined): ApprovalPolicy {
+  if (policy === undefined) return now(undefined);
+  if (policy === 'auto' || policy === 'deny') return policy;
+  if (typeof policy === 'function') return now(policy);
+  return 'rules' in policy ? { rules: policy.rules, ask: now(policy.ask) } : { rules: policy, ask: now(undefined) };
+}
+
+function now(ask: ApprovalCallback | undefined): ApprovalCallback {
+  return async (request: ApprovalRequest) => {
+    const answer = await ask?.(request);
+    if (answer !== undefined && answer !== 'suspend') return answer;
+    // defence: calls-of-sub-agents-are-decided, without it: return 'approve';
+    throw new ToolCallError(
+      'ApprovalDeniedError',
+      `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and it cannot wait here for a later decision. Make the call in the run itself, or allow ${request.tool} with a rule.`,
+    );
+  };
+}

@@ -1,0 +1,289 @@
+import {
+  eventIdOf,
+  RunInterruption,
+  type EventPayload,
+  type RunIdentity,
+  type StreamEvent,
+  type Usage,
+} from '../../protocol/index.js';
+import { present } from '../../protocol/present.js';
+import type { AnswerSchema } from '../answer-schema.js';
+import { FinalText } from '../final-text.js';
+import { HarmlessScripts } from '../harmless-scripts.js';
+import { spentIn } from '../spent.js';
+import type { AgentScope } from '../sub-agent-host.js';
+
+/** How a sub-agent ended, or that it works. */
+export type ChildStatus = 'running' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+
+/** The state or result of a sub-agent, as scripts read it. */
+export interface ChildReport {
+  runId: string;
+  agent: string;
+  status: ChildStatus;
+  /** The text of the last answer. */
+  answer?: string;
+  /** The answer as the schema describes it. */
+  value?: unknown;
+  /** Why it did not complete. */
+  problem?: string;
+  usage: { inputTokens: number; outputTokens: number; calls: number; cost?: number };
+}
+
+/** The stored facts of a sub-agent: its `agent_start`. */
+export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
+
+/** Plays a sub-agent: starts it, continues it from its events, or sends it another prompt. */
+export interface ChildPlayer {
+  begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
+  continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** Resumes it after it was suspended, with the decisions that its run has received. */
+  resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
+  prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
+}
+
+interface ChildSettings {
+  readonly scope: AgentScope;
+  readonly start: AgentStart;
+  readonly schema: AnswerSchema | undefined;
+  /** The events that an earlier process stored. */
+  readonly earlier: readonly StreamEvent[];
+  /** The run is to be left as the end of its process would leave it. */
+  readonly isInterrupted: () => boolean;
+  /** It waits for decisions, so that whoever waits for it may have to be suspended. */
+  readonly onWaiting: () => void;
+}
+
+/** Events that a later process does not need, and that an item's end repeats. */
+const NOT_STORED = ['item_delta', 'usage_update'];
+
+/** One sub-agent. Its events are stored as events of the run that launched it. */
+export class ChildRun {
+  readonly start: AgentStart;
+  readonly identity: RunIdentity;
+  readonly #settings: ChildSettings;
+  readonly #events: StreamEvent[];
+  readonly #stop = new AbortController();
+  #isOver = false;
+  #work: Promise<void> | undefined;
+  #cancelReason: string | undefined;
+  #onCancelled = (): void => {};
+  readonly #cancelled = new Promise<void>((resolve) => (this.#onCancelled = resolve));
+  /** The number of events whose usage was counted. */
+  #counted: number;
+  #player: ChildPlayer | undefined;
+
+  constructor(settings: ChildSettings) {
+    const { start, scope, earlier } = settings;
+    const { threadId, turnId, runId } = scope.identity;
+    this.start = start;
+    this.identity = { runId: start.agent_run_id, threadId, turnId, parentRunId: runId };
+    this.#settings = settings;
+    this.#events = [...earlier];
+    this.#counted = earlier.length;
+  }
+
+  /** Whether it has ended, with a valid answer if it needs one. */
+  get isOver(): boolean {
+    return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
+  }
+
+  /** Whether it is suspended until decisions about its approvals arrive. */
+  get isWaiting(): boolean {
+    return this.#last?.type === 'response_done' && this.#last.status === 'suspended';
+  }
+
+  /** The approvals that it waits for. */
+  get approvalIds(): readonly string[] {
+    return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
+  }
+
+  /** Starts it, or continues it. `onEnd`: it has ended, waits, or is interrupted. */
+  run(player: ChildPlayer, onEnd: () => void): void {
+    this.#player = player;
+    this.#work ??= this.#play(player).then(() => {
+      onEnd();
+      if (this.isWaiting && !this.#isLeft) this.#settings.onWaiting();
+    });
+  }
+
+  get isWorking(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** Resolves when the work on it has stopped: it has ended, waits, or is interrupted. */
+  get stopped(): Promise<void> {
+    return this.#work ?? Promise.resolve();
+  }
+
+  /** Resolves when it has ended or is interrupted, or the signal aborts. */
+  async whenOver(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([this.stopped, aborted]);
+    // One that waits does not continue while its run works: it is cancelled, or the run is suspended.
+    if (!signal.aborted && this.isWaiting) {
+      await Promise.race([this.#cancelled, aborted]);
+      await Promise.race([this.stopped, aborted]);
+    }
+  }
+
+  cancel(reason: string): void {
+    if (this.isOver || this.#isLeft) return;
+    this.#cancelReason ??= reason;
+    this.#stop.abort();
+    // It is resumed only to end: its suspended script must not stay in the store.
+    if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
+    this.#onCancelled();
+  }
+
+  /** Ends it with its parent. */
+  end(): void {
+    if (this.isOver) return;
+    if (this.isWorking) return this.cancel('The run that launched it has ended.');
+    this.#fail(
+      new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'),
+    );
+    this.#isOver = true;
+  }
+
+  /** Leaves it to the process that continues its parent. */
+  interrupt(): void {
+    this.#stop.abort(new RunInterruption());
+  }
+
+  async #play(player: ChildPlayer): Promise<void> {
+    const { scope, start } = this.#settings;
+    const { ends_at: endsAt } = start.budget;
+    const timer = endsAt === undefined ? undefined : setTimeout(() => this.cancel(TIME_IS_UP), timeTo(endsAt));
+    const signal = AbortSignal.any([scope.signal, this.#stop.signal]);
+    try {
+      if (this.#last === undefined) await this.#take(player.begin(signal));
+      else if (this.isWaiting) await this.#take(player.resume(this.#events, signal));
+      else if (this.#last.type !== 'response_done') await this.#take(player.continue(this.#events, signal));
+      for (let prompt = this.#repair(); prompt !== undefined && !this.#isLeft; prompt = this.#repair())
+        await this.#take(player.prompt(prompt, this.#events, signal));
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      clearTimeout(timer);
+      this.#isOver = !this.#isLeft && !this.isWaiting;
+      if (this.#isLeft) this.#restartLater();
+    }
+  }
+
+  async #take(events: AsyncIterable<StreamEvent>): Promise<void> {
+    for await (const { payload } of events) this.#record(payload);
+  }
+
+  #record(payload: EventPayload): void {
+    // Events of an interrupted run are dropped: it continues from its last stored event.
+    if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
+  }
+
+  /** Scripts that have only read start anew when it continues: all of their events are stored. */
+  #restartLater(): void {
+    const scripts = new HarmlessScripts();
+    for (const payload of this.#payloads) scripts.take(payload);
+    for (const payload of scripts.restarts) this.#store(payload);
+  }
+
+  #store(payload: EventPayload): void {
+    const timestamp = Date.now();
+    const seq = this.#events.length;
+    const { runId, threadId, turnId } = this.identity;
+    const envelope = { event_id: eventIdOf(runId, seq), run_id: runId, thread_id: threadId, turn_id: turnId };
+    this.#events.push({ ...envelope, seq, timestamp, payload });
+    this.#settings.scope.emit({ type: 'agent_event', agent_run_id: runId, seq, timestamp, event: payload });
+  }
+
+  #fail(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#record({ type: 'response_error', code: 'SubAgentError', message });
+    this.#record({ type: 'response_done', status: 'failed' });
+  }
+
+  get #isLeft(): boolean {
+    return this.#stop.signal.reason instanceof RunInterruption || this.#settings.isInterrupted();
+  }
+
+  get #last(): EventPayload | undefined {
+    return this.#events.at(-1)?.payload;
+  }
+
+  /** The prompt that asks for a valid answer; undefined if none is needed, or one was sent before. */
+  #repair(): string | undefined {
+    const { schema } = this.#settings;
+    const last = this.#last;
+    if (schema === undefined || last?.type !== 'response_done' || last.status !== 'completed') return undefined;
+    const checked = schema.check(this.#answer);
+    return checked.ok || this.#prompts > 1 ? undefined : schema.repair(checked.problem);
+  }
+
+  /** The prompts that it has received. */
+  get #prompts(): number {
+    return this.#payloads.filter(({ type, input }) => type === 'response_start' && isFilled(input)).length;
+  }
+
+  get #payloads(): (EventPayload & { input?: unknown })[] {
+    return this.#events.map(({ payload }) => payload);
+  }
+
+  get #answer(): string {
+    const text = new FinalText();
+    for (const payload of this.#payloads) if (payload.type === 'item_done') text.take(payload.final_item);
+    return text.text.trim();
+  }
+
+  /** The usage since the last call, in this process, that of its own sub-agents included. */
+  spentHere(): { usage: Usage | undefined; cost: number | undefined } {
+    const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
+    this.#counted = this.#events.length;
+    return { usage, cost: cost === 0 ? undefined : cost };
+  }
+
+  report(): ChildReport {
+    const { usage, cost, calls } = spentIn(this.#payloads);
+    const { agent_run_id: runId, agent } = this.start;
+    const { input_tokens: inputTokens, output_tokens: outputTokens } = usage ?? { input_tokens: 0, output_tokens: 0 };
+    const used = { inputTokens, outputTokens, calls, ...present({ cost: cost === 0 ? undefined : cost }) };
+    return { runId, agent, ...this.#result(), usage: used };
+  }
+
+  #result(): Pick<ChildReport, 'status' | 'answer' | 'value' | 'problem'> {
+    if (!this.isOver) return { status: 'running' };
+    const done = this.#payloads.findLast((payload) => payload.type === 'response_done');
+    const status = done?.type === 'response_done' && done.status !== 'suspended' ? done.status : 'failed';
+    const answer = this.#answer === '' ? {} : { answer: this.#answer };
+    if (status === 'completed') return this.#completed(answer);
+    const reason = done?.type === 'response_done' ? done.incomplete_reason : undefined;
+    return { status, ...answer, problem: this.#problem(status, reason) };
+  }
+
+  #completed(answer: { answer?: string }): Pick<ChildReport, 'status' | 'answer' | 'value' | 'problem'> {
+    const checked = this.#settings.schema?.check(this.#answer);
+    if (checked === undefined) return { status: 'completed', ...answer };
+    if (checked.ok) return { status: 'completed', ...answer, value: checked.value };
+    const problem = `The answer does not fit the schema, also after one repair: ${checked.problem}.`;
+    return { status: 'failed', ...answer, problem };
+  }
+
+  #problem(status: ChildStatus, reason: string | undefined): string {
+    if (status === 'cancelled') return this.#cancelReason ?? 'It was cancelled.';
+    if (status === 'incomplete') return `It reached a limit: ${reason ?? 'other'}.`;
+    const error = this.#payloads.findLast((payload) => payload.type === 'response_error');
+    return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'It failed.';
+  }
+}
+
+const TIME_IS_UP = 'Its time is up: budget.timeMs, or what its parent had left.';
+
+function timeTo(endsAt: number): number {
+  return Math.min(2 ** 31 - 1, Math.max(0, endsAt - Date.now()));
+}
+
+function isFilled(input: unknown): boolean {
+  return Array.isArray(input) && input.length > 0;
+}

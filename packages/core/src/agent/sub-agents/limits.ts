@@ -1,0 +1,72 @@
+import { ToolCallError } from '../../protocol/index.js';
+import type { Amounts, RunBudget } from '../run-budget.js';
+
+/** Levels of sub-agents: 1 permits sub-agents that launch none. */
+export const MAX_DEPTH = 3;
+
+/** Sub-agents of one run, at all levels together. */
+export const MAX_AGENTS = 20;
+
+/** The budget that a launch asks for. */
+export interface AskedBudget {
+  tokens?: number | undefined;
+  cost?: number | undefined;
+  calls?: number | undefined;
+  timeMs?: number | undefined;
+}
+
+/** Figures that are cut to whole numbers. */
+const WHOLE = ['tokens', 'calls'];
+
+/**
+ * The budget of a sub-agent: what the call asks for, at most what its parent has left. Default: half of the rest.
+ * Throws a `ToolCallError` if the parent has less.
+ */
+export function dividedBudget(parent: RunBudget, asked: AskedBudget = {}): Amounts {
+  return {
+    tokens: share(parent, 'tokens', asked.tokens),
+    cost: share(parent, 'cost', asked.cost),
+    calls: share(parent, 'calls', asked.calls),
+  };
+}
+
+function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefined): number | undefined {
+  const left = parent.left(figure);
+  if (left === Number.POSITIVE_INFINITY) return asked;
+  // defence: children-within-the-budget-of-their-parent
+  if (asked !== undefined && asked > left)
+    throw refused(
+      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Name at most that.`,
+    );
+  const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
+  if (given > 0) return given;
+  throw refused(`The budget of this run has no ${figure} left, so it cannot launch a sub-agent. Work without one.`);
+}
+
+/** Counts the sub-agents of a run, at all levels. */
+export class AgentCount {
+  readonly #max: number;
+  #launched = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(count: number): void {
+    this.#launched += count;
+  }
+
+  /** Throws a `ToolCallError` if the limit is reached. */
+  take(): void {
+    // defence: number-of-sub-agents
+    if (this.#launched >= this.#max)
+      throw refused(
+        `A run may launch ${this.#max} sub-agents at all levels together (maxAgents), and this one has. Do the rest without them.`,
+      );
+    this.#launched += 1;
+  }
+}
+
+export function refused(message: string): ToolCallError {
+  return new ToolCallError('ToolExecutionError', message);
+}

@@ -1,0 +1,365 @@
+import { RunInterruption, subAgentEvent, type ModelProvider, type StreamEvent } from '../../protocol/index.js';
+import { present } from '../../protocol/present.js';
+import { didYouMean } from '../../text/nearest-names.js';
+import { newId } from '../../text/new-id.js';
+import type { AgentConfig } from '../agent-config.js';
+import { answerSchema } from '../answer-schema.js';
+import { recoverRun, resumeRun, runAgent } from '../run-agent.js';
+import { extendHistory } from '../run-log.js';
+import type { RunBudget } from '../run-budget.js';
+import { spentIn } from '../spent.js';
+import type { AgentScope, OpenSubAgents, SubAgentHost } from '../sub-agent-host.js';
+import { decidedNow } from './child-approvals.js';
+import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
+import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
+
+/** An agent that a sub-agent runs as. */
+export interface OpenedSubAgent {
+  readonly agent: AgentConfig;
+  readonly provider: ModelProvider;
+}
+
+/** The place of a run among the agents above it. */
+export interface Lineage {
+  /** 0: it is no sub-agent. */
+  readonly depth: number;
+  readonly count: AgentCount;
+  /** In ms since 1970. */
+  readonly endsAt: number | undefined;
+  /** The agents on the way to it, itself included. */
+  readonly path: readonly string[];
+}
+
+export interface RunAgentsSettings {
+  readonly scope: AgentScope;
+  readonly lineage: Lineage;
+  readonly maxDepth: number;
+  readonly openAgent: ((slug: string, scope: AgentScope) => Promise<OpenedSubAgent>) | undefined;
+  /** Opens the sub-agents of a sub-agent. */
+  readonly openChild: (scope: AgentScope, lineage: Lineage) => OpenSubAgents;
+  readonly onClosed: () => void;
+  /** See `SubAgentOptions`. */
+  readonly waitsForDecisions: boolean;
+}
+
+export interface Launch {
+  agent?: string | undefined;
+  task: string;
+  tools?: string[] | undefined;
+  budget?: AskedBudget | undefined;
+  schema?: Record<string, unknown> | undefined;
+}
+
+/** The call that launches a sub-agent. */
+interface LaunchingCall {
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  readonly idempotencyKey: string;
+}
+
+/**
+ * The sub-agents of one run. It holds them while the run works: a sub-agent that outlives its script ends with the run,
+ * and one that the run leaves unfinished (it is suspended, or its process ends) continues when the run does.
+ */
+export class RunAgents implements OpenSubAgents {
+  readonly #settings: RunAgentsSettings;
+  readonly #children = new Map<string, ChildRun>();
+  readonly #budgets = new Map<string, RunBudget>();
+  #closed: 'ended' | 'interrupted' | undefined;
+  /** The sub-agents that calls wait for, by the ids of the calls. */
+  readonly #awaited = new Map<string, ChildRun>();
+  #watching: NodeJS.Timeout | undefined;
+  #isSuspending = false;
+
+  constructor(settings: RunAgentsSettings) {
+    this.#settings = settings;
+    for (const [start, events] of startedIn(settings.scope.earlier)) this.#restore(start, events);
+  }
+
+  get scope(): AgentScope {
+    return this.#settings.scope;
+  }
+
+  /** Throws a `ToolCallError` for a run that this one has not launched. */
+  child(runId: string): ChildRun {
+    const child = this.#children.get(runId);
+    if (child !== undefined) return child;
+    const known = [...this.#children.keys()];
+    throw refused(
+      `This run has launched no sub-agent ${JSON.stringify(runId)}.${didYouMean(runId, known) || ' Use the runId that agents.launch.async returned in the same run.'}`,
+    );
+  }
+
+  /** Launches a sub-agent, or returns the one that the same call has launched before. */
+  async launch(launch: Launch, call: LaunchingCall, isDetached: boolean): Promise<ChildRun> {
+    // defence: one-sub-agent-for-each-call
+    const before = [...this.#children.values()].find(({ start }) => start.key === call.idempotencyKey);
+    if (before !== undefined) return this.#started(before);
+    const slug = launch.agent ?? this.scope.agent.slug;
+    this.#checkDepth();
+    const opened = await this.#open(slug);
+    await this.scope.answerArrived();
+    const start = this.#startOf({ ...launch, agent: slug }, call, { isDetached, opened });
+    this.#settings.lineage.count.take();
+    const child = this.#add(start, []);
+    this.scope.emit(start);
+    // A sub-agent works only after a process that recovers the run can find it.
+    await this.scope.flush();
+    return this.#started(child);
+  }
+
+  /** Resolves when a sub-agent has ended or is interrupted, or the signal aborts. */
+  async whenOver(child: ChildRun, { callId, signal }: { callId: string; signal: AbortSignal }): Promise<void> {
+    this.#awaited.set(callId, child);
+    if (child.isWaiting) this.#watch();
+    await child.whenOver(signal);
+    this.#awaited.delete(callId);
+  }
+
+  async close(how: 'ended' | 'interrupted'): Promise<void> {
+    if (this.#closed !== undefined) return;
+    this.#closed = how;
+    clearInterval(this.#watching);
+    const children = [...this.#children.values()];
+    for (const child of children) {
+      if (how === 'interrupted') child.interrupt();
+      else child.end();
+    }
+    await Promise.all(children.map((child) => child.stopped));
+    this.#settings.onClosed();
+  }
+
+  #restore(start: AgentStart, events: readonly StreamEvent[]): void {
+    const child = this.#add(start, events);
+    if (start.detached) this.#started(child);
+  }
+
+  #add(start: AgentStart, earlier: readonly StreamEvent[]): ChildRun {
+    const { scope } = this.#settings;
+    const schema = start.schema === undefined ? undefined : answerSchema(start.schema);
+    const isInterrupted = () => this.#isInterrupted;
+    const onWaiting = () => this.#watch();
+    const child = new ChildRun({ scope, start, schema, earlier, isInterrupted, onWaiting });
+    this.#children.set(start.agent_run_id, child);
+    if (!child.isOver) {
+      const { tokens, cost, calls } = start.budget;
+      const used = spentIn(earlier.map(({ payload }) => payload));
+      this.#budgets.set(start.agent_run_id, scope.budget.reserve({ tokens, cost, calls }, used));
+    }
+    return child;
+  }
+
+  #started(child: ChildRun): ChildRun {
+    if (child.isOver || child.isWorking) return child;
+    const budget = this.#budgets.get(child.start.agent_run_id)!;
+    void child.run(this.#player(child, budget), () => {
+      if (!child.isWaiting) budget.close();
+      const { usage, cost } = child.spentHere();
+      this.scope.addUsage(usage, cost);
+    });
+    return child;
+  }
+
+  /** The run leaves its sub-agents as the end of its process would. */
+  get #isInterrupted(): boolean {
+    const { signal, harness } = this.scope;
+    return (
+      this.#isSuspending ||
+      this.#closed === 'interrupted' ||
+      signal.reason instanceof RunInterruption ||
+      isClosed(harness)
+    );
+  }
+
+  #checkDepth(): void {
+    const { lineage, maxDepth } = this.#settings;
+    // defence: depth-of-sub-agents
+    if (lineage.depth < maxDepth) return;
+    throw refused(
+      `Sub-agents may be nested ${maxDepth} levels deep (maxDepth), and this one is at level ${lineage.depth}. Do the work here.`,
+    );
+  }
+
+  async #open(slug: string): Promise<OpenedSubAgent> {
+    const { agent, provider } = this.scope;
+    if (slug === agent.slug) return { agent, provider };
+    const { openAgent } = this.#settings;
+    if (openAgent === undefined)
+      throw refused(`There is no agent ${JSON.stringify(slug)} to launch here. Omit agent to launch ${agent.slug}.`);
+    try {
+      return await openAgent(slug, this.scope);
+    } catch (error) {
+      throw refused(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #startOf(
+    { agent, task, tools, budget: asked = {}, schema }: Launch & { agent: string },
+    { callId, scriptId, idempotencyKey }: LaunchingCall,
+    { isDetached, opened }: { isDetached: boolean; opened: OpenedSubAgent },
+  ): AgentStart {
+    const { scope, lineage } = this.#settings;
+    const { tokenBudget, costBudget, prices } = opened.agent;
+    const own = agent === scope.agent.slug ? {} : { tokens: tokenBudget, cost: costBudget };
+    const budget = dividedBudget(scope.budget, { ...within(own, scope.budget), ...present(asked) });
+    if (budget.cost !== undefined && prices === undefined)
+      throw refused(`The agent ${agent} has no prices, so its cost cannot be limited. Set prices in its file.`);
+    const endsAt = asked.timeMs === undefined ? lineage.endsAt : earlier(Date.now() + asked.timeMs, lineage.endsAt);
+    return {
+      type: 'agent_start',
+      agent_run_id: newId('run'),
+      call_id: callId,
+      ...present({ script_id: scriptId, schema }),
+      key: idempotencyKey,
+      agent,
+      task,
+      tools: this.#toolsFor(tools, opened.agent),
+      depth: lineage.depth + 1,
+      detached: isDetached,
+      budget: present({ ...budget, ends_at: endsAt }),
+    };
+  }
+
+  /** Never more than the parent has. */
+  #toolsFor(asked: readonly string[] | undefined, agent: AgentConfig): string[] {
+    const own = this.scope.harness.tools().map(({ name }) => name);
+    const missing = asked?.find((name) => !own.includes(name));
+    // defence: tools-within-those-of-the-parent
+    if (missing !== undefined)
+      throw refused(
+        `A sub-agent may have only tools of the run that launches it, and this run has no tool ${JSON.stringify(missing)}.${didYouMean(missing, own) || ' catalog.list() lists them.'}`,
+      );
+    const limit = agent.slug === this.scope.agent.slug ? undefined : agent.tools;
+    return own.filter((name) => (asked ?? limit ?? own).includes(name) && (limit?.includes(name) ?? true));
+  }
+
+  #player(child: ChildRun, budget: RunBudget): ChildPlayer {
+    const { start, identity } = child;
+    const { runId, threadId, turnId } = identity;
+    const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join(
+      '\n\n',
+    );
+    const { storeIsWhole, decisions } = this.scope;
+    const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
+    const names = { runId, threadId, turnId };
+    return {
+      begin: async function* (signal) {
+        yield* runAgent({ ...(await common(signal)), ...names, input });
+      },
+      // The process that continues the parent owns its sub-agents.
+      continue: async function* (events, signal) {
+        yield* recoverRun({ ...(await common(signal)), events, force: true, storeIsWhole });
+      },
+      resume: async function* (events, signal) {
+        yield* resumeRun({ ...(await common(signal)), events, decisions: decisionsFor(events, decisions) });
+      },
+      prompt: async function* (text, events, signal) {
+        const history = extendHistory([], events);
+        yield* runAgent({ ...(await common(signal)), ...names, history, nextSeq: events.length, input: text });
+      },
+    };
+  }
+
+  async #optionsFor(start: AgentStart, budget: RunBudget, signal: AbortSignal) {
+    const { scope, lineage, openChild } = this.#settings;
+    const { mode, limits, app, principal, context, loadImage } = scope;
+    const path = [...lineage.path, start.agent];
+    const below = { depth: start.depth, count: lineage.count, endsAt: start.budget.ends_at, path };
+    const subAgents: SubAgentHost = {
+      budget,
+      parentRunId: scope.identity.runId,
+      path,
+      open: (ofChild) => openChild(ofChild, below),
+    };
+    return {
+      ...(await this.#open(start.agent)),
+      harness: scope.harness.narrowed(start.tools),
+      mode,
+      limits,
+      approvals: this.#mayWait ? scope.approvals : decidedNow(scope.approvals ?? scope.harness.approvals),
+      app,
+      context,
+      signal,
+      subAgents,
+      flushEvents: () => scope.flush(),
+      ...present({ principal, loadImage }),
+    };
+  }
+
+  /** Whether the run can be suspended for its sub-agents: its scripts are recovered from the store. */
+  get #mayWait(): boolean {
+    return this.#settings.waitsForDecisions && this.scope.harness.hasStore;
+  }
+
+  /**
+   * Suspends the run when its calls wait only for sub-agents that wait for decisions. A call that still runs must not be
+   * interrupted, because its outcome would be unknown.
+   */
+  #watch(): void {
+    this.#watching ??= setInterval(() => {
+      const blocked = [...this.#awaited.values()].filter((child) => child.isWaiting).length;
+      const calls = this.scope.runningCalls();
+      if (this.#isInterrupted) clearInterval(this.#watching);
+      else if (blocked > 0 && blocked === calls) this.#suspend();
+    }, WATCH_MS);
+  }
+
+  #suspend(): void {
+    clearInterval(this.#watching);
+    this.#isSuspending = true;
+    this.scope.suspend([...this.#children.values()].flatMap(({ approvalIds }) => approvalIds));
+  }
+}
+
+/** How often a run looks whether only decisions about its sub-agents are missing, in ms. */
+const WATCH_MS = 20;
+
+/** The decisions about the approvals that a suspended run waits for. */
+function decisionsFor(events: readonly StreamEvent[], decisions: AgentScope['decisions']): AgentScope['decisions'] {
+  const last = events.at(-1)?.payload;
+  const ids = last?.type === 'response_done' ? (last.approval_ids ?? []) : [];
+  return Object.fromEntries(Object.entries(decisions).filter(([id]) => ids.includes(id)));
+}
+
+/** An agent's own budget, as far as the parent has it. */
+function within(own: AskedBudget, parent: RunBudget): AskedBudget {
+  const { tokens, cost } = own;
+  return present({
+    tokens: tokens === undefined ? undefined : Math.min(tokens, parent.left('tokens')),
+    cost: cost === undefined ? undefined : Math.min(cost, parent.left('cost')),
+  });
+}
+
+function earlier(first: number, second: number | undefined): number {
+  return second === undefined ? first : Math.min(first, second);
+}
+
+function isClosed(harness: AgentScope['harness']): boolean {
+  try {
+    harness.assertOpen();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The sub-agents that stored events name, each with its own events. */
+function startedIn(events: readonly StreamEvent[]): [AgentStart, StreamEvent[]][] {
+  const started = new Map<string, [AgentStart, StreamEvent[]]>();
+  for (const event of events) {
+    const { payload } = event;
+    if (payload.type === 'agent_start') started.set(payload.agent_run_id, [payload, []]);
+    const own = subAgentEvent(event);
+    if (own !== undefined) started.get(own.run_id)?.[1].push(own);
+  }
+  return [...started.values()];
+}
+
+/** The number of sub-agents that stored events name, at all levels. */
+export function countStarted(events: readonly StreamEvent[]): number {
+  const count = (payload: { type: string; event?: unknown }): number => {
+    if (payload.type === 'agent_event') return count(payload.event as { type: string });
+    return payload.type === 'agent_start' ? 1 : 0;
+  };
+  return events.reduce((sum, { payload }) => sum + count(payload), 0);
+}

@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import type { HarnessOptions } from '../../harness/index.js';
+import { defineTool } from '../../tools/index.js';
+import type { Tool, ToolCallContext } from '../../protocol/index.js';
+import { present } from '../../protocol/present.js';
+import { schemaProblem } from '../answer-schema.js';
+import type { AgentScope, SubAgentHost } from '../sub-agent-host.js';
+import { chat, type ChatPorts } from './chat.js';
+import type { ChildReport, ChildRun } from './child-run.js';
+import { AgentCount, MAX_AGENTS, MAX_DEPTH, refused } from './limits.js';
+import { countStarted, RunAgents, type Launch, type Lineage, type OpenedSubAgent } from './run-agents.js';
+
+export interface SubAgentOptions extends ChatPorts {
+  /**
+   * Opens an agent by its slug. Throws an error whose message names the cause. Default: a run launches only its own
+   * agent.
+   */
+  openAgent?: (slug: string, scope: AgentScope) => Promise<OpenedSubAgent>;
+  /** Levels of sub-agents. Default 3. */
+  maxDepth?: number;
+  /** Sub-agents of one run, at all levels together. Default 20. */
+  maxAgents?: number;
+  /**
+   * A run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. Default false, and
+   * without a store of scripts: where nobody decides at once, the call of a sub-agent is denied.
+   */
+  waitsForDecisions?: boolean;
+}
+
+/** Sub-agents: their tools for a harness, and the port for the runs in it. */
+export interface SubAgents extends SubAgentHost {
+  /** `agents.llm.chat`, `agents.launch.sync`, `agents.launch.async`, `agents.status`, `agents.result`, `agents.cancel`. */
+  readonly tools: readonly Tool[];
+}
+
+/** Creates the tools of sub-agents. Give the tools to the harness, and the result to `runAgent` as `subAgents`. */
+export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
+  const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent, waitsForDecisions = false } = options;
+  const runs = new Map<string, RunAgents>();
+  const open = (scope: AgentScope, lineage: Lineage): RunAgents => {
+    const { runId } = scope.identity;
+    const onClosed = () => runs.delete(runId);
+    const opened = new RunAgents({ scope, lineage, maxDepth, openAgent, openChild: open, onClosed, waitsForDecisions });
+    runs.set(runId, opened);
+    return opened;
+  };
+  const find = ({ runId }: ToolCallContext): RunAgents => {
+    const found = runId === undefined ? undefined : runs.get(runId);
+    if (found !== undefined) return found;
+    throw refused('Only the run of an agent can use sub-agents and models. Make this call in a conversation with one.');
+  };
+  return {
+    tools: Object.freeze([chatTool(find, options), ...launchTools(find), ...handleTools(find)]),
+    open: (scope) => {
+      const count = new AgentCount(maxAgents);
+      count.add(countStarted(scope.earlier));
+      return open(scope, { depth: 0, path: [], count, endsAt: undefined });
+    },
+  };
+}
+
+/** The exposure of a harness, with further tools: one that names none exposes all. */
+export function exposeAlso(expose: HarnessOptions['expose'], tools: readonly Tool[]): HarnessOptions['expose'] {
+  if (tools.length === 0 || (expose?.tools === undefined && expose?.pack === undefined)) return expose;
+  return { ...expose, tools: [...(expose.tools ?? []), ...tools.map(({ name }) => name)] };
+}
+
+type FindRun = (call: ToolCallContext) => RunAgents;
+
+const JsonSchema = z.record(z.string(), z.unknown());
+
+const TokensSchema = z.object({
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  cost: z.number().optional().describe('In US dollars, if the prices are known.'),
+});
+
+const STATUS = z.enum(['running', 'completed', 'incomplete', 'failed', 'cancelled']);
+
+const ReportSchema = z.object({
+  runId: z.string(),
+  agent: z.string(),
+  status: STATUS,
+  answer: z.string().optional(),
+  value: z.any().describe('The answer as JSON, if a schema was given.').optional(),
+  problem: z.string().optional().describe('Why it did not complete.'),
+  usage: TokensSchema.extend({ calls: z.number() }),
+});
+
+const HandleSchema = z.strictObject({ runId: z.string().describe('From agents.launch.async.') });
+
+function chatTool(find: FindRun, ports: ChatPorts): Tool {
+  return defineTool({
+    name: 'agents.llm.chat',
+    description:
+      'Asks a language model once, without tools. With schema, the answer is JSON that fits it. Give either text or prompt.',
+    input: z.strictObject({
+      text: z.string().min(1).optional().describe('The question itself.'),
+      prompt: z.string().min(1).optional().describe('The name of a saved prompt, instead of text.'),
+      variables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+      system: z.string().optional(),
+      model: z.string().min(1).optional().describe("Default: this agent's model."),
+      schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
+      maxTokens: z.number().int().min(1).optional().describe('The maximum for the answer.'),
+      fileKey: z.string().min(1).optional().describe('A stored file that the model reads first.'),
+      fileKeys: z.array(z.string().min(1)).max(20).optional(),
+    }),
+    output: z.object({
+      text: z.string(),
+      value: z.any().describe('The answer as JSON, if a schema was given.').optional(),
+      incomplete: z.string().optional().describe('Why the answer ended early.'),
+      usage: TokensSchema,
+    }),
+    effect: 'external',
+    idempotent: true,
+    execute: (input, call) => {
+      assertSchema(input.schema);
+      return chat(find(call).scope, input, call, ports);
+    },
+  });
+}
+
+const LaunchSchema = z.strictObject({
+  task: z.string().min(1).describe('Everything that the sub-agent needs to know: it reads nothing else.'),
+  agent: z.string().min(1).optional().describe('Default: this agent.'),
+  tools: z.array(z.string()).optional().describe('Some of the tools of this agent. Default: all of them.'),
+  budget: z
+    .strictObject({
+      tokens: z.number().int().min(1).optional(),
+      cost: z.number().gt(0).optional().describe('In US dollars.'),
+      calls: z.number().int().min(1).optional().describe('Tool calls.'),
+      timeMs: z.number().int().min(1).optional(),
+    })
+    .optional()
+    .describe('At most what this run has left. Default: half of that.'),
+  schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
+});
+
+function launchTools(find: FindRun): Tool[] {
+  const common = { input: LaunchSchema, effect: 'external', idempotent: true, preview: previewOf } as const;
+  const launch = (input: Launch, call: ToolCallContext, isDetached: boolean): Promise<ChildRun> => {
+    assertSchema(input.schema);
+    return find(call).launch(input, call, isDetached);
+  };
+  return [
+    defineTool({
+      ...common,
+      name: 'agents.launch.sync',
+      description: 'Gives a task to a sub-agent and waits for its answer.',
+      output: ReportSchema,
+      execute: async (input, call) => reportWhenOver(find(call), await launch(input, call, false), call),
+    }),
+    defineTool({
+      ...common,
+      name: 'agents.launch.async',
+      description:
+        'Gives a task to a sub-agent and returns at once. It outlives this script, and ends at the latest with this run. agents.result returns its answer.',
+      output: z.object({ runId: z.string() }),
+      execute: async (input, call) => ({ runId: (await launch(input, call, true)).start.agent_run_id }),
+    }),
+  ];
+}
+
+function handleTools(find: FindRun): Tool[] {
+  return [
+    defineTool({
+      name: 'agents.status',
+      description: 'How far a sub-agent is, without waiting.',
+      input: HandleSchema,
+      output: ReportSchema,
+      effect: 'read',
+      execute: ({ runId }, call) => find(call).child(runId).report(),
+    }),
+    defineTool({
+      name: 'agents.result',
+      description: 'Waits for the end of a sub-agent, or for waitMs, and returns its answer.',
+      input: HandleSchema.extend({ waitMs: z.number().int().min(0).optional().describe('Default: until its end.') }),
+      output: ReportSchema,
+      effect: 'read',
+      execute: async ({ runId, waitMs }, call) => {
+        const run = find(call);
+        const child = run.child(runId);
+        await endOf(run, child, call, waitMs);
+        return child.report();
+      },
+    }),
+    defineTool({
+      name: 'agents.cancel',
+      description: 'Cancels a sub-agent.',
+      input: HandleSchema,
+      output: ReportSchema,
+      approval: 'never',
+      effect: 'write',
+      idempotent: true,
+      execute: async ({ runId }, call) => {
+        const child = find(call).child(runId);
+        child.cancel('The run that launched it has cancelled it.');
+        await child.stopped;
+        return child.report();
+      },
+    }),
+  ];
+}
+
+/** An aborted call cancels the sub-agent that it waits for. */
+async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallContext): Promise<ChildReport> {
+  const { signal } = call;
+  const cancel = () => child.cancel('The call that launched it was cancelled.');
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  await run.whenOver(child, call);
+  signal.removeEventListener('abort', cancel);
+  if (child.isOver) return child.report();
+  throw refused('The run was interrupted while this sub-agent worked. It continues with the run.');
+}
+
+async function endOf(run: RunAgents, child: ChildRun, call: ToolCallContext, waitMs?: number): Promise<void> {
+  const stop = new AbortController();
+  const timer = waitMs === undefined ? undefined : setTimeout(() => stop.abort(), waitMs);
+  await run.whenOver(child, { callId: call.callId, signal: AbortSignal.any([call.signal, stop.signal]) });
+  clearTimeout(timer);
+}
+
+function assertSchema(schema: unknown): void {
+  const problem = schema === undefined ? undefined : schemaProblem(schema);
+  if (problem !== undefined) throw refused(`schema cannot be used: ${problem}`);
+}
+
+function previewOf({ agent, task, tools, budget }: Launch): string {
+  const facts = present({ agent, tools: tools?.join(', '), budget: budget && JSON.stringify(budget) });
+  return [task, ...Object.entries(facts).map(([name, fact]) => `${name}: ${fact}`)].join('\n');
+}
