@@ -50,5 +50,5 @@ export const QUICK = {
   pageOpens: 3,
   tableEvents: 100_000,
   openStreams: 200,
-  queuedRuns: 2_000,
+  queuedRuns: 10_000,
 };

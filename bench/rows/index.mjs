@@ -17,6 +17,7 @@ import * as patch from './patch.mjs';
 import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as scale from './scale.mjs';
+import * as scaleQueue from './scale-queue.mjs';
 import * as scaleScripts from './scale-scripts.mjs';
 import * as scaleTables from './scale-tables.mjs';
 import * as schedule from './schedule.mjs';
@@ -54,6 +55,7 @@ export const ROWS = [
   turnOverhead,
   server,
   scale,
+  scaleQueue,
   scaleScripts,
   scaleTables,
   economy,

@@ -15,6 +15,7 @@ const DIALECT: Dialect = {
   skipLocked: 'FOR NO KEY UPDATE OF candidate SKIP LOCKED',
   indexedBy: () => '',
   isLongText: (column, parameter) => `(left(${column}, 200) = left(${parameter}, 200) AND ${column} = ${parameter})`,
+  indexedText: (text) => `md5(${text})`,
   contains: (column, parameter) => `strpos(${column}, ${parameter}) > 0`,
   isOneOf: (column, parameter) => `${column} IN (SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
 };

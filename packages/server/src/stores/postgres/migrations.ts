@@ -155,4 +155,7 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE images (sha256 TEXT PRIMARY KEY, packed BYTEA NOT NULL);
   `,
+  `
+  CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
+  `,
 ];

@@ -131,4 +131,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE threads ADD COLUMN branch_of TEXT;
   CREATE INDEX active_runs_of_thread ON runs (thread_id, position) WHERE state IN ('queued', 'running', 'suspended');
   `,
+  `
+  CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+  `,
 ];

@@ -20,7 +20,9 @@ let url: string;
 
 /** The connection's calls, and the plans that the server chose for their statements. */
 async function planned<Result>(action: (connection: PostgresConnection) => Promise<Result>) {
-  const pool = new pg.Pool({ connectionString: url });
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  const pool = new pg.Pool({ connectionString: url, types });
   onTestFinished(() => pool.end());
   const client = await pool.connect();
   const plans: Plan[] = [];
@@ -30,7 +32,7 @@ async function planned<Result>(action: (connection: PostgresConnection) => Promi
       return async (statement: string | pg.QueryConfig) => {
         if (typeof statement !== 'string') {
           const text = `EXPLAIN (FORMAT JSON) ${statement.text}`;
-          const { rows } = await target.query({ text, values: statement.values });
+          const { rows } = await target.query({ text, values: statement.values ?? [] });
           plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
         }
         return target.query(statement as string);
