@@ -80,9 +80,18 @@ export class ChangeListener {
   }
 }
 
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** Only changes of this run. Default: of any. */
+  readonly runId?: string | undefined;
+}
+
 /** Yields once for all changes since the last yield, as `RunStore.watch` describes it. */
-export async function* watchBoard(board: ChangeBoard, signal: AbortSignal): AsyncGenerator<void, void, undefined> {
-  const listener = board.listen();
+export async function* watchBoard(
+  board: ChangeBoard,
+  { signal, runId }: WatchOptions,
+): AsyncGenerator<void, void, undefined> {
+  const listener = board.listen(runId);
   try {
     while (await listener.next(signal)) yield;
   } finally {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WatchOptions } from './change-board.js';
 import type { StreamEvent } from './events.js';
 import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 
@@ -142,8 +143,11 @@ export interface EventLog {
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /** Removes the run from the log and from all groups. Idempotent. */
   delete(runId: string): Promise<void>;
-  /** Yields after events may have been published, in this process or another one, as `RunStore.watch` does. */
-  watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
+  /**
+   * Yields after events may have been published or acknowledged, in this process or another one, as `RunStore.watch`
+   * does.
+   */
+  watch(options: WatchOptions): AsyncIterable<void>;
   /**
    * The settings and states of its server that endanger events, each in a sentence with its fix. Rejects with a
    * `StoreUnavailableError` if the log does not answer.

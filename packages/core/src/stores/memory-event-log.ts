@@ -25,6 +25,7 @@ import {
   type LoggedRunQuery,
   type LogPosition,
   type StreamEvent,
+  type WatchOptions,
 } from '../protocol/index.js';
 import { pageOf, type MemoryStoresOptions } from './memory-database.js';
 
@@ -156,8 +157,8 @@ class MemoryEventLog implements EventLog {
     this.#board.announce(runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.#board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.#board, options);
   }
 
   async warnings(): Promise<readonly string[]> {

@@ -399,6 +399,23 @@ const groupLaws: readonly EventLogLaw[] = [
     controller.abort();
     ok((await last).done === true || (await wakes.next()).done === true);
   }),
+  logLaw('a watcher of a run is woken by its publications and acknowledgements', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const controller = new AbortController();
+    const wakes = log.watch({ signal: controller.signal, runId: RUN.runId })[Symbol.asyncIterator]();
+    const published = wakes.next();
+    await beside.publish(1, eventsOf(OTHER, 1));
+    await beside.publish(1, eventsOf(RUN, 1));
+    strictEqual((await published).done, false);
+    for (;;) {
+      const delivery = await beside.receive({ ...GROUP_QUERY, consumer: 'c', leaseMs: 60_000 });
+      if (delivery === undefined) break;
+      const woken = delivery.runId === RUN.runId ? wakes.next() : undefined;
+      await beside.acknowledge(delivery);
+      if (woken !== undefined) strictEqual((await woken).done, false);
+    }
+    controller.abort();
+  }),
 ];
 
 const GROUP_QUERY = { group: 'persistence' };

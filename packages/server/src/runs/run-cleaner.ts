@@ -87,9 +87,7 @@ export class RunCleaner {
       return true;
     }
     if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
-    if (nextSeq === 0) return true;
-    const last = await stores.threads.readEvents(runId, { from: nextSeq - 1, limit: 1 });
-    if (last.events.length === 0) return false;
+    if ((await stores.threads.nextSeq(runId)) < nextSeq) return false;
     return projection === undefined || (await projection.position(runId)) >= nextSeq;
   }
 }

@@ -22,6 +22,7 @@ import {
   type LogPosition,
   type LogTail,
   type StreamEvent,
+  type WatchOptions,
 } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { eventsOf, isStoreId, nextCursor } from './table-threads.js';
@@ -82,11 +83,11 @@ export class TableEventLog implements EventLog {
 
   async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
     if (!delivery.events.some((event) => event.seq === seq)) return false;
-    return this.#settled(this.database.call('log', 'acknowledge', nameOf(delivery), seq + 1));
+    return this.#settled(delivery.runId, this.database.call('log', 'acknowledge', nameOf(delivery), seq + 1));
   }
 
   async reject(delivery: Delivery, reason: string): Promise<boolean> {
-    return this.#settled(this.database.call('log', 'reject', nameOf(delivery), reason));
+    return this.#settled(delivery.runId, this.database.call('log', 'reject', nameOf(delivery), reason));
   }
 
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
@@ -97,7 +98,7 @@ export class TableEventLog implements EventLog {
   }
 
   async revive(group: string, runId: string): Promise<boolean> {
-    return isStoreId(runId) && this.#settled(this.database.call('log', 'revive', group, runId));
+    return isStoreId(runId) && this.#settled(runId, this.database.call('log', 'revive', group, runId));
   }
 
   async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {
@@ -114,8 +115,8 @@ export class TableEventLog implements EventLog {
     this.database.announce(runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.database.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.database.board, options);
   }
 
   /** A database stores events as safely as everything else. */
@@ -128,9 +129,9 @@ export class TableEventLog implements EventLog {
     return this.database.close();
   }
 
-  async #settled(call: Promise<boolean>): Promise<boolean> {
+  async #settled(runId: string, call: Promise<boolean>): Promise<boolean> {
     const isSettled = await call;
-    if (isSettled) this.database.announce();
+    if (isSettled) this.database.announce(runId);
     return isSettled;
   }
 }

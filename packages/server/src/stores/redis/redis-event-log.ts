@@ -31,6 +31,7 @@ import {
   type LogPosition,
   type LogTail,
   type StreamEvent,
+  type WatchOptions,
 } from '@toolscript/core/protocol';
 import { RedisChanges } from './changes.js';
 import { RedisConnection, type Reply } from './connection.js';
@@ -145,8 +146,8 @@ export class RedisEventLog implements EventLog {
     if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId], runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.#changes.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.#changes.board, options);
   }
 
   async warnings(): Promise<readonly string[]> {

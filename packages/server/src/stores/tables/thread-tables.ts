@@ -163,6 +163,10 @@ export class ThreadTables {
     );
   }
 
+  nextSeq(runId: string): Promise<number> {
+    return eventCount(this.database, runId);
+  }
+
   readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<TextPage> {
     return this.database.read(() => readEvents(this.database, 'events', range));
   }
