@@ -28,6 +28,7 @@ const app = await createServer({
   agents,
   auth: { token },
   workers,
+  limits: { streamsPerPrincipal: 10_000 },
   ...(roles === undefined ? {} : { roles }),
 });
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -19,6 +19,7 @@ import * as sandboxAlone from './sandbox-alone.mjs';
 import * as scale from './scale.mjs';
 import * as scaleQueue from './scale-queue.mjs';
 import * as scaleScripts from './scale-scripts.mjs';
+import * as scaleStreams from './scale-streams.mjs';
 import * as scaleTables from './scale-tables.mjs';
 import * as schedule from './schedule.mjs';
 import * as search from './search.mjs';
@@ -57,6 +58,7 @@ export const ROWS = [
   scale,
   scaleQueue,
   scaleScripts,
+  scaleStreams,
   scaleTables,
   economy,
   economyBfcl,

@@ -75,6 +75,14 @@ export class BenchServer {
     return response;
   }
 
+  /** Approves the calls for which the run waits. */
+  async approve(runId) {
+    const { data } = await this.#json('GET', `/api/v2/approvals?runId=${runId}`);
+    assert.ok(data.length > 0, 'the run waits for no approval');
+    for (const { approvalId } of data)
+      await this.#json('POST', `/api/v2/approvals/${approvalId}`, { decision: 'approve' });
+  }
+
   /** The memory of each of `count` objects, in KB. */
   async growth(count, make) {
     const before = await this.#bytes();
