@@ -33,6 +33,12 @@ export interface LogPosition {
   readonly isEnded: boolean;
 }
 
+export interface SubscribeOptions {
+  readonly from?: number;
+  readonly signal?: AbortSignal;
+  readonly earlier?: (from: number) => Promise<EventPage>;
+}
+
 /** A run in the log, and its position. */
 export interface LoggedRun extends LogPosition {
   readonly runId: string;
@@ -107,16 +113,17 @@ export interface EventLog {
    * `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
+  /** Begins with the first event that is not trimmed. */
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
    * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and
-   * gaps. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
+   * gaps. `earlier` reads trimmed events elsewhere; without it, they are left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
    * without events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is
    * malformed, rejects with a `ToolscriptUsageError` at the first event.
    */
   subscribe(
     runId: string,
-    options?: { readonly from?: number; readonly signal?: AbortSignal },
+    options?: SubscribeOptions,
   ): AsyncIterable<StreamEvent>;
   /**
    * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts
@@ -141,6 +148,11 @@ export interface EventLog {
    * page.
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
+  /**
+   * Removes the run's events before `seq`, which are stored elsewhere: reads and deliveries begin after them. Positions
+   * stay the same. Idempotent.
+   */
+  trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. Idempotent. */
   delete(runId: string): Promise<void>;
   /**

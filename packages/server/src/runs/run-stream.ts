@@ -48,11 +48,12 @@ export async function* streamRun(
 
 /** A live subscription that also ends for a run that never publishes. */
 async function* liveEvents(
-  { runs }: StreamStores,
+  { runs, threads }: StreamStores,
   log: EventLog,
   runId: string,
   { from, signal }: { readonly from: number; readonly signal: AbortSignal },
 ): AsyncGenerator<StreamEvent, void, undefined> {
+  const earlier = (seq: number) => threads.readEvents(runId, { from: seq });
   const gone = new AbortController();
   const check = async () => {
     const run = await runs.get(runId);
@@ -60,7 +61,7 @@ async function* liveEvents(
   };
   const checking = setInterval(() => void check().catch(() => {}), UNKNOWN_CHECK_MS).unref();
   try {
-    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]) })) {
+    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]), earlier })) {
       clearInterval(checking);
       yield event;
     }

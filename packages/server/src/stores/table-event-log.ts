@@ -22,6 +22,7 @@ import {
   type LogPosition,
   type LogTail,
   type StreamEvent,
+  type SubscribeOptions,
   type WatchOptions,
 } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
@@ -59,7 +60,7 @@ export class TableEventLog implements EventLog {
 
   async *subscribe(
     runId: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+    options: SubscribeOptions = {},
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const read = async (id: string, from: number): Promise<LogTail> => {
       const tail = this.#tails.read(id, from) ?? (await this.database.call('log', 'read', { runId: id, from }));
@@ -106,6 +107,11 @@ export class TableEventLog implements EventLog {
     const position = after === undefined ? 0 : readCursor('logged', after);
     const { runs, next } = await this.database.call('log', 'list', position, limit);
     return { runs, ...nextCursor('logged', next) };
+  }
+
+  async trim(runId: string, seq: number): Promise<void> {
+    const { from } = parseShape(EventRangeSchema, { from: seq }, 'seq');
+    if (isStoreId(runId)) await this.database.call('log', 'trim', runId, from!);
   }
 
   async delete(runId: string): Promise<void> {

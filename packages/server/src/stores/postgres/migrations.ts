@@ -157,5 +157,6 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
+  ALTER TABLE log_runs ADD COLUMN first_seq BIGINT NOT NULL DEFAULT 0;
   `,
 ];

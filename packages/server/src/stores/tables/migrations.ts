@@ -133,5 +133,6 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+  ALTER TABLE log_runs ADD COLUMN first_seq INTEGER NOT NULL DEFAULT 0;
   `,
 ];

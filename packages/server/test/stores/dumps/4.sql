@@ -87,7 +87,7 @@ CREATE TABLE log_runs (
   epoch INTEGER NOT NULL,
   next_seq INTEGER NOT NULL,
   is_ended INTEGER NOT NULL
-  ) STRICT;
+  , first_seq INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE log_events (
   run_id TEXT NOT NULL REFERENCES log_runs ON DELETE CASCADE,
   seq INTEGER NOT NULL,
@@ -117,7 +117,7 @@ INSERT INTO requests VALUES ('"ada"', '"key"', '8ad23f101a06e01b23621e53e2265497
 INSERT INTO events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO approvals VALUES ('apr_1', 7, 'run_1', 'thr_1', '"ada"', '{"approvalId":"apr_1","callId":"call_1","tool":"pay","input":{},"inputJson":"{}","effect":"write","rendered":"pay"}', 1750000000000, NULL, 'pending', NULL, NULL, NULL);
-INSERT INTO log_runs VALUES ('run_1', 5, 1, 2, 0);
+INSERT INTO log_runs VALUES ('run_1', 5, 1, 2, 0, 0);
 INSERT INTO log_events VALUES ('run_1', 0, 234, '{"event_id":"evt_0","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":0,"timestamp":1750000000000,"payload":{"type":"response_start","input":[{"type":"message","id":"item_user","role":"user","content":"pay \"Ada\" 1 €"}]}}');
 INSERT INTO log_events VALUES ('run_1', 1, 166, '{"event_id":"evt_1","run_id":"run_1","thread_id":"thr_1","turn_id":"turn_1","seq":1,"timestamp":1750000000000,"payload":{"type":"response_done","status":"suspended"}}');
 INSERT INTO log_groups VALUES ('"persistence"', 'run_1', 0, 6, 1, '""', 1000, 1750000001000, 0);
