@@ -45,15 +45,26 @@ async function measureStores(stores, noisy) {
   const many = noisy.toLocaleString('en-US').replaceAll(',', ' ');
   const row = (what, title, samples) =>
     alternate(
-      { name: `scale-${what}`, title: `${title}, behind ${many} queued runs of one principal`, unit: 'ms', better: 'lower' },
+      {
+        name: `scale-${what}`,
+        title: `${title}, behind ${many} queued runs of one principal`,
+        unit: 'ms',
+        better: 'lower',
+      },
       [
         { name: 'PostgreSQL', role: 'ours', block: () => samples.postgres },
         { name: 'a file', role: 'baseline', block: () => samples.file },
       ],
       1,
     );
-  const wait = await row('queue-wait', `the wait of ${QUIET} runs of other principals for one of ${SLOTS} workers`, waits);
-  wait.notes = [`a run takes ${RUN_MS} ms; without the long queue, the last one would wait ${(QUIET / SLOTS) * RUN_MS} ms`];
+  const wait = await row(
+    'queue-wait',
+    `the wait of ${QUIET} runs of other principals for one of ${SLOTS} workers`,
+    waits,
+  );
+  wait.notes = [
+    `a run takes ${RUN_MS} ms; without the long queue, the last one would wait ${(QUIET / SLOTS) * RUN_MS} ms`,
+  ];
   return [await row('claim', `a claim while ${SLOTS} runs are held`, claims), wait];
 }
 

@@ -18,7 +18,8 @@ export const ownResult = true;
 /** Suspended scripts in PostgreSQL, with every commit flushed, beside those in files. */
 export async function measure({ effort }) {
   const reason = missingServers();
-  if (reason !== undefined) return [absentRow({ name, title: 'scripts in PostgreSQL', unit: 'ms', better: 'lower' }, reason)];
+  if (reason !== undefined)
+    return [absentRow({ name, title: 'scripts in PostgreSQL', unit: 'ms', better: 'lower' }, reason)];
   const services = await BackingServices.start();
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-scripts-'));
   const database = await openDatabase(await services.newDatabase('scripts'));

@@ -28,7 +28,13 @@ export async function measure({ effort: { openStreams } }) {
     const many = openStreams.toLocaleString('en-US').replaceAll(',', ' ');
     const notes = [`open files of a process: ${fileLimit()}; a stream needs one`];
     return [
-      await row('stream-memory', `memory of each of ${many} open streams, in the process that serves them`, 'KB', memory, notes),
+      await row(
+        'stream-memory',
+        `memory of each of ${many} open streams, in the process that serves them`,
+        'KB',
+        memory,
+        notes,
+      ),
       await row('stream-ends', `from a decision to the run's last event at each of ${many} streams`, 'ms', ends, notes),
     ];
   } finally {
@@ -52,7 +58,9 @@ async function follow(server, count) {
   const streams = [];
   const kilobytes = await server.growth(count, async () => {
     for (let made = 0; made < count; made += AT_ONCE)
-      streams.push(...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, () => server.openStream(runId)))));
+      streams.push(
+        ...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, () => server.openStream(runId)))),
+      );
   });
   const texts = streams.map(() => '');
   const ended = streams.map(async (stream, index) => {
@@ -63,7 +71,10 @@ async function follow(server, count) {
   const decidedAt = performance.now();
   await server.approve(runId);
   const endedAt = await Promise.all(ended);
-  assert.ok(texts.every((text) => /event: response_done\n.*"completed"/u.test(text)), 'a stream lacks the end of the run');
+  assert.ok(
+    texts.every((text) => /event: response_done\n.*"completed"/u.test(text)),
+    'a stream lacks the end of the run',
+  );
   return { kilobytes, milliseconds: endedAt.map((at) => at - decidedAt) };
 }
 

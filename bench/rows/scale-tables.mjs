@@ -15,7 +15,8 @@ export const ownResult = true;
 /** What readers wait for when PostgreSQL has many events. */
 export async function measure({ effort }) {
   const reason = missingServers();
-  if (reason !== undefined) return [absentRow({ name, title: 'tables of PostgreSQL', unit: 'ms', better: 'lower' }, reason)];
+  if (reason !== undefined)
+    return [absentRow({ name, title: 'tables of PostgreSQL', unit: 'ms', better: 'lower' }, reason)];
   const services = await BackingServices.start();
   const url = await services.newDatabase('tables');
   const stores = await openStores(url);
@@ -50,7 +51,8 @@ async function rowsOf({ threads, runs }, { threads: threadCount, count, megabyte
   const any = (many) => Math.floor(Math.random() * many);
   const principal = () => `p${any(PRINCIPALS)}`;
   const list = async () => (await threads.list({ principal: principal(), limit: PAGE })).threads.length;
-  const search = async () => (await threads.list({ principal: principal(), text: 'hello', limit: PAGE })).threads.length;
+  const search = async () =>
+    (await threads.list({ principal: principal(), text: 'hello', limit: PAGE })).threads.length;
   const nothing = async () => (await threads.list({ principal: principal(), text: 'not there' })).threads.length;
   const items = async () => (await threads.readItems(`thr_${any(threadCount)}`)).turns.length;
   const events = async () => (await threads.readEvents(`run_${any(2 * threadCount)}`)).events.length;

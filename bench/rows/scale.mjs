@@ -55,7 +55,11 @@ async function latencyRows(served, { serverDeltas, serverRounds }) {
     ...latency,
     notes: [`each run gives a delta every ${EVERY_MS} ms`],
   };
-  const first = { name: 'scale-first-event', title: `submit to the first event, ${CONCURRENT} runs at once`, ...latency };
+  const first = {
+    name: 'scale-first-event',
+    title: `submit to the first event, ${CONCURRENT} runs at once`,
+    ...latency,
+  };
   const play = async (server) => {
     const played = await server.play(CONCURRENT, serverDeltas);
     firsts.get(server).push(played.map(({ firstMs }) => firstMs));
@@ -85,7 +89,11 @@ async function costRow(services, served, { serverDeltas }) {
     notes: ['statements and bytes: from pg_stat_statements and INFO, without the work of an idle service'],
     tables: [table],
   };
-  return alternate(row, columnsOf(served, async () => cpus.shift()), 1);
+  return alternate(
+    row,
+    columnsOf(served, async () => cpus.shift()),
+    1,
+  );
 }
 
 const COSTS = [

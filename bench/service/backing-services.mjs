@@ -30,6 +30,8 @@ export class BackingServices {
 
   static async start() {
     const services = new BackingServices();
+    // After an error that nobody has handled.
+    process.once('exit', () => services.#kill());
     services.#ports = [await freePort(), await freePort()];
     try {
       await services.#startPostgres();
@@ -54,7 +56,9 @@ export class BackingServices {
   /** The rows, with their columns between `|`. */
   async query(database, sql) {
     const at = ['-h', '127.0.0.1', '-p', String(this.#ports[0]), '-U', 'toolscript', '-d', database];
-    const { stdout } = await run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...at, '-c', sql], { maxBuffer: MAX_OUTPUT });
+    const { stdout } = await run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...at, '-c', sql], {
+      maxBuffer: MAX_OUTPUT,
+    });
     return stdout.trim();
   }
 
@@ -95,6 +99,10 @@ export class BackingServices {
   async stop() {
     await Promise.all(this.#servers.map(stopped));
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #kill() {
+    for (const server of this.#servers) server.kill('SIGINT');
   }
 
   async #startPostgres() {

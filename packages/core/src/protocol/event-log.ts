@@ -121,10 +121,7 @@ export interface EventLog {
    * without events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is
    * malformed, rejects with a `ToolscriptUsageError` at the first event.
    */
-  subscribe(
-    runId: string,
-    options?: SubscribeOptions,
-  ): AsyncIterable<StreamEvent>;
+  subscribe(runId: string, options?: SubscribeOptions): AsyncIterable<StreamEvent>;
   /**
    * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts
    * with the stored events; events count as handled after their acknowledgement. Undefined if there are none. A

@@ -48,11 +48,7 @@ export async function* subscribeByReading(
 }
 
 /** A page of trimmed events, if the log no longer has the next one. */
-async function withEarlier(
-  tail: LogTail,
-  next: number,
-  earlier: SubscribeOptions['earlier'],
-): Promise<LogTail> {
+async function withEarlier(tail: LogTail, next: number, earlier: SubscribeOptions['earlier']): Promise<LogTail> {
   const first = tail.events[0]?.seq ?? tail.position?.nextSeq ?? next;
   if (first <= next || earlier === undefined) return tail;
   const page = await earlier(next);

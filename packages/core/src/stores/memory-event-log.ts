@@ -93,10 +93,7 @@ class MemoryEventLog implements EventLog {
     return this.#page(runId, parseShape(EventRangeSchema, range, 'range'));
   }
 
-  subscribe(
-    runId: string,
-    options: SubscribeOptions = {},
-  ): AsyncIterable<StreamEvent> {
+  subscribe(runId: string, options: SubscribeOptions = {}): AsyncIterable<StreamEvent> {
     const read = async (id: string, from: number) => {
       const run = this.#runs.get(id);
       const position = run && { nextSeq: run.texts.length, isEnded: run.isEnded };

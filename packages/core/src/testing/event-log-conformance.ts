@@ -138,7 +138,10 @@ const publishLaws: readonly EventLogLaw[] = [
     const late = collect(beside.subscribe('run_a', { earlier }));
     const end = eventOf(RUN, 6, DONE);
     await log.publish(2, [end]);
-    deepStrictEqual((await seen[1])?.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6]);
+    deepStrictEqual(
+      (await seen[1])?.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6],
+    );
     deepStrictEqual((await seen[0])?.at(-1), end);
     deepStrictEqual(await late, [...events, end]);
     strictEqual(await log.acknowledge(delivery!), true);

@@ -9,7 +9,7 @@ import { untilTrue } from './until-true.js';
 
 /** How long to wait for the new state of a run whose last event is in the log, and how often to look, in ms. */
 const SETTLE_MS = 2_000;
-const SETTLE_LOOK_MS = 50;
+const SETTLE_LOOK_MS = 250;
 
 /** How often to poll a run that the log does not know, in ms: it may have been deleted, or have ended. */
 const UNKNOWN_CHECK_MS = 1_000;

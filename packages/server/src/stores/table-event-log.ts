@@ -58,10 +58,7 @@ export class TableEventLog implements EventLog {
     return eventsOf(await this.database.call('log', 'read', { runId, from, limit }));
   }
 
-  async *subscribe(
-    runId: string,
-    options: SubscribeOptions = {},
-  ): AsyncGenerator<StreamEvent, void, undefined> {
+  async *subscribe(runId: string, options: SubscribeOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     const read = async (id: string, from: number): Promise<LogTail> => {
       const tail = this.#tails.read(id, from) ?? (await this.database.call('log', 'read', { runId: id, from }));
       return { ...eventsOf(tail), position: tail.position };

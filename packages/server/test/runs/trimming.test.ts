@@ -11,18 +11,15 @@ async function openRun(stored: number) {
   const input = [{ type: 'message' as const, id: 'item_u', role: 'user' as const, content: 'hello' }];
   const { run } = await stores.runs.create({ principal: 'ada', thread: { create: {} }, input, claim: LEASE });
   const { runId, threadId, turnId } = run;
-  const events = Array.from(
-    { length: 5 },
-    (_, seq): StreamEvent => ({
-      event_id: `evt_${seq}`,
-      run_id: runId,
-      thread_id: threadId,
-      turn_id: turnId,
-      seq,
-      timestamp: 175e10 + seq,
-      payload: { type: 'item_delta', item_id: 'item_1', delta: `text ${seq}` },
-    }),
-  );
+  const events = Array.from({ length: 5 }, (_, seq): StreamEvent => ({
+    event_id: `evt_${seq}`,
+    run_id: runId,
+    thread_id: threadId,
+    turn_id: turnId,
+    seq,
+    timestamp: 175e10 + seq,
+    payload: { type: 'item_delta', item_id: 'item_1', delta: `text ${seq}` },
+  }));
   await log.publish(1, events);
   if (stored > 0) await stores.threads.append(events.slice(0, stored));
   const faults: unknown[] = [];

@@ -23,7 +23,10 @@ const DIALECT: Dialect = {
 /** `SET LOCAL` ends with the transaction, so that it also works over a pooler that shares connections. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
-const UNFLUSHED = '; SET LOCAL synchronous_commit = off';
+const UNFLUSHED = 'SET LOCAL synchronous_commit = off';
+
+/** A transaction that writes next to nothing. Its commit flushes those before it. */
+const FLUSH = `SELECT pg_logical_emit_message(true, 'toolscript', '')`;
 
 /** A lock until the end of the transaction. Schemas of one database have their own. */
 const lockSql = (name: string) =>
@@ -39,6 +42,8 @@ export class PostgresConnection implements Database {
   readonly #client: PoolClient;
   /** A commit was sent whose result is unknown. */
   isInDoubt = false;
+  /** The open transaction has the lock of positions. */
+  #hasPosition = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
@@ -67,8 +72,8 @@ export class PostgresConnection implements Database {
   ): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#transaction(flush ? BEGIN : BEGIN + UNFLUSHED, action, () =>
-          this.#doubtful(() => this.#commit()),
+        return await this.#transaction(flush ? BEGIN : `${BEGIN}; ${UNFLUSHED}`, action, () =>
+          this.#doubtful(() => (flush && this.#hasPosition ? this.#commitThenFlush() : this.#commit())),
         );
       } catch (error) {
         if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
@@ -86,6 +91,7 @@ export class PostgresConnection implements Database {
   }
 
   async nextPosition(): Promise<number> {
+    this.#hasPosition = true;
     const sql = `WITH held AS MATERIALIZED (SELECT ${lockSql("'positions'")}) SELECT nextval('positions') AS value FROM held`;
     return (await this.first(sql))!.value as number;
   }
@@ -121,6 +127,7 @@ export class PostgresConnection implements Database {
     action: () => Promise<Result>,
     commit: () => Promise<unknown>,
   ): Promise<Result> {
+    this.#hasPosition = false;
     await this.#client.query(begin);
     try {
       const result = await action();
@@ -130,6 +137,15 @@ export class PostgresConnection implements Database {
       if (!isLostConnection(error)) await this.#client.query('ROLLBACK');
       throw error;
     }
+  }
+
+  /**
+   * The commit releases the lock of positions, for which others wait, and so it does not wait for the disk. The flush
+   * does, together with those of others.
+   */
+  async #commitThenFlush(): Promise<void> {
+    await this.#client.query(`${UNFLUSHED}; COMMIT`);
+    await this.#client.query(FLUSH);
   }
 
   #commit(): Promise<unknown> {

@@ -5,7 +5,7 @@ import type { CallOf, MethodsOf, TableCalls, TableName } from '../calls.js';
 import { tablesOver, type Tables } from '../tables/index.js';
 import { Changes } from './changes.js';
 import { PostgresConnection } from './connection.js';
-import { describePostgresFault, isLostConnection, WAIT_MS, type Place } from './faults.js';
+import { describePostgresFault, isCrowded, isLostConnection, WAIT_MS, type Place } from './faults.js';
 import { migrate } from './migrate.js';
 
 /** How long a call waits for a server that is gone, in ms. */
@@ -49,8 +49,8 @@ interface Call<Result> {
 }
 
 /**
- * A PostgreSQL database with the tables of the stores. Each call has a connection for itself. If the server goes away, a
- * call waits for it and begins again; if its commit was already sent, it rejects, unless a repetition has the same
+ * A PostgreSQL database with the tables of the stores. Each call has a connection for itself. If the server goes away, or
+ * has no free connection, a call waits for it and begins again; if its commit was already sent, it rejects, unless a repetition has the same
  * effect.
  */
 export class PostgresDatabase implements TableCalls {
@@ -160,7 +160,7 @@ export class PostgresDatabase implements TableCalls {
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
         if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
-        if (isOver || !isLostConnection(error)) throw describePostgresFault(error, this.place);
+        if (isOver || !(isLostConnection(error) || isCrowded(error))) throw describePostgresFault(error, this.place);
       }
       await delay(waitMs);
     }

@@ -87,10 +87,7 @@ export class RedisEventLog implements EventLog {
     return page;
   }
 
-  subscribe(
-    runId: string,
-    options: SubscribeOptions = {},
-  ): AsyncIterable<StreamEvent> {
+  subscribe(runId: string, options: SubscribeOptions = {}): AsyncIterable<StreamEvent> {
     const read = (id: string, from: number) => this.#sharedRead(id, from);
     return subscribeByReading({ board: this.#changes.board, read }, runId, options);
   }

@@ -69,7 +69,10 @@ export class LogTables {
     return this.database.read(async () => {
       const row = await this.#find(range.runId);
       const from = Math.max(range.from ?? 0, (row?.first_seq as number | undefined) ?? 0);
-      return { ...(await readEvents(this.database, 'log_events', { ...range, from })), position: row && positionOf(row) };
+      return {
+        ...(await readEvents(this.database, 'log_events', { ...range, from })),
+        position: row && positionOf(row),
+      };
     });
   }
 

@@ -60,8 +60,11 @@ export class RunTables {
           runId: row.run_id!,
         });
       const claimed =
-        draft.claim === undefined ? row : await this.#claims.claim({ ...draft.claim, runId: row.run_id as string }, now);
-      return { ...(await this.#withTurn(claimed!)), isNew: true };
+        draft.claim === undefined
+          ? row
+          : await this.#claims.claim({ ...draft.claim, runId: row.run_id as string }, now);
+      const run = runOf(claimed!);
+      return { run, turn: turnOf(run, encode(draft.input)), isNew: true };
     });
   }
 
@@ -120,9 +123,7 @@ export class RunTables {
       if (before?.epoch === fence.epoch && before.state === state) return runOf(before);
       const row = await heldRun(this.database, fence);
       await this.#approvals.cancelPending(fence.runId, now);
-      await this.#leave(row, state, now);
-      const change = { runId: fence.runId, error: encodeOptional(error) };
-      await this.database.run('UPDATE runs SET error = :error WHERE run_id = :runId', change);
+      await this.#leave(row, state, now, error);
       return (await this.get(fence.runId))!;
     });
   }
@@ -214,11 +215,12 @@ export class RunTables {
     return row;
   }
 
-  async #leave(row: Row, state: Run['state'], now: number): Promise<void> {
+  async #leave(row: Row, state: Run['state'], now: number, error?: RunEnd['error']): Promise<void> {
     await this.database.run(
-      `UPDATE runs SET state = :state, owner = NULL, lease_ms = NULL, lease_expires_at = NULL, updated_at = :now
+      `UPDATE runs SET state = :state, error = :error, owner = NULL, lease_ms = NULL, lease_expires_at = NULL,
+        updated_at = :now
       WHERE run_id = :runId`,
-      { runId: row.run_id!, state, now },
+      { runId: row.run_id!, state, error: encodeOptional(error), now },
     );
     await touchThread(this.database, row.thread_id as string, now);
   }

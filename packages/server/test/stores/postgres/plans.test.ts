@@ -1,9 +1,10 @@
 import pg from 'pg';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { pageOf } from '#server/stores/postgres/script-rows.js';
-import { PostgresConnection } from '#server/stores/postgres/connection.js';
+import type { PostgresConnection } from '#server/stores/postgres/connection.js';
 import { tablesOver } from '#server/stores/tables/index.js';
 import { openStores } from '#server/stores/index.js';
+import { observedConnection } from './support/observed-connection.js';
 import { fillQueue, fillTables } from './support/fill-tables.mjs';
 import { describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
 
@@ -18,32 +19,16 @@ const GROWING = ['approvals', 'events', 'runs', 'scripts', 'threads', 'turns'];
 
 let url: string;
 
-/** The connection's calls, and the plans that the server chose for their statements. */
+/** The action's result, and the plans that the server chose for its statements. */
 async function planned<Result>(action: (connection: PostgresConnection) => Promise<Result>) {
-  const types = new pg.TypeOverrides();
-  types.setTypeParser(pg.types.builtins.INT8, Number);
-  const pool = new pg.Pool({ connectionString: url, types });
-  onTestFinished(() => pool.end());
-  const client = await pool.connect();
   const plans: Plan[] = [];
-  const explaining = new Proxy(client, {
-    get: (target, name) => {
-      if (name !== 'query') return Reflect.get(target, name) as unknown;
-      return async (statement: string | pg.QueryConfig) => {
-        if (typeof statement !== 'string') {
-          const text = `EXPLAIN (FORMAT JSON) ${statement.text}`;
-          const { rows } = await target.query({ text, values: statement.values ?? [] });
-          plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
-        }
-        return target.query(statement as string);
-      };
-    },
+  const connection = await observedConnection(url, async (statement, client) => {
+    if (typeof statement === 'string' || !/^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)/u.test(statement.text)) return;
+    const text = `EXPLAIN (FORMAT JSON) ${statement.text}`;
+    const { rows } = await client.query({ text, values: statement.values ?? [] });
+    plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
   });
-  try {
-    return { result: await action(new PostgresConnection(explaining)), plans };
-  } finally {
-    client.release();
-  }
+  return { result: await action(connection), plans };
 }
 
 /** The tables that a plan reads from their first row to their last one. */
@@ -71,7 +56,9 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
   });
 
   it('the check fails for a statement that does', async () => {
-    const { plans } = await planned((connection) => connection.all('SELECT count(*) FROM events WHERE event = :no', { no: '' }));
+    const { plans } = await planned((connection) =>
+      connection.all('SELECT count(*) FROM events WHERE event = :no', { no: '' }),
+    );
     expect(plans.flatMap(scannedIn)).toEqual(['events']);
   });
 
@@ -96,7 +83,9 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
 
   it('that lists runs and approvals by state, and finds the expired ones', async () => {
     const filters = { state: 'suspended' };
-    const { runs } = await expectIndexes((connection) => tablesOver(connection).runs.list({ filters, after: 0, limit: 20 }));
+    const { runs } = await expectIndexes((connection) =>
+      tablesOver(connection).runs.list({ filters, after: 0, limit: 20 }),
+    );
     expect(runs).toHaveLength(20);
     const pending = { filters: { state: 'pending' }, after: 0, limit: 20 };
     const { approvals } = await expectIndexes((connection) => tablesOver(connection).threads.listApprovals(pending));
@@ -113,6 +102,12 @@ describeWithPostgres('with many rows, no statement reads a whole table', () => {
     const claim = () =>
       expectIndexes((connection) => tablesOver(connection).runs.claim({ owner: 'w', leaseMs: 60_000 }, 1_000));
     const claimed = [await claim(), await claim(), await claim(), await claim(), await claim()];
-    expect(claimed.map((found) => found?.run.principal)).toEqual(['noisy', 'quiet2000', 'quiet2001', 'quiet2002', 'noisy']);
+    expect(claimed.map((found) => found?.run.principal)).toEqual([
+      'noisy',
+      'quiet2000',
+      'quiet2001',
+      'quiet2002',
+      'noisy',
+    ]);
   });
 });
