@@ -35,16 +35,13 @@ export class AwaitedThreads {
   /** The persistence worker acknowledges what it has stored, and the log announces that. */
   #awaitStored({ run_id: runId, seq, payload }: StreamEvent): Promise<boolean> {
     const { threads, log } = this.#settings;
+    // While the run works, nobody waits for this, and each of its own events would be a change.
+    const isLast = payload.type === 'response_done';
     return untilTrue({
-      // While the run works, nobody waits for this, and each of its own events would be a change.
-      watch: (signal) => (payload.type === 'response_done' ? log.watch({ signal, runId }) : never(signal)),
+      watch: isLast ? (signal) => log.watch({ signal, runId }) : undefined,
       isTrue: async () => (await threads.nextSeq(runId)) > seq,
       waitMs: this.#waitMs,
       lookMs: LOOK_MS,
     });
   }
-}
-
-async function* never(signal: AbortSignal): AsyncGenerator<void> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -1,6 +1,6 @@
 interface Waiting {
-  /** Yields after the condition may have changed. */
-  readonly watch: (signal: AbortSignal) => AsyncIterable<void>;
+  /** Yields after the condition may have changed. Without it, only `lookMs` counts. */
+  readonly watch: ((signal: AbortSignal) => AsyncIterable<void>) | undefined;
   readonly isTrue: () => Promise<boolean>;
   readonly waitMs: number;
   /** How often to check without a change, in ms: a notification may be lost. */
@@ -19,9 +19,9 @@ export async function untilTrue({ watch, isTrue, waitMs, lookMs, signal }: Waiti
   const timers = [setTimeout(end, waitMs), setInterval(() => wake(), lookMs)];
   signal?.addEventListener('abort', end, { once: true });
   if (signal?.aborted === true) end();
-  const changes = watch(ending.signal)[Symbol.asyncIterator]();
+  const changes = watch?.(ending.signal)[Symbol.asyncIterator]();
   const next = async () => {
-    if ((await changes.next()).done === true) end();
+    if ((await changes?.next())?.done === true) end();
     changing = undefined;
     wake();
   };
@@ -30,7 +30,7 @@ export async function untilTrue({ watch, isTrue, waitMs, lookMs, signal }: Waiti
     for (;;) {
       // Both begin before the check, so that no change is missed.
       const woken = new Promise<void>((resolve) => (wake = resolve));
-      changing ??= next();
+      if (changes !== undefined) changing ??= next();
       if (await isTrue()) return true;
       if (ending.signal.aborted) return false;
       await woken;
