@@ -101,8 +101,9 @@ const COSTS = [
   ['of them writes', 'writes'],
   ['commits', 'commits'],
   ['KB of WAL', 'walKb'],
-  ['commands of Redis', 'redisCommands'],
+  ['scripts in Redis', 'redisCommands'],
   ['KB to and from Redis', 'redisKb'],
+  ['ms in Redis', 'redisMs'],
   ['ms of CPU', 'cpuMs'],
   ['connections', 'connections'],
 ];
@@ -120,6 +121,7 @@ async function costOf(services, database, server, deltas) {
     commits: perRun('commits'),
     walKb: perRun('walBytes') / 1_000,
     redisCommands: perRun('redisCommands'),
+    redisMs: perRun('redisMs'),
     redisKb: perRun('redisBytes') / 1_000,
     cpuMs: (cpuAfter - cpuBefore) / 1_000 / runs,
     connections: open?.postgres,

@@ -30,8 +30,9 @@ export class BackingServices {
 
   static async start() {
     const services = new BackingServices();
-    // After an error that nobody has handled.
+    // After an error that nobody has handled, and after Ctrl-C.
     process.once('exit', () => services.#kill());
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     services.#ports = [await freePort(), await freePort()];
     try {
       await services.#startPostgres();
@@ -82,6 +83,7 @@ export class BackingServices {
       walBytes,
       redisBytes: numberOf('total_net_input_bytes:') + numberOf('total_net_output_bytes:'),
       // One script is one command of the log. Redis counts the commands inside it too.
+      redisMs: Number(/^cmdstat_evalsha:calls=\d+,usec=(\d+)/mu.exec(stats)?.[1] ?? 0) / 1_000,
       redisCommands: numberOf('cmdstat_evalsha:calls=') + numberOf('cmdstat_xread:calls='),
     };
   }

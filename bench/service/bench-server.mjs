@@ -16,7 +16,7 @@ export class BenchServer {
   #children;
   #baseUrl;
   #plainUrl;
-  #agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+  #agent = newAgent();
 
   /** `processes`: the options of each process; the first one answers requests. Default: one over a file. */
   static async open(processes = [{ workers: 200 }]) {
@@ -31,6 +31,7 @@ export class BenchServer {
 
   /** Concurrent runs, each to its end: the delay of its deltas, and the time of its first event. */
   play(runs, deltas, everyMs = EVERY_MS) {
+    this.#renewConnections();
     const prompt = JSON.stringify({ deltas, everyMs });
     return Promise.all(
       Array.from({ length: runs }, async () => {
@@ -47,6 +48,7 @@ export class BenchServer {
 
   /** Reads this many plain streams concurrently. Returns the delay of each delta, by stream. */
   playPlainly(streams, deltas, everyMs = EVERY_MS) {
+    this.#renewConnections();
     const url = `${this.#plainUrl}/${encodeURIComponent(JSON.stringify({ deltas, everyMs }))}`;
     return Promise.all(
       Array.from({ length: streams }, async () => {
@@ -112,6 +114,12 @@ export class BenchServer {
     return (await ask(this.#children[0], 'memory')).bytes;
   }
 
+  /** The server closes idle connections, perhaps just when one is used again. Open streams keep theirs. */
+  #renewConnections() {
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets) socket.destroy();
+    this.#agent = newAgent();
+  }
+
   async #submit(agentId, prompt) {
     return (await this.#json('POST', '/api/v2/submit', { agentId, prompt })).runId;
   }
@@ -139,6 +147,10 @@ export class BenchServer {
     assert.equal(response.statusCode, 200);
     return response;
   }
+}
+
+function newAgent() {
+  return new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 }
 
 async function ask(child, question) {
