@@ -59,7 +59,7 @@ const creationLaws: readonly StoresLaw[] = [
     deepStrictEqual([run.runId, run.turnId, run.threadId], ['run_mine', 'turn_mine', 'thr_mine']);
     const made = await Promise.all(Array.from({ length: 20 }, () => runs.create(runDraft())));
     const ids = made.flatMap(({ run: { runId, turnId, threadId } }) => [runId, turnId, threadId]);
-    strictEqual(new Set(ids).size, 60);
+    strictEqual(new Set(ids).size, 10);
     for (const id of ids) ok(/^(?:run|turn|thr)_[A-Za-z0-9_-]{10,}$/u.test(id), id);
   }),
   storesLaw('an id that is in use is rejected, and nothing is created', async ({ threads, runs }) => {
@@ -180,7 +180,7 @@ const claimLaws: readonly StoresLaw[] = [
   }),
   storesLaw('a principal with a long queue does not hold up the others', async ({ runs }) => {
     const make = async (principal: string) => (await runs.create(runDraft({ principal }))).run.runId;
-    await Promise.all(Array.from({ length: 150 }, () => make('ada')));
+    for (let made = 0; made < 110; made += 10) await Promise.all(Array.from({ length: 10 }, () => make('ada')));
     const bob = await make('bob');
     const claim = async (maxPerPrincipal?: number) => (await runs.claim({ ...LEASE, maxPerPrincipal }))?.run;
     strictEqual((await claim())?.principal, 'ada');
@@ -189,6 +189,12 @@ const claimLaws: readonly StoresLaw[] = [
     strictEqual(await claim(2), undefined);
     const cleo = await make('cleo');
     strictEqual((await claim(2))?.runId, cleo);
+    const others = await Promise.all(Array.from({ length: 5 }, (_, index) => make(`other ${index}`)));
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claim()));
+    const ids = claimed.map((run) => run?.runId);
+    strictEqual(new Set(ids).size, 60);
+    ok(!ids.includes(undefined), 'a claim found nothing');
+    ok(others.every((runId) => ids.includes(runId)), 'a principal without runs at work waits');
   }),
   storesLaw(
     'a principal holds at most as many runs as a claim allows, across two handles',

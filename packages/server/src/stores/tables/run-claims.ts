@@ -12,8 +12,9 @@ interface Lease {
 /** How many of the oldest free runs are examined, before the principals of all of them. */
 const FRONT = 100;
 
-/** How many principals a claim tries, because other claims may take their runs meanwhile. */
-const MAX_PRINCIPALS = 40;
+/** How many principals a claim considers, and of how many it tries all runs after others have taken the oldest ones. */
+const MAX_PRINCIPALS = 100;
+const MAX_TRIES = 3;
 
 /** Like `isLeaseHeld` of the protocol. */
 const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
@@ -55,11 +56,12 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
   return {
     /** The principals of the oldest free runs, in the order of their turns. `total`: how many runs were examined. */
     front: `WITH ${HELD}, front AS (
-        SELECT principal, position FROM runs AS candidate ${indexedBy('claimable_runs')}
-        WHERE ${isClaimable} ORDER BY position LIMIT ${FRONT})
-      SELECT front.principal, ${STEP} AS step, min(front.position) AS first, (SELECT count(*) FROM front) AS total
-      FROM front LEFT JOIN held ON held.principal = front.principal
-      GROUP BY front.principal, held.number HAVING ${HAS_ROOM} ORDER BY step, first`,
+        SELECT principal, run_id, position FROM runs AS candidate ${indexedBy('claimable_runs')}
+        WHERE ${isClaimable} ORDER BY position LIMIT ${FRONT}
+      ), heads AS (SELECT principal, min(position) AS first FROM front GROUP BY principal)
+      SELECT front.principal, front.run_id, ${STEP} AS step, first, (SELECT count(*) FROM front) AS total
+      FROM heads JOIN front ON front.position = heads.first LEFT JOIN held ON held.principal = front.principal
+      WHERE ${HAS_ROOM} ORDER BY step, first`,
     /** The same for all free runs: one look into the index for each principal, however many runs it has. */
     all: `WITH RECURSIVE ${HELD}, active(name) AS (
         SELECT min(${indexedText('principal')}) FROM runs ${ofPrincipals} WHERE ${IS_ACTIVE}
@@ -68,14 +70,19 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
           WHERE ${IS_ACTIVE} AND ${indexedText('principal')} > active.name)
         FROM active WHERE active.name IS NOT NULL
       ), heads AS MATERIALIZED (
-        SELECT (SELECT position FROM runs AS candidate ${ofPrincipals}
-          WHERE ${indexedText('principal')} = active.name AND ${isClaimable} ORDER BY position LIMIT 1) AS first
+        SELECT (SELECT run_id FROM runs AS candidate ${ofPrincipals}
+          WHERE ${indexedText('principal')} = active.name AND ${isClaimable} ORDER BY position LIMIT 1) AS run_id
         FROM active
       ), named AS MATERIALIZED (
-        SELECT first, (SELECT principal FROM runs WHERE position = heads.first) AS principal
-        FROM heads WHERE first IS NOT NULL)
-      SELECT named.principal, ${STEP} AS step, first FROM named LEFT JOIN held ON held.principal = named.principal
+        SELECT run_id, (SELECT principal FROM runs WHERE run_id = heads.run_id) AS principal,
+          (SELECT position FROM runs WHERE run_id = heads.run_id) AS first
+        FROM heads WHERE run_id IS NOT NULL)
+      SELECT named.principal, named.run_id, ${STEP} AS step, first
+      FROM named LEFT JOIN held ON held.principal = named.principal
       WHERE ${HAS_ROOM} ORDER BY step, first LIMIT ${MAX_PRINCIPALS}`,
+    /** The oldest of given runs that no other claim takes now. */
+    oneOf: claimOf(`WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`, skipLocked),
+    any: claimOf(`${indexedBy('claimable_runs')} WHERE ${IS_FREE} AND ${isServed}`, skipLocked),
     ofPrincipal: claimOf(
       `${ofPrincipals} WHERE ${indexedText('principal')} = ${indexedText(':principal')} AND ${IS_FREE} AND ${isServed}`,
       skipLocked,
@@ -112,11 +119,22 @@ export class RunClaims {
       // Two claims at once would both find room below the maximum.
       await this.database.lock('shares of principals');
     }
-    for (const { principal } of await this.#principals({ ...served, max: max ?? null })) {
+    const turns = await this.#principals({ ...served, max: max ?? null });
+    for (const step of new Set(turns.map((turn) => turn.step))) {
+      const runIds = encode(turns.filter((turn) => turn.step === step).map((turn) => turn.run_id));
+      const found = await this.database.first(this.#statements.oneOf, { ...parameters, runIds });
+      if (found !== undefined) return found;
+    }
+    return turns.length === 0 ? undefined : this.#claimBehind(turns, parameters, max);
+  }
+
+  /** Other claims are taking the oldest run of each principal. */
+  async #claimBehind(turns: readonly Row[], parameters: Parameters, max: number | undefined): Promise<Row | undefined> {
+    for (const { principal } of turns.slice(0, MAX_TRIES)) {
       const found = await this.database.first(this.#statements.ofPrincipal, { ...parameters, principal: principal! });
       if (found !== undefined) return found;
     }
-    return undefined;
+    return max === undefined ? this.database.first(this.#statements.any, parameters) : undefined;
   }
 
   /**
