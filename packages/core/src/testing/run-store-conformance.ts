@@ -59,7 +59,7 @@ const creationLaws: readonly StoresLaw[] = [
     deepStrictEqual([run.runId, run.turnId, run.threadId], ['run_mine', 'turn_mine', 'thr_mine']);
     const made = await Promise.all(Array.from({ length: 20 }, () => runs.create(runDraft())));
     const ids = made.flatMap(({ run: { runId, turnId, threadId } }) => [runId, turnId, threadId]);
-    strictEqual(new Set(ids).size, 10);
+    strictEqual(new Set(ids).size, 60);
     for (const id of ids) ok(/^(?:run|turn|thr)_[A-Za-z0-9_-]{10,}$/u.test(id), id);
   }),
   storesLaw('an id that is in use is rejected, and nothing is created', async ({ threads, runs }) => {
@@ -192,7 +192,7 @@ const claimLaws: readonly StoresLaw[] = [
     const others = await Promise.all(Array.from({ length: 5 }, (_, index) => make(`other ${index}`)));
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claim()));
     const ids = claimed.map((run) => run?.runId);
-    strictEqual(new Set(ids).size, 60);
+    strictEqual(new Set(ids).size, 10);
     ok(!ids.includes(undefined), 'a claim found nothing');
     ok(others.every((runId) => ids.includes(runId)), 'a principal without runs at work waits');
   }),
