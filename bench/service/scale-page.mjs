@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 
 const RESULTS = new URL('../results/', import.meta.url);
 
+const OTHERS = ['scale-scripts', 'scale-tables', 'scale-streams', 'scale-queue'];
+
 /** The tables of docs/explanation/scale.md, from the results of the rows. */
 export function scaleTables() {
   const cost = rowsOf('scale').find(({ name }) => name === 'scale-cost').tables[0];
   const beside = rowsOf('scale').flatMap(linesBeside);
-  const alone = ['scale-scripts', 'scale-tables', 'scale-streams', 'scale-queue'].flatMap((name) => rowsOf(name)).flatMap(lines);
+  const alone = OTHERS.flatMap((name) => rowsOf(name)).flatMap(lines);
   return {
     'scale-machine': `${machines().join('\n')}\n`,
     'scale-cost': table(cost),
@@ -24,18 +26,20 @@ function read(name) {
 }
 
 function machines() {
-  const { date, machine } = read('scale');
-  const { cpu, cores, node, loadBefore } = machine;
-  return [
-    `Measured on ${date.slice(0, 10)}: ${cpu}, ${cores} cores, Node ${node.slice(1)}, load ${loadBefore.join(' ')} before the start.`,
-  ];
+  return ['scale', ...OTHERS].map((name) => {
+    const { date, quick, machine } = read(name);
+    const { cpu, cores, node, loadBefore } = machine;
+    const length = quick === true ? ', a short run' : '';
+    return `- \`${name}\`: ${date.slice(0, 10)}, ${cpu}, ${cores} cores, Node ${node.slice(1)}, load ${loadBefore.join(' ')} before the start${length}`;
+  });
 }
 
 function linesBeside({ name, title, unit, figures, ratios }) {
   if (name === 'scale-cost') return [];
   return figures.map((figure, index) => {
     const times = ratios.find((ratio) => ratio.name === figure.name)?.times;
-    const word = times === undefined ? '' : `${short(times >= 1 ? times : 1 / times)}× ${times >= 1 ? 'worse' : 'better'}`;
+    const word =
+      times === undefined ? '' : `${short(times >= 1 ? times : 1 / times)}× ${times >= 1 ? 'worse' : 'better'}`;
     return [index === 0 ? `${title} (${unit})` : '', figure.name, short(figure.median), short(figure.p99), word];
   });
 }

@@ -194,7 +194,10 @@ const claimLaws: readonly StoresLaw[] = [
     const ids = claimed.map((run) => run?.runId);
     strictEqual(new Set(ids).size, 10);
     ok(!ids.includes(undefined), 'a claim found nothing');
-    ok(others.every((runId) => ids.includes(runId)), 'a principal without runs at work waits');
+    ok(
+      others.every((runId) => ids.includes(runId)),
+      'a principal without runs at work waits',
+    );
   }),
   storesLaw(
     'a principal holds at most as many runs as a claim allows, across two handles',

@@ -17,7 +17,8 @@ const DIALECT: Dialect = {
   isLongText: (column, parameter) => `(left(${column}, 200) = left(${parameter}, 200) AND ${column} = ${parameter})`,
   indexedText: (text) => `md5(${text})`,
   contains: (column, parameter) => `strpos(${column}, ${parameter}) > 0`,
-  isOneOf: (column, parameter) => `${column} IN (SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
+  isOneOf: (column, parameter) =>
+    `${column} = ANY (ARRAY(SELECT json_array_elements_text(CAST(${parameter} AS json))))`,
 };
 
 /** `SET LOCAL` ends with the transaction, so that it also works over a pooler that shares connections. */

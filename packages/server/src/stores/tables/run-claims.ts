@@ -40,12 +40,12 @@ const STEP = `CASE ${fairShares()
 
 const HAS_ROOM = '(:max IS NULL OR coalesce(held.number, 0) < :max)';
 
-const claimOf = (candidate: string, lock: string) => `
+const claimOf = (candidate: string, lock: string, order = 'position') => `
   UPDATE runs SET
     reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now
-  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY position LIMIT 1 ${lock})
+  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY ${order} LIMIT 1 ${lock})
   RETURNING *`;
 
 function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }: Dialect) {
@@ -81,7 +81,12 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
       FROM named LEFT JOIN held ON held.principal = named.principal
       WHERE ${HAS_ROOM} ORDER BY step, first LIMIT ${MAX_PRINCIPALS}`,
     /** The oldest of given runs that no other claim takes now. */
-    oneOf: claimOf(`WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`, skipLocked),
+    oneOf: claimOf(
+      `WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`,
+      skipLocked,
+      // Not an order of an index, which a planner would follow through the whole queue.
+      'position + 0',
+    ),
     any: claimOf(`${indexedBy('claimable_runs')} WHERE ${IS_FREE} AND ${isServed}`, skipLocked),
     ofPrincipal: claimOf(
       `${ofPrincipals} WHERE ${indexedText('principal')} = ${indexedText(':principal')} AND ${IS_FREE} AND ${isServed}`,

@@ -10,12 +10,18 @@ import { describeWithPostgres, newSchemaUrl } from './support/test-postgres.js';
 
 interface Plan {
   readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
   readonly 'Relation Name'?: string;
   readonly Plans?: readonly Plan[];
 }
 
 /** Tables that grow with the use of the service. */
 const GROWING = ['approvals', 'events', 'runs', 'scripts', 'threads', 'turns'];
+
+/** A page of 50 and its neighbours in other tables; the oldest 100 runs of the queue, and what else runs in their threads. */
+const MAX_VISITED = 700;
 
 let url: string;
 
@@ -24,8 +30,12 @@ async function planned<Result>(action: (connection: PostgresConnection) => Promi
   const plans: Plan[] = [];
   const connection = await observedConnection(url, async (statement, client) => {
     if (typeof statement === 'string' || !/^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)/u.test(statement.text)) return;
-    const text = `EXPLAIN (FORMAT JSON) ${statement.text}`;
+    // It executes the statement, which is undone if it may have changed something.
+    const isChange = !/^\s*SELECT/u.test(statement.text);
+    if (isChange) await client.query('SAVEPOINT explained');
+    const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${statement.text}`;
     const { rows } = await client.query({ text, values: statement.values ?? [] });
+    if (isChange) await client.query('ROLLBACK TO explained');
     plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
   });
   return { result: await action(connection), plans };
@@ -37,10 +47,20 @@ function scannedIn(plan: Plan): string[] {
   return plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name']!, ...below] : below;
 }
 
+/** How many rows a statement has looked at. */
+function visitedIn(plan: Plan): number {
+  const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'];
+  return (
+    (plan['Relation Name'] === undefined ? 0 : own) +
+    (plan.Plans ?? []).reduce((sum, below) => sum + visitedIn(below), 0)
+  );
+}
+
 async function expectIndexes<Result>(action: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
   const { result, plans } = await planned(action);
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.flatMap(scannedIn).filter((table) => GROWING.includes(table))).toEqual([]);
+  expect(Math.max(...plans.map(visitedIn))).toBeLessThan(MAX_VISITED);
   return result;
 }
 
