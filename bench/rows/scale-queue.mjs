@@ -17,7 +17,7 @@ const LEASE = { owner: 'the benchmark', leaseMs: 60_000 };
 export const name = 'scale-queue';
 export const ownResult = true;
 
-/** Claims from a queue in which one principal has thousands of runs, and others have one each, behind them. */
+/** Claims from a queue in which one principal has thousands of runs, and others have one each, after them. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined) return [absentRow({ name, title: 'a long queue', unit: 'ms', better: 'lower' }, reason)];

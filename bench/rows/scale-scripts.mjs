@@ -15,7 +15,7 @@ const SOURCE = 'return await tools.ask({})';
 export const name = 'scale-scripts';
 export const ownResult = true;
 
-/** Suspended scripts in PostgreSQL, with every commit flushed, beside those in files. */
+/** Suspended scripts in PostgreSQL, with every commit flushed, compared with those in files. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined)

@@ -9,7 +9,7 @@ const CONCURRENT = 40;
 export const name = 'scale';
 export const ownResult = true;
 
-/** One process over a file beside several over PostgreSQL and Redis, in turn on one machine. */
+/** One process over a file, and several over PostgreSQL and Redis, in turn on one machine. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined) return [absentRow({ name, title: 'several machines', unit: '', better: 'lower' }, reason)];
@@ -70,7 +70,7 @@ async function latencyRows(served, { serverDeltas, serverRounds }) {
   return [deltas, await alternate(first, columnsOf(served, shifted), serverRounds)];
 }
 
-/** What a run costs: a short one, and one of many deltas. */
+/** The cost of a short run, and of one with many deltas. */
 async function costRow(services, served, { serverDeltas }) {
   const table = [['a run of', ...COSTS.map(([title]) => title)]];
   const cpus = [];

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** The longest output of a query, in bytes. */
 const MAX_OUTPUT = 64 << 20;
 
-/** Why the servers cannot be started here; undefined if they can. */
+/** The reason for which the servers cannot be started here; undefined if they can. */
 export function missingServers() {
   const missing = ['redis-server', 'initdb', 'postgres', 'psql'].filter(
     (program) => spawnSync(program, ['--version']).status !== 0,
@@ -68,7 +68,7 @@ export class BackingServices {
     return stdout.trim();
   }
 
-  /** What the servers have done so far: for one database, and for all of Redis. */
+  /** The work of the servers so far: for one database, and for all of Redis. */
   async counters(database) {
     const sql = `SELECT coalesce(sum(calls), 0), coalesce(sum(calls) FILTER (WHERE query ~ '^(INSERT|UPDATE|DELETE|WITH held AS \\(.*UPDATE)'), 0),
       coalesce(sum(calls) FILTER (WHERE query ~* '^COMMIT'), 0), coalesce(sum(wal_bytes), 0)

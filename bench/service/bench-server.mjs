@@ -103,7 +103,7 @@ export class BenchServer {
     );
   }
 
-  /** Of all processes. */
+  /** The CPU time of all processes. */
   async cpuMicroseconds() {
     const answers = await Promise.all(this.#children.map((child) => ask(child, 'cpu')));
     return answers.reduce((sum, { cpu: { user, system } }) => sum + user + system, 0);

@@ -47,7 +47,7 @@ function scannedIn(plan: Plan): string[] {
   return plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name']!, ...below] : below;
 }
 
-/** How many rows a statement has looked at. */
+/** The number of rows that a statement has read. */
 function visitedIn(plan: Plan): number {
   const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'];
   return (
