@@ -26,6 +26,13 @@ function read(name) {
 }
 
 function machines() {
+  const isBusy = ['scale', ...OTHERS].some((name) => read(name).machine.loadBefore[0] > 2 * read(name).machine.cores);
+  const warning =
+    'This machine was busy with other work, so all times are far too high. Only ratios and counts say something.';
+  return [...placesOfRows(), ...(isBusy ? ['', warning] : [])];
+}
+
+function placesOfRows() {
   return ['scale', ...OTHERS].map((name) => {
     const { date, quick, machine } = read(name);
     const { cpu, cores, node, loadBefore } = machine;
