@@ -21,6 +21,9 @@ export const FULL = {
   pageDeltas: 1_000,
   pageEvents: 10_000,
   pageOpens: 10,
+  tableEvents: 1_000_000,
+  openStreams: 2_000,
+  queuedRuns: 10_000,
 };
 
 export const QUICK = {
@@ -45,4 +48,7 @@ export const QUICK = {
   pageDeltas: 300,
   pageEvents: 2_000,
   pageOpens: 3,
+  tableEvents: 100_000,
+  openStreams: 200,
+  queuedRuns: 10_000,
 };

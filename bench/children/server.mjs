@@ -1,4 +1,5 @@
-// A server over a file, with an agent whose model writes a text in chunks. Its parent sends its requests as messages.
+// A server with an agent whose model writes a text in chunks. Its parent sends its requests as messages. Its argument is
+// JSON: { token, workers, store, events, roles }. Without a store, it has a file for itself.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -7,24 +8,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHarness, fileStore } from '@toolscript/core';
 import { defineAgent } from '@toolscript/core/agent';
 import { createServer, demoAgent, fixedAgents } from '@toolscript/server';
-import { openDatabase } from '@toolscript/server/stores';
+import { openDatabase, openEventLog } from '@toolscript/server/stores';
 
-const [token, workers] = process.argv.slice(2);
+const { token, workers, store, events: eventsUrl, roles } = JSON.parse(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-'));
-const database = await openDatabase(`libsql:${join(folder, 'service.db')}`);
-const scripts = fileStore(join(folder, 'scripts'));
-const demo = demoAgent({ store: scripts });
+const database = await openDatabase(store ?? `libsql:${join(folder, 'service.db')}`);
+const scripts = database.scripts ?? fileStore(join(folder, 'scripts'));
+const demo = demoAgent({ store: scripts, suspensionKey: 'a key of the benchmark, 32 bytes or more' });
 const talkerHarness = createHarness({ tools: [] });
 const config = defineAgent({ slug: 'talker', carrier: 'text', provider: { api: 'scripted', model: 'talker' } });
 const talker = { config, open: async () => ({ agent: config, provider: talkingModel(), harness: talkerHarness }) };
 const agents = fixedAgents([demo, talker]);
-const { stores, log: events } = database;
-const app = await createServer({ stores, events, scripts, agents, auth: { token }, workers: Number(workers) });
+const { stores } = database;
+const events = eventsUrl === undefined ? database.log : await openEventLog(eventsUrl);
+const app = await createServer({
+  stores,
+  events,
+  scripts,
+  agents,
+  auth: { token },
+  workers,
+  limits: { streamsPerPrincipal: 10_000 },
+  ...(roles === undefined ? {} : { roles }),
+});
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
 const plain = createHttpServer((request, response) => void talkPlainly(request, response));
 await new Promise((resolve) => plain.listen(0, '127.0.0.1', resolve));
 process.on('message', (question) => void answer(question));
+// A parent that was killed closes nothing.
+process.once('disconnect', () => process.exit());
 process.send({ baseUrl, plainUrl: `http://127.0.0.1:${plain.address().port}` });
 
 async function answer(question) {
@@ -32,7 +45,7 @@ async function answer(question) {
   if (question === 'cpu') return process.send({ cpu: process.cpuUsage() });
   plain.close();
   await app.close();
-  await Promise.all([demo.close(), talkerHarness.close(), database.close()]);
+  await Promise.all([demo.close(), talkerHarness.close(), events.close(), database.close()]);
   rmSync(folder, { recursive: true });
   return process.disconnect();
 }

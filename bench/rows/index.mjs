@@ -16,6 +16,11 @@ import * as newSource from './new-source.mjs';
 import * as patch from './patch.mjs';
 import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
+import * as scale from './scale.mjs';
+import * as scaleQueue from './scale-queue.mjs';
+import * as scaleScripts from './scale-scripts.mjs';
+import * as scaleStreams from './scale-streams.mjs';
+import * as scaleTables from './scale-tables.mjs';
 import * as schedule from './schedule.mjs';
 import * as search from './search.mjs';
 import * as secondEngine from './second-engine.mjs';
@@ -50,6 +55,11 @@ export const ROWS = [
   deltaToEvent,
   turnOverhead,
   server,
+  scale,
+  scaleQueue,
+  scaleScripts,
+  scaleStreams,
+  scaleTables,
   economy,
   economyBfcl,
   detector,

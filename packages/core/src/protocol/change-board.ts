@@ -3,7 +3,8 @@
  * ends at once.
  */
 export class ChangeBoard {
-  readonly #listeners = new Set<ChangeListener>();
+  /** By key, so that a change costs nothing for the listeners of others. Those for every key are under undefined. */
+  readonly #listeners = new Map<string | undefined, Set<ChangeListener>>();
   readonly #onListen: () => void;
   #isClosed = false;
 
@@ -14,8 +15,9 @@ export class ChangeBoard {
 
   /** Listens for one key; default: every key. */
   listen(key?: string): ChangeListener {
-    const listener = new ChangeListener(key, () => this.#listeners.delete(listener));
-    this.#listeners.add(listener);
+    const listener = new ChangeListener(() => this.#remove(key, listener));
+    const beside = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, beside.add(listener));
     if (this.#isClosed) listener.end();
     else this.#onListen();
     return listener;
@@ -27,26 +29,34 @@ export class ChangeBoard {
 
   /** Without a key, any key may have changed. */
   announce(key?: string): void {
-    for (const listener of this.#listeners)
-      if (key === undefined || listener.key === undefined || listener.key === key) listener.wake();
+    if (key === undefined) return this.#each((listener) => listener.wake());
+    for (const woken of [key, undefined]) for (const listener of this.#listeners.get(woken) ?? []) listener.wake();
   }
 
   /** Ends all current and future waits. */
   close(): void {
     this.#isClosed = true;
-    for (const listener of this.#listeners) listener.end();
+    this.#each((listener) => listener.end());
+  }
+
+  #each(action: (listener: ChangeListener) => void): void {
+    for (const listeners of this.#listeners.values()) for (const listener of listeners) action(listener);
+  }
+
+  #remove(key: string | undefined, listener: ChangeListener): void {
+    const beside = this.#listeners.get(key);
+    beside?.delete(listener);
+    if (beside?.size === 0) this.#listeners.delete(key);
   }
 }
 
 export class ChangeListener {
-  readonly key: string | undefined;
   readonly #onStop: () => void;
   #isChanged = false;
   #isEnded = false;
   #resolve: (() => void) | undefined;
 
-  constructor(key: string | undefined, onStop: () => void) {
-    this.key = key;
+  constructor(onStop: () => void) {
     this.#onStop = onStop;
   }
 
@@ -80,9 +90,18 @@ export class ChangeListener {
   }
 }
 
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** Only changes of this run. Default: of any. */
+  readonly runId?: string | undefined;
+}
+
 /** Yields once for all changes since the last yield, as `RunStore.watch` describes it. */
-export async function* watchBoard(board: ChangeBoard, signal: AbortSignal): AsyncGenerator<void, void, undefined> {
-  const listener = board.listen();
+export async function* watchBoard(
+  board: ChangeBoard,
+  { signal, runId }: WatchOptions,
+): AsyncGenerator<void, void, undefined> {
+  const listener = board.listen(runId);
   try {
     while (await listener.next(signal)) yield;
   } finally {

@@ -50,7 +50,7 @@ function checkedText(event: StreamEvent, index: number): string {
 
 /**
  * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` if the batch
- * leaves a gap or differs from stored events.
+ * leaves a gap or differs from stored events. `textAt` returns nothing for trimmed ones.
  */
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,
@@ -60,7 +60,7 @@ export function placeEvents(
   if (firstSeq > nextSeq)
     throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next`);
   const known = texts.slice(0, nextSeq - firstSeq);
-  const index = known.findIndex((text, offset) => text !== textAt(firstSeq + offset));
+  const index = known.findIndex((text, offset) => (textAt(firstSeq + offset) ?? text) !== text);
   if (index === -1) return texts.slice(known.length);
   throw new EventOrderError(
     `The run ${runId} has a different event ${firstSeq + index} already: ${nextSeq} is expected next`,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WatchOptions } from './change-board.js';
 import type { StreamEvent } from './events.js';
 import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 
@@ -30,6 +31,12 @@ export interface LogPosition {
   readonly nextSeq: number;
   /** True if the run's last event is stored: no event can follow. */
   readonly isEnded: boolean;
+}
+
+export interface SubscribeOptions {
+  readonly from?: number;
+  readonly signal?: AbortSignal;
+  readonly earlier?: (from: number) => Promise<EventPage>;
 }
 
 /** A run in the log, and its position. */
@@ -124,17 +131,15 @@ export interface EventLog {
    * `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
+  /** Begins with the first event that is not trimmed. */
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
    * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and
-   * gaps. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
+   * gaps. `earlier` reads trimmed events elsewhere; without it, they are left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
    * without events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is
    * malformed, rejects with a `ToolscriptUsageError` at the first event.
    */
-  subscribe(
-    runId: string,
-    options?: { readonly from?: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<StreamEvent>;
+  subscribe(runId: string, options?: SubscribeOptions): AsyncIterable<StreamEvent>;
   /**
    * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts
    * with the stored events; events count as handled after their acknowledgement. Undefined if there are none. A
@@ -160,10 +165,18 @@ export interface EventLog {
    * page.
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
+  /**
+   * Removes the run's events before `seq`, which are stored elsewhere: reads and deliveries begin after them. Positions
+   * stay the same. Idempotent.
+   */
+  trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. Idempotent. */
   delete(runId: string): Promise<void>;
-  /** Yields after events may have been published, in this process or another one, as `RunStore.watch` does. */
-  watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
+  /**
+   * Yields after events may have been published or acknowledged, in this process or another one, as `RunStore.watch`
+   * does.
+   */
+  watch(options: WatchOptions): AsyncIterable<void>;
   /**
    * The settings and states of its server that endanger events, each in a sentence with its fix. Rejects with a
    * `StoreUnavailableError` if the log does not answer.

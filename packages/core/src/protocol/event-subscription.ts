@@ -1,5 +1,5 @@
 import type { ChangeBoard } from './change-board.js';
-import { EventRangeSchema, type EventPage, type LogPosition } from './event-log.js';
+import { EventRangeSchema, type EventPage, type LogPosition, type SubscribeOptions } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import { endsRun } from './run-end.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
@@ -22,7 +22,7 @@ interface SubscriptionSource {
 export async function* subscribeByReading(
   { board, read }: SubscriptionSource,
   runId: string,
-  { from = 0, signal }: { readonly from?: number; readonly signal?: AbortSignal },
+  { from = 0, signal, earlier }: SubscribeOptions,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   let next = parseShape(EventRangeSchema, { from }, 'options').from ?? 0;
   const listener = board.listen(parseShape(StoreIdSchema, runId, 'runId'));
@@ -30,7 +30,8 @@ export async function* subscribeByReading(
   const isAborted = () => signal?.aborted === true;
   try {
     while (!isAborted()) {
-      const { events, position, next: more } = await read(runId, next);
+      const tail = await read(runId, next);
+      const { events, position, next: more } = await withEarlier(tail, next, earlier);
       for (const event of events) {
         if (isAborted()) return;
         yield event;
@@ -44,4 +45,14 @@ export async function* subscribeByReading(
   } finally {
     listener.stop();
   }
+}
+
+/** A page of trimmed events, if the log no longer has the next one. */
+async function withEarlier(tail: LogTail, next: number, earlier: SubscribeOptions['earlier']): Promise<LogTail> {
+  const first = tail.events[0]?.seq ?? tail.position?.nextSeq ?? next;
+  if (first <= next || earlier === undefined) return tail;
+  const page = await earlier(next);
+  // They were deleted everywhere.
+  if (page.events.length === 0) return tail;
+  return { ...page, next: page.events.at(-1)!.seq + 1, position: tail.position };
 }

@@ -1,5 +1,6 @@
 import { isRecord } from './is-record.js';
 import { z } from 'zod';
+import type { WatchOptions } from './change-board.js';
 import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';
 import { OutputItemSchema, type OutputItem } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
@@ -206,10 +207,10 @@ export interface RunStore {
   /** Lists runs, oldest first. A run that is created meanwhile appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**
-   * Yields after a run may have become claimable, or after a cancellation may have been requested, in this process or
-   * another one. May yield without cause, and once for several changes. Ends when the signal aborts.
+   * Yields after the state of a run may have changed, or after a cancellation may have been requested, in this process
+   * or another one. May yield without cause, and once for several changes. Ends when the signal aborts.
    */
-  watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
+  watch(options: WatchOptions): AsyncIterable<void>;
 }
 
 export function isFinalRunState(state: RunState): boolean {

@@ -121,6 +121,8 @@ export interface ThreadStore {
    * appended since the last change of the run's state; the death of the process loses none.
    */
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
+  /** The `seq` of the run's next event. 0 if there is no such run. */
+  nextSeq(runId: string): Promise<number>;
   /** In order of `seq`. Empty if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
   /** At most `limit` turns of the thread, in order. */

@@ -3,12 +3,14 @@ import {
   ChangeBoard,
   checkBatch,
   DeadLetterQuerySchema,
+  DEFAULT_EVENT_PAGE,
   DeliveryOptionsSchema,
   isLeaseHeld,
   LAG_SAMPLE,
   MAX_DELIVERIES,
   oldestTime,
-  pageOfEvents,
+  EventRangeSchema,
+  eventPage,
   PageQuerySchema,
   parseShape,
   placeEvents,
@@ -28,6 +30,8 @@ import {
   type LoggedRunQuery,
   type LogPosition,
   type StreamEvent,
+  type SubscribeOptions,
+  type WatchOptions,
 } from '../protocol/index.js';
 import { pageOf, type MemoryStoresOptions } from './memory-database.js';
 
@@ -35,8 +39,9 @@ interface LoggedRun {
   epoch: number;
   isEnded: boolean;
   readonly position: number;
-  /** JSON text; the index is the `seq`. */
-  readonly texts: string[];
+  /** JSON text; the index is the `seq`. Undefined if it is trimmed. */
+  readonly texts: (string | undefined)[];
+  firstSeq: number;
 }
 
 /** A group's progress with a run. */
@@ -94,13 +99,10 @@ class MemoryEventLog implements EventLog {
   }
 
   async read(runId: string, range: EventRange = {}): Promise<EventPage> {
-    return pageOfEvents(this.#runs.get(runId)?.texts ?? [], range);
+    return this.#page(runId, parseShape(EventRangeSchema, range, 'range'));
   }
 
-  subscribe(
-    runId: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterable<StreamEvent> {
+  subscribe(runId: string, options: SubscribeOptions = {}): AsyncIterable<StreamEvent> {
     const read = async (id: string, from: number) => {
       const run = this.#runs.get(id);
       const position = run && { nextSeq: run.texts.length, isEnded: run.isEnded };
@@ -113,10 +115,10 @@ class MemoryEventLog implements EventLog {
     const { group, leaseMs, limit } = parseShape(DeliveryOptionsSchema, options, 'delivery');
     const [next] = this.#waiting(group).toSorted((left, right) => left.place.served - right.place.served);
     if (next === undefined) return undefined;
-    const { runId, run, place } = next;
+    const { runId, place } = next;
     place.attempts += 1;
     Object.assign(place, { leaseMs, leaseExpiresAt: this.#now() + leaseMs, served: this.#count() });
-    const { events } = pageOfEvents(run.texts, { from: place.nextSeq, limit });
+    const { events } = this.#page(runId, { from: place.nextSeq, limit });
     return { group, runId, token: place.served, attempt: place.attempts, events };
   }
 
@@ -155,7 +157,9 @@ class MemoryEventLog implements EventLog {
 
   async lag(group: string): Promise<GroupLag> {
     const unhandled = this.#unhandled(group).toSorted((left, right) => left.place.served - right.place.served);
-    const texts = unhandled.slice(0, LAG_SAMPLE).map(({ run, place }) => run.texts[place.nextSeq]!);
+    const texts = unhandled
+      .slice(0, LAG_SAMPLE)
+      .map(({ run, place }) => run.texts[Math.max(place.nextSeq, run.firstSeq)]!);
     const deadLetters = [...(this.#groups.get(group)?.values() ?? [])].filter(({ isDead }) => isDead).length;
     return { runs: unhandled.length, oldestAt: oldestTime(texts), deadLetters };
   }
@@ -166,14 +170,22 @@ class MemoryEventLog implements EventLog {
     return { runs: rows.map(([runId, { texts, isEnded }]) => ({ runId, nextSeq: texts.length, isEnded })), ...rest };
   }
 
+  async trim(runId: string, seq: number): Promise<void> {
+    parseShape(EventRangeSchema, { from: seq }, 'seq');
+    const run = this.#runs.get(runId);
+    if (run === undefined) return;
+    run.firstSeq = Math.max(run.firstSeq, Math.min(seq, run.texts.length));
+    run.texts.fill(undefined, 0, run.firstSeq);
+  }
+
   async delete(runId: string): Promise<void> {
     this.#runs.delete(runId);
     for (const places of this.#groups.values()) places.delete(runId);
     this.#board.announce(runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.#board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.#board, options);
   }
 
   async warnings(): Promise<readonly string[]> {
@@ -184,9 +196,15 @@ class MemoryEventLog implements EventLog {
     this.#board.close();
   }
 
+  #page(runId: string, { from = 0, limit = DEFAULT_EVENT_PAGE }: EventRange): EventPage {
+    const { texts, firstSeq } = this.#runs.get(runId) ?? { texts: [], firstSeq: 0 };
+    const first = Math.max(from, firstSeq);
+    return eventPage(first, texts.slice(first, first + limit) as string[], texts.length);
+  }
+
   /** The run, created if missing. Throws for a stale epoch. */
   #unfenced(runId: string, epoch: number): LoggedRun {
-    const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [] };
+    const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [], firstSeq: 0 };
     if (run.epoch <= epoch) return run;
     throw storeErrors.olderEpoch(runId, epoch, run.epoch);
   }
@@ -214,7 +232,7 @@ class MemoryEventLog implements EventLog {
   #unhandled(group: string): UnhandledRun[] {
     return [...this.#runs]
       .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))
-      .filter(({ run, place }) => !place.isDead && place.nextSeq < run.texts.length);
+      .filter(({ run, place }) => !place.isDead && Math.max(place.nextSeq, run.firstSeq) < run.texts.length);
   }
 
   #placeOf(group: string, runId: string): GroupPosition {

@@ -23,6 +23,7 @@ import {
   type RunPage,
   type RunQuery,
   type RunStore,
+  type WatchOptions,
 } from '../protocol/index.js';
 import { isFinal, newStoreId, notFound, pageOf, type MemoryDatabase, type RunRecord } from './memory-database.js';
 import { addThread } from './memory-threads.js';
@@ -137,8 +138,8 @@ export class MemoryRuns implements RunStore {
     return { runs: rows.map(({ run }) => structuredClone(run)), ...rest };
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.database.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.database.board, options);
   }
 
   #fairest(candidates: readonly RunRecord[], maxPerPrincipal: number | undefined): RunRecord | undefined {

@@ -120,6 +120,10 @@ export class MemoryThreads implements ThreadStore {
     return record.events.length;
   }
 
+  async nextSeq(runId: string): Promise<number> {
+    return this.database.runs.get(runId)?.events.length ?? 0;
+  }
+
   async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
     return pageOfEvents(this.database.runs.get(runId)?.events ?? [], range);
   }

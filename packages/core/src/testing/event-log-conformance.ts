@@ -127,6 +127,45 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.list(), { runs: [{ runId: 'run_a', nextSeq: 2, isEnded: false }] });
     await log.publish(1, eventsOf(RUN, 1, 2));
   }),
+  logLaw('trimmed events are read elsewhere, and everything else stays', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const events = eventsOf(RUN, 6);
+    const earlier = async (from: number) => ({ events: events.slice(from, from + 2) });
+    await log.trim('run_none', 3);
+    await log.publish(1, events);
+    for (const seq of [4, 2]) await beside.trim('run_a', seq);
+    deepStrictEqual(await readAll(log, 'run_a'), events.slice(4));
+    deepStrictEqual((await log.read('run_a', { from: 1, limit: 1 })).events, [events[4]]);
+    for (const part of [events, events.slice(0, 2), events.slice(3, 5)]) await log.publish(1, part);
+    deepStrictEqual(await log.open('run_a', 2), { nextSeq: 6, isEnded: false });
+    const delivery = await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 60_000 });
+    deepStrictEqual(delivery?.events, events.slice(4));
+    const seen = [collect(log.subscribe('run_a')), collect(log.subscribe('run_a', { from: 1, earlier }))];
+    await beside.trim('run_a', 99);
+    deepStrictEqual(await log.read('run_a'), { events: [] });
+    const late = collect(beside.subscribe('run_a', { earlier }));
+    const end = eventOf(RUN, 6, DONE);
+    await log.publish(2, [end]);
+    deepStrictEqual(
+      (await seen[1])?.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6],
+    );
+    deepStrictEqual((await seen[0])?.at(-1), end);
+    deepStrictEqual(await late, [...events, end]);
+    strictEqual(await log.acknowledge(delivery!), true);
+    const next = await log.receive({ group: 'persistence', consumer: 'c', leaseMs: 60_000 });
+    deepStrictEqual(next?.events, [end]);
+    await refuses(() => log.trim('run_a', -1), ToolscriptUsageError);
+  }),
+  logLaw('a run of which everything is trimmed has nothing to deliver', async (log) => {
+    await log.publish(1, eventsOf(RUN, 3));
+    await log.trim('run_a', 3);
+    const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };
+    strictEqual(await log.receive(options), undefined);
+    await log.publish(1, eventsOf(RUN, 1, 3));
+    await log.trim('run_a', 4);
+    strictEqual(await log.receive(options), undefined);
+  }),
   logLaw('a deleted run is gone, and can start again', async (log) => {
     await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
     await log.publish(1, eventsOf(OTHER, 1));
@@ -431,6 +470,23 @@ const groupLaws: readonly EventLogLaw[] = [
     const last = wakes.next();
     controller.abort();
     ok((await last).done === true || (await wakes.next()).done === true);
+  }),
+  logLaw('a watcher of a run is woken by its publications and acknowledgements', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const controller = new AbortController();
+    const wakes = log.watch({ signal: controller.signal, runId: RUN.runId })[Symbol.asyncIterator]();
+    const published = wakes.next();
+    await beside.publish(1, eventsOf(OTHER, 1));
+    await beside.publish(1, eventsOf(RUN, 1));
+    strictEqual((await published).done, false);
+    for (;;) {
+      const delivery = await beside.receive({ ...GROUP_QUERY, consumer: 'c', leaseMs: 60_000 });
+      if (delivery === undefined) break;
+      const woken = delivery.runId === RUN.runId ? wakes.next() : undefined;
+      await beside.acknowledge(delivery);
+      if (woken !== undefined) strictEqual((await woken).done, false);
+    }
+    controller.abort();
   }),
 ];
 

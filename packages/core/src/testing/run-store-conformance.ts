@@ -178,6 +178,27 @@ const claimLaws: readonly StoresLaw[] = [
     for (let count = 0; count < 7; count++) claimed.push((await runs.claim(LEASE))?.run.runId);
     deepStrictEqual(claimed, [ada[0], bob[0], cleo, ada[1], ada[2], bob[1], undefined]);
   }),
+  storesLaw('a principal with a long queue does not hold up the others', async ({ runs }) => {
+    const make = async (principal: string) => (await runs.create(runDraft({ principal }))).run.runId;
+    for (let made = 0; made < 110; made += 10) await Promise.all(Array.from({ length: 10 }, () => make('ada')));
+    const bob = await make('bob');
+    const claim = async (maxPerPrincipal?: number) => (await runs.claim({ ...LEASE, maxPerPrincipal }))?.run;
+    strictEqual((await claim())?.principal, 'ada');
+    strictEqual((await claim())?.runId, bob);
+    strictEqual((await claim(2))?.principal, 'ada');
+    strictEqual(await claim(2), undefined);
+    const cleo = await make('cleo');
+    strictEqual((await claim(2))?.runId, cleo);
+    const others = await Promise.all(Array.from({ length: 5 }, (_, index) => make(`other ${index}`)));
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claim()));
+    const ids = claimed.map((run) => run?.runId);
+    strictEqual(new Set(ids).size, 10);
+    ok(!ids.includes(undefined), 'a claim found nothing');
+    ok(
+      others.every((runId) => ids.includes(runId)),
+      'a principal without runs at work waits',
+    );
+  }),
   storesLaw(
     'a principal holds at most as many runs as a claim allows, across two handles',
     async (stores, makeStores) => {

@@ -56,6 +56,7 @@ const threadLaws: readonly StoresLaw[] = [
       strictEqual(await threads.approval(id), undefined);
       strictEqual(await runs.get(id), undefined);
       deepStrictEqual(await threads.delete(id), []);
+      strictEqual(await threads.nextSeq(id), 0);
       deepStrictEqual(await threads.readEvents(id), { events: [] });
       deepStrictEqual(await threads.readItems(id), { turns: [] });
     }
@@ -295,7 +296,9 @@ const appendLaws: readonly StoresLaw[] = [
     strictEqual(await stores.threads.append(events.slice(0, 4)), 4);
     strictEqual(await stores.threads.append(events.slice(1, 3)), 4);
     strictEqual(await stores.threads.append(events.slice(2, 6)), 6);
+    strictEqual(await stores.threads.nextSeq(run.runId), 6);
     strictEqual(await stores.threads.append(events), 8);
+    strictEqual(await stores.threads.nextSeq(run.runId), 8);
     deepStrictEqual(await readAll(stores.threads, run.runId), events);
   }),
   storesLaw('a gap, and another event at the same seq, are rejected with the whole batch', async (stores) => {

@@ -1,39 +1,47 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { StreamEvent, ThreadStore } from '@toolscript/core/protocol';
+import type { EventLog, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
+import { untilTrue } from './until-true.js';
 
-/** How long to wait for the persistence worker, in ms, and how often to look. */
+/** How long to wait for the persistence worker, and how often to look without a notification of it, in ms. */
 const WAIT_MS = 500;
-const LOOK_MS = 10;
+const LOOK_MS = 100;
+
+export interface AwaitedThreadsSettings {
+  readonly threads: ThreadStore;
+  readonly log: EventLog;
+  readonly epoch: number;
+}
 
 /**
  * The events of one run, on their way to the thread store through the persistence worker. If that does not store them
  * in time, because none runs or it is busy, this process stores them itself: both do so idempotently.
  */
 export class AwaitedThreads {
-  readonly #threads: ThreadStore;
-  readonly #epoch: number;
+  readonly #settings: AwaitedThreadsSettings;
   #waitMs = WAIT_MS;
 
-  constructor(threads: ThreadStore, epoch: number) {
-    this.#threads = threads;
-    this.#epoch = epoch;
+  constructor(settings: AwaitedThreadsSettings) {
+    this.#settings = settings;
   }
 
   /** Resolves when the events are in the thread store. They follow those of the previous call. */
   async append(events: readonly StreamEvent[]): Promise<void> {
+    const { threads, epoch } = this.#settings;
     const isStored = await this.#awaitStored(events.at(-1)!);
     // A worker that was late is waited for again after it has caught up.
     this.#waitMs = isStored ? WAIT_MS : 0;
-    if (!isStored) await this.#threads.append(events, { epoch: this.#epoch });
+    if (!isStored) await threads.append(events, { epoch });
   }
 
-  async #awaitStored({ run_id: runId, seq }: StreamEvent): Promise<boolean> {
-    const deadline = performance.now() + this.#waitMs;
-    for (;;) {
-      const { events } = await this.#threads.readEvents(runId, { from: seq, limit: 1 });
-      if (events.length > 0) return true;
-      if (performance.now() >= deadline) return false;
-      await delay(LOOK_MS);
-    }
+  /** The persistence worker acknowledges what it has stored, and the log announces that. */
+  #awaitStored({ run_id: runId, seq, payload }: StreamEvent): Promise<boolean> {
+    const { threads, log } = this.#settings;
+    // While the run works, nobody waits for this, and each of its own events would be a change.
+    const isLast = payload.type === 'response_done';
+    return untilTrue({
+      watch: isLast ? (signal) => log.watch({ signal, runId }) : undefined,
+      isTrue: async () => (await threads.nextSeq(runId)) > seq,
+      waitMs: this.#waitMs,
+      lookMs: LOOK_MS,
+    });
   }
 }

@@ -35,8 +35,8 @@ export class EventWriter {
   readonly #toThreads: Lane;
 
   constructor(settings: EventWriterSettings) {
-    const { threads, epoch, onFailure, isPersistedElsewhere = false } = settings;
-    const awaited = isPersistedElsewhere ? new AwaitedThreads(threads, epoch) : undefined;
+    const { threads, log, epoch, onFailure, isPersistedElsewhere = false } = settings;
+    const awaited = isPersistedElsewhere ? new AwaitedThreads({ threads, log, epoch }) : undefined;
     this.#settings = settings;
     this.#toThreads = new Lane(
       async (events) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Delivery, EventLog, Run, ThreadStore } from '@toolscript/core/protocol';
+import type { Delivery, EventLog, Run, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import type { RunProjector } from '../projections/index.js';
+import { untilTrue } from './until-true.js';
 
 /** The group of consumers in the log that stores events in threads. */
 export const PERSISTENCE_GROUP = 'persistence';
@@ -16,6 +17,9 @@ const RETRY_MS = 500;
 
 /** Maximum number of events of one write. */
 const MAX_EVENTS = 500;
+
+/** How long the events of a run wait for further ones, in ms. The last ones before an end or a suspension do not. */
+const GATHER_MS = 200;
 
 /** Runs that are stored at the same time. */
 const LANES = 4;
@@ -42,6 +46,9 @@ export class PersistenceWorker {
   #lanes: Promise<unknown> = Promise.resolve();
   /** Lanes that wait for the next change. */
   readonly #waiting = new Set<() => void>();
+  /** Deliveries that wait for further events of their runs, and those that a lane may store. */
+  readonly #gathering = new Set<Promise<void>>();
+  readonly #gathered: Delivery[] = [];
   /** No more events are received meanwhile, so that they do not become dead letters. */
   #isStoreFailing = false;
   #reportedFault: string | undefined;
@@ -60,6 +67,8 @@ export class PersistenceWorker {
     this.#stopping.abort();
     this.#wake();
     await this.#lanes;
+    await Promise.all(this.#gathering);
+    for (const delivery of this.#gathered.splice(0)) await this.#store(delivery);
   }
 
   async #watch(): Promise<void> {
@@ -87,17 +96,47 @@ export class PersistenceWorker {
   /** False if there is nothing to store. Never rejects. */
   async #persistNext(): Promise<boolean> {
     try {
-      const { log, consumer } = this.#settings;
-      const options = { group: PERSISTENCE_GROUP, consumer, leaseMs: LEASE_MS, limit: MAX_EVENTS };
-      const delivery = await log.receive(options);
-      if (delivery === undefined) return false;
-      await this.#store(delivery);
-      return true;
+      const delivery = this.#gathered.shift() ?? (await this.#receive());
+      if (delivery !== undefined) await this.#store(delivery);
+      return delivery !== undefined;
     } catch (error) {
       this.#report(error, undefined);
       await this.#pause();
       return false;
     }
+  }
+
+  /** The next delivery that need not wait for further events. */
+  async #receive(): Promise<Delivery | undefined> {
+    const { log, consumer } = this.#settings;
+    for (;;) {
+      const options = { group: PERSISTENCE_GROUP, consumer, leaseMs: LEASE_MS, limit: MAX_EVENTS };
+      const delivery = await log.receive(options);
+      // A repeated one may contain the event that cannot be stored.
+      if (delivery === undefined || delivery.attempt > 1 || isWhole(delivery.events)) return delivery;
+      const gathering = this.#gather(delivery).finally(() => this.#gathering.delete(gathering));
+      this.#gathering.add(gathering);
+    }
+  }
+
+  /**
+   * Waits for further events of the run, so that one transaction stores them together. Never rejects: without an answer
+   * of the log, the events so far are stored.
+   */
+  async #gather(delivery: Delivery): Promise<void> {
+    const { log } = this.#settings;
+    const { runId } = delivery;
+    const events = [...delivery.events];
+    const isTrue = async () => {
+      const from = events.at(-1)!.seq + 1;
+      events.push(...(await log.read(runId, { from, limit: MAX_EVENTS })).events);
+      return isWhole(events);
+    };
+    const watch = (signal: AbortSignal) => log.watch({ signal, runId });
+    const { signal } = this.#stopping;
+    await untilTrue({ watch, isTrue, waitMs: GATHER_MS, lookMs: GATHER_MS, signal }).catch(() => {});
+    this.#gathered.push({ ...delivery, events });
+    this.#wake();
   }
 
   async #store(delivery: Delivery): Promise<void> {
@@ -156,4 +195,9 @@ export class PersistenceWorker {
   async #pause(): Promise<void> {
     await delay(RETRY_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
   }
+}
+
+/** No further event is worth a wait. */
+function isWhole(events: readonly StreamEvent[]): boolean {
+  return events.length >= MAX_EVENTS || events.at(-1)!.payload.type === 'response_done';
 }

@@ -30,8 +30,9 @@ export interface RunCleanerSettings {
 }
 
 /**
- * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; and
- * scripts that ended long ago; and documents that have expired. Several processes may do so at once.
+ * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; events
+ * of other runs that are as old; scripts that ended long ago; and documents that have expired. Several processes may do
+ * so at once.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -40,6 +41,8 @@ export class RunCleaner {
   /** The time of the last pruning, by the monotonic clock. */
   #prunedAt: number | undefined;
   #isStopped = false;
+  /** The next events of runs that had not ended, at the last search. */
+  #seen = new Map<string, number>();
 
   constructor(settings: RunCleanerSettings) {
     this.#settings = settings;
@@ -71,13 +74,26 @@ export class RunCleaner {
       (after) => log.list(after),
       (page) => page.runs,
     );
+    const seen = new Map<string, number>();
     for (const run of logged) {
       if (this.#isStopped) return;
       if (await this.#isDone(run)) await log.delete(run.runId);
+      else seen.set(run.runId, await this.#trim(run));
     }
+    this.#seen = seen;
     if (this.#prunedAt !== undefined && performance.now() - this.#prunedAt < PRUNE_MS) return;
     await pruneScripts(scripts);
     this.#prunedAt = performance.now();
+  }
+
+  /**
+   * Trims the events that were there at the last search and are stored. Readers of newer ones find them in the log.
+   * Returns the run's next event.
+   */
+  async #trim({ runId, nextSeq }: LoggedRun): Promise<number> {
+    const seen = this.#seen.get(runId) ?? 0;
+    if (seen > 0 && (await this.#isStored(runId, seen))) await this.#settings.log.trim(runId, seen);
+    return nextSeq;
   }
 
   async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
@@ -88,9 +104,13 @@ export class RunCleaner {
       return true;
     }
     if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
-    if (nextSeq === 0) return true;
-    const last = await stores.threads.readEvents(runId, { from: nextSeq - 1, limit: 1 });
-    if (last.events.length === 0) return false;
-    return projection === undefined || (await projection.position(runId)) >= nextSeq;
+    return this.#isStored(runId, nextSeq);
+  }
+
+  /** Whether the events before `seq` are everywhere that readers look for them. */
+  async #isStored(runId: string, seq: number): Promise<boolean> {
+    const { stores, projection } = this.#settings;
+    if ((await stores.threads.nextSeq(runId)) < seq) return false;
+    return projection === undefined || (await projection.position(runId)) >= seq;
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   endsRun,
   isFinalRunState,
@@ -6,10 +5,11 @@ import {
   type ServiceStores,
   type StreamEvent,
 } from '@toolscript/core/protocol';
+import { untilTrue } from './until-true.js';
 
-/** How often, in ms, and how many times to poll a run whose last event is stored. */
-const SETTLE_POLL_MS = 5;
-const SETTLE_POLLS = 400;
+/** How long to wait for the new state of a run whose last event is in the log, and how often to look, in ms. */
+const SETTLE_MS = 2_000;
+const SETTLE_LOOK_MS = 250;
 
 /** How often to poll a run that the log does not know, in ms: it may have been deleted, or have ended. */
 const UNKNOWN_CHECK_MS = 1_000;
@@ -32,7 +32,7 @@ export async function* streamRun(
   const run = await runs.get(runId);
   if (run !== undefined && !isFinalRunState(run.state)) {
     for await (const event of liveEvents(stores, log, runId, { from, signal })) {
-      if (event.payload.type === 'response_done') await settled(stores, log, event);
+      if (event.payload.type === 'response_done') await settled(stores, log, event, signal);
       yield event;
       next = event.seq + 1;
       if (endsRun(event.payload)) return;
@@ -48,11 +48,12 @@ export async function* streamRun(
 
 /** A live subscription that also ends for a run that never publishes. */
 async function* liveEvents(
-  { runs }: StreamStores,
+  { runs, threads }: StreamStores,
   log: EventLog,
   runId: string,
   { from, signal }: { readonly from: number; readonly signal: AbortSignal },
 ): AsyncGenerator<StreamEvent, void, undefined> {
+  const earlier = (seq: number) => threads.readEvents(runId, { from: seq });
   const gone = new AbortController();
   const check = async () => {
     const run = await runs.get(runId);
@@ -60,7 +61,7 @@ async function* liveEvents(
   };
   const checking = setInterval(() => void check().catch(() => {}), UNKNOWN_CHECK_MS).unref();
   try {
-    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]) })) {
+    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]), earlier })) {
       clearInterval(checking);
       yield event;
     }
@@ -77,12 +78,19 @@ async function settled(
   { runs }: StreamStores,
   log: EventLog,
   { run_id: runId, seq, payload }: StreamEvent,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (let polls = 0; polls < SETTLE_POLLS; polls += 1) {
+  const isSettled = async () => {
     const state = (await runs.get(runId))?.state;
     // The run's next worker ends a run that a stopping server returned to the queue after its last event.
-    if (state === undefined || (endsRun(payload) ? isFinalRunState(state) : state !== 'running')) return;
-    if ((await log.read(runId, { from: seq + 1, limit: 1 })).events.length > 0) return;
-    await delay(SETTLE_POLL_MS);
-  }
+    if (state === undefined || (endsRun(payload) ? isFinalRunState(state) : state !== 'running')) return true;
+    return (await log.read(runId, { from: seq + 1, limit: 1 })).events.length > 0;
+  };
+  await untilTrue({
+    watch: (ending) => runs.watch({ signal: ending, runId }),
+    isTrue: isSettled,
+    waitMs: SETTLE_MS,
+    lookMs: SETTLE_LOOK_MS,
+    signal,
+  });
 }

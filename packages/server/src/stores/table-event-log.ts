@@ -24,6 +24,8 @@ import {
   type LogPosition,
   type LogTail,
   type StreamEvent,
+  type SubscribeOptions,
+  type WatchOptions,
 } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { eventsOf, isStoreId, nextCursor } from './table-threads.js';
@@ -58,10 +60,7 @@ export class TableEventLog implements EventLog {
     return eventsOf(await this.database.call('log', 'read', { runId, from, limit }));
   }
 
-  async *subscribe(
-    runId: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncGenerator<StreamEvent, void, undefined> {
+  async *subscribe(runId: string, options: SubscribeOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     const read = async (id: string, from: number): Promise<LogTail> => {
       const tail = this.#tails.read(id, from) ?? (await this.database.call('log', 'read', { runId: id, from }));
       return { ...eventsOf(tail), position: tail.position };
@@ -84,11 +83,11 @@ export class TableEventLog implements EventLog {
 
   async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
     if (!delivery.events.some((event) => event.seq === seq)) return false;
-    return this.#settled(this.database.call('log', 'acknowledge', nameOf(delivery), seq + 1));
+    return this.#settled(delivery.runId, this.database.call('log', 'acknowledge', nameOf(delivery), seq + 1));
   }
 
   async reject(delivery: Delivery, reason: string): Promise<boolean> {
-    return this.#settled(this.database.call('log', 'reject', nameOf(delivery), reason));
+    return this.#settled(delivery.runId, this.database.call('log', 'reject', nameOf(delivery), reason));
   }
 
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
@@ -99,7 +98,7 @@ export class TableEventLog implements EventLog {
   }
 
   async revive(group: string, runId: string): Promise<boolean> {
-    return isStoreId(runId) && this.#settled(this.database.call('log', 'revive', group, runId));
+    return isStoreId(runId) && this.#settled(runId, this.database.call('log', 'revive', group, runId));
   }
 
   async lag(group: string): Promise<GroupLag> {
@@ -114,6 +113,11 @@ export class TableEventLog implements EventLog {
     return { runs, ...nextCursor('logged', next) };
   }
 
+  async trim(runId: string, seq: number): Promise<void> {
+    const { from } = parseShape(EventRangeSchema, { from: seq }, 'seq');
+    if (isStoreId(runId)) await this.database.call('log', 'trim', runId, from!);
+  }
+
   async delete(runId: string): Promise<void> {
     if (!isStoreId(runId)) return;
     await this.database.call('log', 'delete', runId);
@@ -121,8 +125,8 @@ export class TableEventLog implements EventLog {
     this.database.announce(runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.database.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.database.board, options);
   }
 
   /** A database stores events as safely as everything else. */
@@ -135,9 +139,9 @@ export class TableEventLog implements EventLog {
     return this.database.close();
   }
 
-  async #settled(call: Promise<boolean>): Promise<boolean> {
+  async #settled(runId: string, call: Promise<boolean>): Promise<boolean> {
     const isSettled = await call;
-    if (isSettled) this.database.announce();
+    if (isSettled) this.database.announce(runId);
     return isSettled;
   }
 }

@@ -22,6 +22,7 @@ import {
   type RunPage,
   type RunQuery,
   type RunStore,
+  type WatchOptions,
 } from '@toolscript/core/protocol';
 import type { TableCalls } from './calls.js';
 import { encoded, isAbsentOrStoreId, isStoreId, nextCursor } from './table-threads.js';
@@ -34,7 +35,9 @@ export class TableRuns implements RunStore {
 
   async create(draft: RunDraft): Promise<CreatedRun> {
     const parsed = parseShape(RunDraftSchema, draft, 'run');
-    return this.#announced(this.database.call('runs', 'create', parsed, requestText(parsed), this.now()));
+    const created = await this.database.call('runs', 'create', parsed, requestText(parsed), this.now());
+    this.database.announce(created.run.runId);
+    return created;
   }
 
   async get(runId: string): Promise<Run | undefined> {
@@ -51,22 +54,22 @@ export class TableRuns implements RunStore {
   }
 
   async release(fence: RunFence): Promise<void> {
-    await this.#announced(this.database.call('runs', 'release', checkedFence(fence), this.now()));
+    await this.#announced(fence.runId, this.database.call('runs', 'release', checkedFence(fence), this.now()));
   }
 
   async suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run> {
     const drafts = parseShape(ApprovalDraftSchema.array().min(1), approvals, 'approvals');
-    return this.#announced(this.database.call('runs', 'suspend', checkedFence(fence), drafts, this.now()));
+    return this.#announced(fence.runId, this.database.call('runs', 'suspend', checkedFence(fence), drafts, this.now()));
   }
 
   async finish(fence: RunFence, end: RunEnd): Promise<Run> {
     const parsed = parseShape(RunEndSchema, end, 'end');
-    return this.#announced(this.database.call('runs', 'finish', checkedFence(fence), parsed, this.now()));
+    return this.#announced(fence.runId, this.database.call('runs', 'finish', checkedFence(fence), parsed, this.now()));
   }
 
   async requestCancel(runId: string): Promise<Run | undefined> {
     if (!isStoreId(runId)) return undefined;
-    return this.#announced(this.database.call('runs', 'requestCancel', runId, this.now()));
+    return this.#announced(runId, this.database.call('runs', 'requestCancel', runId, this.now()));
   }
 
   async list(query: RunQuery = {}): Promise<RunPage> {
@@ -79,13 +82,13 @@ export class TableRuns implements RunStore {
     return { runs, ...nextCursor('run', next) };
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.database.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.database.board, options);
   }
 
-  async #announced<Value>(call: Promise<Value>): Promise<Value> {
+  async #announced<Value>(runId: string, call: Promise<Value>): Promise<Value> {
     const value = await call;
-    this.database.announce();
+    this.database.announce(runId);
     return value;
   }
 }

@@ -94,6 +94,10 @@ export class TableThreads implements ThreadStore {
     return this.database.call('threads', 'append', checkBatch(events), epoch, this.now());
   }
 
+  async nextSeq(runId: string): Promise<number> {
+    return isStoreId(runId) ? this.database.call('threads', 'nextSeq', runId) : 0;
+  }
+
   async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
     const checked = parseShape(EventRangeSchema, range, 'range');
     if (!isStoreId(runId)) return { events: [] };

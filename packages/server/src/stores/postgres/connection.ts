@@ -15,14 +15,19 @@ const DIALECT: Dialect = {
   skipLocked: 'FOR NO KEY UPDATE OF candidate SKIP LOCKED',
   indexedBy: () => '',
   isLongText: (column, parameter) => `(left(${column}, 200) = left(${parameter}, 200) AND ${column} = ${parameter})`,
+  indexedText: (text) => `md5(${text})`,
   contains: (column, parameter) => `strpos(${column}, ${parameter}) > 0`,
-  isOneOf: (column, parameter) => `${column} IN (SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
+  isOneOf: (column, parameter) =>
+    `${column} = ANY (ARRAY(SELECT json_array_elements_text(CAST(${parameter} AS json))))`,
 };
 
 /** `SET LOCAL` ends with the transaction, so that it also works over a pooler that shares connections. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
-const UNFLUSHED = '; SET LOCAL synchronous_commit = off';
+const UNFLUSHED = 'SET LOCAL synchronous_commit = off';
+
+/** A transaction that writes next to nothing. Its commit flushes those before it. */
+const FLUSH = `SELECT pg_logical_emit_message(true, 'toolscript', '')`;
 
 /** A lock until the end of the transaction. Each schema of a database has separate locks. */
 const lockSql = (name: string) =>
@@ -38,6 +43,8 @@ export class PostgresConnection implements Database {
   readonly #client: PoolClient;
   /** A commit was sent whose result is unknown. */
   isInDoubt = false;
+  /** The open transaction has the lock of positions. */
+  #hasPosition = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
@@ -66,8 +73,8 @@ export class PostgresConnection implements Database {
   ): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#transaction(flush ? BEGIN : BEGIN + UNFLUSHED, action, () =>
-          this.#doubtful(() => this.#commit()),
+        return await this.#transaction(flush ? BEGIN : `${BEGIN}; ${UNFLUSHED}`, action, () =>
+          this.#doubtful(() => (flush && this.#hasPosition ? this.#commitThenFlush() : this.#commit())),
         );
       } catch (error) {
         if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
@@ -85,6 +92,7 @@ export class PostgresConnection implements Database {
   }
 
   async nextPosition(): Promise<number> {
+    this.#hasPosition = true;
     const sql = `WITH held AS MATERIALIZED (SELECT ${lockSql("'positions'")}) SELECT nextval('positions') AS value FROM held`;
     return (await this.first(sql))!.value as number;
   }
@@ -120,6 +128,7 @@ export class PostgresConnection implements Database {
     action: () => Promise<Result>,
     commit: () => Promise<unknown>,
   ): Promise<Result> {
+    this.#hasPosition = false;
     await this.#client.query(begin);
     try {
       const result = await action();
@@ -129,6 +138,15 @@ export class PostgresConnection implements Database {
       if (!isLostConnection(error)) await this.#client.query('ROLLBACK');
       throw error;
     }
+  }
+
+  /**
+   * The commit releases the lock of positions, for which others wait, and so it does not wait for the disk. The flush
+   * does, together with those of others.
+   */
+  async #commitThenFlush(): Promise<void> {
+    await this.#client.query(`${UNFLUSHED}; COMMIT`);
+    await this.#client.query(FLUSH);
   }
 
   #commit(): Promise<unknown> {

@@ -88,6 +88,11 @@ export function isLostConnection(error: unknown): boolean {
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
 }
 
+/** The server has no room for one more connection, so nothing was sent. */
+export function isCrowded(error: unknown): boolean {
+  return codeOf(error) === '53300';
+}
+
 /** The statement did not reach the server. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('is not queryable');

@@ -199,4 +199,8 @@ export const MIGRATIONS: readonly string[] = [
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   );
   `,
+  `
+  CREATE INDEX claimable_runs_of_principal ON runs (md5(principal), position) WHERE state IN ('queued', 'running');
+  ALTER TABLE log_runs ADD COLUMN first_seq BIGINT NOT NULL DEFAULT 0;
+  `,
 ];

@@ -6,7 +6,7 @@ import { tablesOver, type Tables } from '../tables/index.js';
 import { Changes } from './changes.js';
 import { configOf, tryToConnect } from './configuration.js';
 import { PostgresConnection } from './connection.js';
-import { describePostgresFault, isLostConnection, type Place } from './faults.js';
+import { describePostgresFault, isCrowded, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
 
 /** How long a call waits for a server that is gone, in ms. */
@@ -49,7 +49,8 @@ interface Call<Result> {
 
 /**
  * A PostgreSQL database with the tables of the stores. Each call uses a connection exclusively. If the server is
- * unreachable, a call waits and starts again. If its commit was already sent, it rejects, unless it is idempotent.
+ * unreachable, or has no free connection, a call waits and starts again. If its commit was already sent, it rejects,
+ * unless it is idempotent.
  */
 export class PostgresDatabase implements TableCalls {
   readonly place: Place;
@@ -159,7 +160,7 @@ export class PostgresDatabase implements TableCalls {
       } catch (error) {
         const isOver = this.#closing !== undefined || performance.now() + waitMs > deadline;
         if (session?.connection.isInDoubt === true && !isRepeatable) throw this.#doubtError(error);
-        if (isOver || !isLostConnection(error)) throw describePostgresFault(error, this.place);
+        if (isOver || !(isLostConnection(error) || isCrowded(error))) throw describePostgresFault(error, this.place);
       }
       await delay(waitMs);
     }

@@ -34,6 +34,8 @@ import {
   type LogPosition,
   type LogTail,
   type StreamEvent,
+  type SubscribeOptions,
+  type WatchOptions,
 } from '@toolscript/core/protocol';
 import { RedisChanges } from './changes.js';
 import { RedisConnection, type Reply } from './connection.js';
@@ -88,10 +90,7 @@ export class RedisEventLog implements EventLog {
     return page;
   }
 
-  subscribe(
-    runId: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterable<StreamEvent> {
+  subscribe(runId: string, options: SubscribeOptions = {}): AsyncIterable<StreamEvent> {
     const read = (id: string, from: number) => this.#sharedRead(id, from);
     return subscribeByReading({ board: this.#changes.board, read }, runId, options);
   }
@@ -150,12 +149,17 @@ export class RedisEventLog implements EventLog {
     return { runs, ...nextOf('logged', rows, limit) };
   }
 
+  async trim(runId: string, seq: number): Promise<void> {
+    const { from } = parseShape(EventRangeSchema, { from: seq }, 'seq');
+    if (StoreIdSchema.safeParse(runId).success) await this.#connection.script('trim', [runId, from!]);
+  }
+
   async delete(runId: string): Promise<void> {
     if (StoreIdSchema.safeParse(runId).success) await this.#isDone('remove', [runId], runId);
   }
 
-  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
-    return watchBoard(this.#changes.board, signal);
+  watch(options: WatchOptions): AsyncIterable<void> {
+    return watchBoard(this.#changes.board, options);
   }
 
   async warnings(): Promise<readonly string[]> {
@@ -170,10 +174,10 @@ export class RedisEventLog implements EventLog {
 
   async #read(runId: string, from: number, limit: number): Promise<LogTail> {
     const reply = await this.#connection.script('read', [runId, from, limit, MAX_PAGE_BYTES]);
-    const [next, ended, texts = []] = reply as readonly [string?, string?, (readonly string[])?];
+    const [next, ended, first, texts = []] = reply as readonly [string?, string?, string?, (readonly string[])?];
     if (next === undefined) return { events: [], position: undefined };
     const position = { nextSeq: Number(next), isEnded: ended === '1' };
-    return { ...eventPage(from, texts, position.nextSeq), position };
+    return { ...eventPage(Number(first), texts, position.nextSeq), position };
   }
 
   async #sharedRead(runId: string, from: number): Promise<LogTail> {

@@ -2,7 +2,7 @@
  * The log in Redis. Each operation is one script, so it is atomic. All keys begin with KEYS[1], whose
  * braces put them into one slot of a cluster:
  *
- * - `:run:RUN` hash: epoch, next, ended, position.
+ * - `:run:RUN` hash: epoch, next, ended, position; first, if events before it are trimmed.
  * - `:events:RUN` stream: entry `SEQ-1` is event SEQ, so that Redis refuses a second one.
  * - `:runs` set of runs by position. `:counter` the last position or token.
  * - `:changes` stream of the ids of changed runs, for one waiting reader per process.
@@ -39,8 +39,8 @@ end
 local function offer(group, id)
   local place = redis.call('HMGET', place_key(group, id), 'dead', 'next', 'served')
   if place[1] == '1' or redis.call('ZSCORE', P .. ':leased:' .. group, id) then return end
-  local next_seq = tonumber(redis.call('HGET', run_key(id), 'next') or '0')
-  if next_seq > tonumber(place[2] or '0') then
+  local run = redis.call('HMGET', run_key(id), 'next', 'first')
+  if tonumber(run[1] or '0') > math.max(tonumber(place[2] or '0'), tonumber(run[2] or '0')) then
     redis.call('ZADD', P .. ':waiting:' .. group, turn_of(id, place[3]), id)
   end
 end
@@ -66,20 +66,21 @@ local function fence(id, epoch)
   end
 end
 
--- The texts of events, at most limit of them, and at most length bytes after the first one.
-local function read_events(id, from, limit, length)
+-- The first event, and the texts, at most limit of them, and at most length bytes after the first one.
+local function read_events(id, wanted, limit, length)
+  local from = math.max(wanted, tonumber(redis.call('HGET', run_key(id), 'first') or '0'))
   local texts, bytes = {}, 0
   while #texts < limit do
     local first = from + #texts
     local entries = redis.call('XRANGE', events_key(id), text(first) .. '-1', '+', 'COUNT', math.min(32, limit - #texts))
     for _, entry in ipairs(entries) do
       bytes = bytes + #entry[2][2]
-      if bytes > length and #texts > 0 then return texts end
+      if bytes > length and #texts > 0 then return from, texts end
       texts[#texts + 1] = entry[2][2]
     end
-    if #entries == 0 then return texts end
+    if #entries == 0 then return from, texts end
   end
-  return texts
+  return from, texts
 end
 
 -- The place of a delivery that is the run's latest.
@@ -109,11 +110,12 @@ const publish = `${REFUSED_WHEN_FULL}${SHARED}
 local id, epoch, first, end_index = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local later = later_epoch(id, epoch)
 if later then return {'stale', later} end
-local run = redis.call('HMGET', run_key(id), 'next', 'ended')
+local run = redis.call('HMGET', run_key(id), 'next', 'ended', 'first')
 local next_seq, total = tonumber(run[1] or '0'), #ARGV - 4
 if first > next_seq then return {'gap', text(next_seq)} end
 local known = math.min(next_seq - first, total)
-for index = 0, known - 1 do
+-- Trimmed events are not compared.
+for index = math.max(0, tonumber(run[3] or '0') - first), known - 1 do
   local seq = text(first + index) .. '-1'
   local entry = redis.call('XRANGE', events_key(id), seq, seq)[1]
   if not entry or entry[2][2] ~= ARGV[5 + index] then return {'conflict', text(next_seq), text(first + index)} end
@@ -129,11 +131,12 @@ for _, group in ipairs(redis.call('SMEMBERS', P .. ':groups')) do offer(group, i
 announce(id)
 return {'ok'}`;
 
-/** ARGV: run, from, limit, maximum bytes. Returns next, ended, texts. */
+/** ARGV: run, from, limit, maximum bytes. Returns next, ended, first, texts. */
 const read = `${READS_ONLY}${SHARED}
 local run = redis.call('HMGET', run_key(ARGV[1]), 'next', 'ended')
 if not run[1] then return {} end
-return {run[1], run[2], read_events(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))}`;
+local from, texts = read_events(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+return {run[1], run[2], text(from), texts}`;
 
 /**
  * ARGV: group, lease in ms, limit, maximum bytes, now, maximum deliveries. Returns run, token, attempt, from, next,
@@ -169,9 +172,9 @@ while true do
     local ends = text(now + tonumber(lease))
     redis.call('HSET', key, 'served', token, 'until', ends, 'lease', lease)
     redis.call('ZADD', leased, ends, id)
-    local from = redis.call('HGET', key, 'next') or '0'
-    local texts = read_events(id, tonumber(from), tonumber(ARGV[3]), tonumber(ARGV[4]))
-    return {id, token, attempt, from, redis.call('HGET', run_key(id), 'next'), texts}
+    local wanted = tonumber(redis.call('HGET', key, 'next') or '0')
+    local from, texts = read_events(id, wanted, tonumber(ARGV[3]), tonumber(ARGV[4]))
+    return {id, token, attempt, text(from), redis.call('HGET', run_key(id), 'next'), texts}
   end
 end`;
 
@@ -250,6 +253,21 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. ':runs', '(' .. ARGV[1], '+
 end
 return rows`;
 
+/** ARGV: run, seq. */
+const trim = `${ALLOWED_WHEN_FULL}${SHARED}
+local id = ARGV[1]
+local run = redis.call('HMGET', run_key(id), 'next', 'first')
+if not run[1] then return 0 end
+local first = math.min(tonumber(ARGV[2]), tonumber(run[1]))
+if first <= tonumber(run[2] or '0') then return 0 end
+redis.call('HSET', run_key(id), 'first', text(first))
+redis.call('XTRIM', events_key(id), 'MINID', text(first) .. '-1')
+for _, group in ipairs(redis.call('SMEMBERS', P .. ':groups')) do
+  redis.call('ZREM', P .. ':waiting:' .. group, id)
+  offer(group, id)
+end
+return 1`;
+
 /** ARGV: run. */
 const remove = `${ALLOWED_WHEN_FULL}${SHARED}
 local id = ARGV[1]
@@ -273,6 +291,7 @@ export const REDIS_SCRIPTS = {
   revive,
   lag,
   list,
+  trim,
   remove,
 } as const;
 

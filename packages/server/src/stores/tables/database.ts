@@ -38,6 +38,8 @@ export interface Dialect {
   readonly indexedBy: (index: string) => string;
   /** Equality of texts of any length. An index may have only the first 200 characters. */
   readonly isLongText: (column: string, parameter: string) => string;
+  /** A text of any length as an expression of an index: it is equal for equal texts only. */
+  readonly indexedText: (text: string) => string;
   readonly contains: (column: string, parameter: string) => string;
   /** The parameter is a JSON array of texts. */
   readonly isOneOf: (column: string, parameter: string) => string;

@@ -24,7 +24,7 @@ export async function addEvents(
 ): Promise<number> {
   const { runId, texts } = batch;
   const stored = await storedTexts(database, table, batch, nextSeq);
-  const added = placeEvents(batch, nextSeq, (seq) => stored.get(seq)!);
+  const added = placeEvents(batch, nextSeq, (seq) => stored.get(seq));
   const first = batch.firstSeq + texts.length - added.length;
   await insertEvents(
     database,

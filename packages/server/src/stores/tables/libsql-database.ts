@@ -26,6 +26,7 @@ const DIALECT: Dialect = {
   skipLocked: '',
   indexedBy: (index) => `INDEXED BY ${index}`,
   isLongText: (column, parameter) => `${column} = ${parameter}`,
+  indexedText: (text) => text,
   contains: (column, parameter) => `instr(${column}, ${parameter}) > 0`,
   isOneOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
 };

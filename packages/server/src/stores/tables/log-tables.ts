@@ -30,7 +30,7 @@ const ORDINARY = { flush: false };
 /** The runs with events that the group has not acknowledged. */
 const UNHANDLED = `FROM log_runs
   LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
-  WHERE log_runs.next_seq > coalesce(log_groups.next_seq, 0)
+  WHERE log_runs.next_seq > coalesce(log_groups.next_seq, 0) AND log_runs.next_seq > log_runs.first_seq
     AND coalesce(log_groups.is_dead, 0) = 0`;
 
 const BY_TURN = 'ORDER BY coalesce(log_groups.served, 0), log_runs.position';
@@ -44,7 +44,8 @@ const NEXT_RUN = `
 
 const FIRST_UNHANDLED = `
   SELECT event FROM (
-    SELECT log_runs.run_id, coalesce(log_groups.next_seq, 0) AS seq ${UNHANDLED} ${BY_TURN} LIMIT ${LAG_SAMPLE}
+    SELECT log_runs.run_id, CASE WHEN log_runs.first_seq > coalesce(log_groups.next_seq, 0) THEN log_runs.first_seq
+      ELSE coalesce(log_groups.next_seq, 0) END AS seq ${UNHANDLED} ${BY_TURN} LIMIT ${LAG_SAMPLE}
   ) AS waiting JOIN log_events USING (run_id, seq)`;
 
 /** The log in the database; each function is one transaction. */
@@ -79,7 +80,11 @@ export class LogTables {
   read(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<LogTailTexts> {
     return this.database.read(async () => {
       const row = await this.#find(range.runId);
-      return { ...(await readEvents(this.database, 'log_events', range)), position: row && positionOf(row) };
+      const from = Math.max(range.from ?? 0, (row?.first_seq as number | undefined) ?? 0);
+      return {
+        ...(await readEvents(this.database, 'log_events', { ...range, from })),
+        position: row && positionOf(row),
+      };
     });
   }
 
@@ -163,6 +168,19 @@ export class LogTables {
     };
   }
 
+  trim(runId: string, seq: number): Promise<void> {
+    return this.database.write(async () => {
+      const row = await this.database.first(
+        `UPDATE log_runs SET first_seq = CASE WHEN next_seq < :seq THEN next_seq ELSE :seq END
+        WHERE run_id = :runId AND first_seq < :seq RETURNING first_seq`,
+        { runId, seq },
+      );
+      if (row === undefined) return;
+      const before = { runId, firstSeq: row.first_seq! };
+      await this.database.run('DELETE FROM log_events WHERE run_id = :runId AND seq < :firstSeq', before);
+    }, ORDINARY);
+  }
+
   delete(runId: string): Promise<void> {
     return this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
   }
@@ -184,7 +202,7 @@ export class LogTables {
     if (known === epoch) return;
     const position = known === undefined ? await this.database.nextPosition() : 0;
     await this.database.run(
-      `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0)
+      `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0, 0)
       ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch`,
       { runId, position, epoch },
     );

@@ -160,4 +160,8 @@ export const MIGRATIONS: readonly string[] = [
     FOREIGN KEY (shelf, name) REFERENCES documents ON DELETE CASCADE
   ) STRICT;
   `,
+  `
+  CREATE INDEX claimable_runs_of_principal ON runs (principal, position) WHERE state IN ('queued', 'running');
+  ALTER TABLE log_runs ADD COLUMN first_seq INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

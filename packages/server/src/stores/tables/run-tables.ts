@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   storeErrors,
-  fairShares,
   isFinalRunState,
   inputText,
   searchText,
@@ -16,7 +15,7 @@ import {
   type RunFence,
 } from '@toolscript/core/protocol';
 import { ApprovalTables, type ParsedApproval } from './approval-tables.js';
-import type { Database, Dialect, Parameters, Row } from './database.js';
+import type { Database, Row } from './database.js';
 import {
   approvalOf,
   conditions,
@@ -31,56 +30,19 @@ import {
   touchThread,
   turnOf,
 } from './rows.js';
+import { RunClaims } from './run-claims.js';
 import { insertThread } from './thread-rows.js';
 
 type ParsedDraft = ReturnType<typeof RunDraftSchema.parse>;
 type ParsedClaim = ReturnType<typeof ClaimOptionsSchema.parse>;
 
-interface Lease {
-  readonly owner: string;
-  readonly leaseMs: number;
-}
-
-/** Like `isLeaseHeld` of the protocol. */
-const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
-
-const NOTHING_ELSE_RUNS = `NOT EXISTS (
-    SELECT 1 FROM runs AS other
-    WHERE other.thread_id = candidate.thread_id AND other.state = 'running' AND other.run_id <> candidate.run_id
-  )`;
-
-/** The principal holds fewer runs than `:share`. */
-const HAS_SHARE = `(:share IS NULL OR candidate.principal NOT IN (
-    SELECT principal FROM runs WHERE state = 'running' AND ${IS_HELD} GROUP BY principal HAVING count(*) >= :share))`;
-
-const claimOf = (candidate: string, lock: string) => `
-  UPDATE runs SET
-    reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
-    state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
-    lease_expires_at = :now + :leaseMs, updated_at = :now
-  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY position LIMIT 1 ${lock})
-  RETURNING *`;
-
-/** The statements that claim any run, a given one, and a given suspended one. */
-function claimsIn({ forUpdate, skipLocked, indexedBy, isOneOf }: Dialect) {
-  const isServed = `(:workspaces IS NULL OR ${isOneOf('workspace', ':workspaces')})`;
-  const isFree = `state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))`;
-  const one = 'run_id = :runId';
-  return {
-    isAny: `SELECT 1 AS found FROM runs AS candidate ${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed} LIMIT 1`,
-    any: claimOf(`${indexedBy('claimable_runs')} WHERE ${isFree} AND ${isServed} AND ${HAS_SHARE}`, skipLocked),
-    one: claimOf(`WHERE ${one} AND ${isFree} AND ${isServed}`, forUpdate),
-    suspended: claimOf(`WHERE ${one} AND state = 'suspended' AND ${isServed}`, forUpdate),
-  };
-}
-
 /** Runs in the database; each function is one transaction. */
 export class RunTables {
   readonly #approvals: ApprovalTables;
-  readonly #claims: ReturnType<typeof claimsIn>;
+  readonly #claims: RunClaims;
 
   constructor(readonly database: Database) {
-    this.#claims = claimsIn(database.dialect);
+    this.#claims = new RunClaims(database);
     this.#approvals = new ApprovalTables(database);
   }
 
@@ -98,8 +60,11 @@ export class RunTables {
           runId: row.run_id!,
         });
       const claimed =
-        draft.claim === undefined ? row : await this.#claim({ ...draft.claim, runId: row.run_id as string }, now);
-      return { ...(await this.#withTurn(claimed!)), isNew: true };
+        draft.claim === undefined
+          ? row
+          : await this.#claims.claim({ ...draft.claim, runId: row.run_id as string }, now);
+      const run = runOf(claimed!);
+      return { run, turn: turnOf(run, encode(draft.input)), isNew: true };
     });
   }
 
@@ -110,7 +75,7 @@ export class RunTables {
 
   claim(options: ParsedClaim, now: number): Promise<ClaimedRun | undefined> {
     return this.database.write(async () => {
-      const row = await this.#claim(options, now);
+      const row = await this.#claims.claim(options, now);
       return row && { ...(await this.#withTurn(row)), approvals: await this.#decided(row.run_id as string) };
     });
   }
@@ -158,9 +123,7 @@ export class RunTables {
       if (before?.epoch === fence.epoch && before.state === state) return runOf(before);
       const row = await heldRun(this.database, fence);
       await this.#approvals.cancelPending(fence.runId, now);
-      await this.#leave(row, state, now);
-      const change = { runId: fence.runId, error: encodeOptional(error) };
-      await this.database.run('UPDATE runs SET error = :error WHERE run_id = :runId', change);
+      await this.#leave(row, state, now, error);
       return (await this.get(fence.runId))!;
     });
   }
@@ -193,31 +156,6 @@ export class RunTables {
     );
     const page = rows.slice(0, limit);
     return { runs: page.map(runOf), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
-  }
-
-  async #claim(
-    { owner, leaseMs, runId, workspaces, maxPerPrincipal, evenSuspended }: Lease & Partial<ParsedClaim>,
-    now: number,
-  ): Promise<Row | undefined> {
-    const served = { workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)), now };
-    const parameters = { ...served, owner: encode(owner), leaseMs };
-    if (runId === undefined) return this.#claimFairly(parameters, served, maxPerPrincipal);
-    const { one, suspended } = this.#claims;
-    const found = await this.database.first(one, { ...parameters, runId });
-    if (found !== undefined || evenSuspended !== true) return found;
-    return this.database.first(suspended, { ...parameters, runId });
-  }
-
-  async #claimFairly(parameters: Parameters, served: Parameters, max: number | undefined): Promise<Row | undefined> {
-    const { isAny, any } = this.#claims;
-    if ((await this.database.first(isAny, served)) === undefined) return undefined;
-    // Two claims at once would both find room below the maximum.
-    if (max !== undefined) await this.database.lock('shares of principals');
-    for (const share of fairShares(max)) {
-      const found = await this.database.first(any, { ...parameters, share: share ?? null });
-      if (found !== undefined) return found;
-    }
-    return undefined;
   }
 
   async #knownRequest(draft: ParsedDraft, sha256: string): Promise<Row | undefined> {
@@ -277,11 +215,12 @@ export class RunTables {
     return row;
   }
 
-  async #leave(row: Row, state: Run['state'], now: number): Promise<void> {
+  async #leave(row: Row, state: Run['state'], now: number, error?: RunEnd['error']): Promise<void> {
     await this.database.run(
-      `UPDATE runs SET state = :state, owner = NULL, lease_ms = NULL, lease_expires_at = NULL, updated_at = :now
+      `UPDATE runs SET state = :state, error = :error, owner = NULL, lease_ms = NULL, lease_expires_at = NULL,
+        updated_at = :now
       WHERE run_id = :runId`,
-      { runId: row.run_id!, state, now },
+      { runId: row.run_id!, state, error: encodeOptional(error), now },
     );
     await touchThread(this.database, row.thread_id as string, now);
   }

@@ -163,6 +163,10 @@ export class ThreadTables {
     );
   }
 
+  nextSeq(runId: string): Promise<number> {
+    return eventCount(this.database, runId);
+  }
+
   readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): Promise<TextPage> {
     return this.database.read(() => readEvents(this.database, 'events', range));
   }
@@ -185,7 +189,8 @@ export class ThreadTables {
       }
       return { folds, next: folds.length < rows.length ? (rows[folds.length - 1]!.position as number) : undefined };
     });
-    for (const fold of page.folds) if (fold.isNewAndFinal) await this.#keepFold(fold);
+    const made = page.folds.filter(({ isNewAndFinal }) => isNewAndFinal);
+    if (made.length > 0) await this.#keepFolds(made);
     return { turns: page.folds.map(({ turn }) => turn), next: page.next };
   }
 
@@ -226,17 +231,20 @@ export class ThreadTables {
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
-  /** Skipped if an event arrived, or the run was deleted, after it was folded. */
-  #keepFold({ turn: { runId, items }, eventCount }: Fold): Promise<void> {
+  /** Skips a run of which an event arrived, or which was deleted, after it was folded. */
+  #keepFolds(folds: readonly Fold[]): Promise<void> {
+    const keep = async ({ turn: { runId, items }, eventCount }: Fold) => {
+      await lockRun(this.database, runId);
+      await this.database.run(
+        `INSERT INTO folded_runs
+        SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount
+        ON CONFLICT DO NOTHING`,
+        { runId, items, eventCount },
+      );
+    };
     return this.database.write(
       async () => {
-        await lockRun(this.database, runId);
-        await this.database.run(
-          `INSERT INTO folded_runs
-          SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount
-          ON CONFLICT DO NOTHING`,
-          { runId, items, eventCount },
-        );
+        for (const fold of folds) await keep(fold);
       },
       { flush: false },
     );

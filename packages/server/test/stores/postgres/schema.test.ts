@@ -141,6 +141,20 @@ describeWithPostgres('a server that cannot be used is named in one sentence', ()
     expect(message).not.toContain('secret');
   });
 
+  it('a server without a free connection, unless the process has one: then its calls wait', async () => {
+    const url = await newSchemaUrl();
+    await (await openStores(url)).close();
+    const { name, url: guest } = await newUser(url);
+    await administrator.query(`GRANT USAGE ON SCHEMA ${schemaOf(url)} TO ${name}`);
+    await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${schemaOf(url)} TO ${name}`);
+    await administrator.query(`ALTER ROLE ${name} CONNECTION LIMIT 1`);
+    const stores = await openStores(guest);
+    const found = await Promise.all(Array.from({ length: 30 }, () => stores.runs.get('run_none')));
+    expect(found).toEqual(Array.from({ length: 30 }, () => undefined));
+    expect(await refusalOf(guest)).toMatch(/has no free connection. Raise its max_connections/u);
+    await stores.close();
+  });
+
   it('a schema that does not exist', async () => {
     const url = changedUrl(await newSchemaUrl(), (made) => made.searchParams.set('options', '-c search_path=nowhere'));
     expect(await refusalOf(url)).toMatch(/has no schema in the search_path of its user/u);
