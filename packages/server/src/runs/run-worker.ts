@@ -238,7 +238,8 @@ export class RunWorker {
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };
-    const executing = count > MAX_INTERRUPTIONS ? giveUp(held, count) : executeRun(held, claimed, parts);
+    const isHopeless = count > MAX_INTERRUPTIONS && !held.state.isEnded;
+    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, parts);
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)

@@ -8,7 +8,10 @@ import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
 
 export interface OpenStoresOptions {
-  /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
+  /**
+   * The clock of leases and expiries, in ms since 1970. Default: that of the database server, so that the clocks of the
+   * machines may differ; without a server, that of the system.
+   */
   now?: () => number;
 }
 
@@ -18,9 +21,9 @@ export interface OpenStoresOptions {
  * may have it open. Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the
  * database cannot be opened.
  */
-export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
+export async function openStores(url: string, options: OpenStoresOptions = {}): Promise<ServiceStores> {
   const opened = await openTables(url);
-  return opened === undefined ? memoryStores({ now }) : storesOver(opened.tables, now);
+  return opened === undefined ? memoryStores(options) : storesOver(opened.tables, clockOf(opened, options));
 }
 
 export interface OpenDatabase {
@@ -33,17 +36,18 @@ export interface OpenDatabase {
 }
 
 /** Opens the stores and the log of live events together, like `openStores`, with one file or server. */
-export async function openDatabase(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<OpenDatabase> {
+export async function openDatabase(url: string, options: OpenStoresOptions = {}): Promise<OpenDatabase> {
   const opened = await openTables(url);
   if (opened === undefined) {
-    const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
+    const [stores, log] = [memoryStores(options), memoryEventLog(options)];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const { tables, ...scripts } = opened;
+  const { tables, scripts } = opened;
+  const now = clockOf(opened, options);
   return {
     stores: storesOver(tables, now),
     log: new TableEventLog(tables, now),
-    ...scripts,
+    ...(scripts === undefined ? {} : { scripts }),
     close: () => tables.close(),
   };
 }
@@ -52,13 +56,13 @@ export async function openDatabase(url: string, { now = Date.now }: OpenStoresOp
  * Opens the log of live events, like `openStores`; both may be in one database. `redis://…` and `rediss://…` name a
  * Redis server, from version 7.0.
  */
-export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
+export async function openEventLog(url: string, options: OpenStoresOptions = {}): Promise<EventLog> {
   if (/^rediss?:\/\//u.test(url)) {
     const { RedisEventLog } = await import('./redis/redis-event-log.js');
-    return RedisEventLog.open(url, now);
+    return RedisEventLog.open(url, options);
   }
   const opened = await openTables(url, 'A log of events');
-  return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
+  return opened === undefined ? memoryEventLog(options) : new TableEventLog(opened.tables, clockOf(opened, options));
 }
 
 function storesOver(tables: TableCalls, now: () => number): ServiceStores {
@@ -72,6 +76,12 @@ function storesOver(tables: TableCalls, now: () => number): ServiceStores {
 interface OpenTables {
   readonly tables: TableCalls;
   readonly scripts?: HarnessStore;
+  /** The clock of the server. Undefined without one. */
+  readonly now?: () => number;
+}
+
+function clockOf({ now: ofServer = Date.now }: OpenTables, { now = ofServer }: OpenStoresOptions): () => number {
+  return now;
 }
 
 /** Undefined for `memory:`. */

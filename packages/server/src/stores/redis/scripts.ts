@@ -24,6 +24,12 @@ local function count()
   return redis.call('INCR', P .. ':counter')
 end
 
+-- In ms since 1970.
+local function clock()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
 local function text(number) return string.format('%.0f', number) end
 
 local function announce(id)
@@ -135,9 +141,9 @@ local run = redis.call('HMGET', run_key(ARGV[1]), 'next', 'ended')
 if not run[1] then return {} end
 return {run[1], run[2], read_events(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))}`;
 
-/** ARGV: group, lease in ms, limit, maximum bytes, now, maximum deliveries. Returns run, token, attempt, from, next, texts. */
+/** ARGV: group, lease in ms, limit, maximum bytes, now or nothing, maximum deliveries. Returns run, token, attempt, from, next, texts. */
 const receive = `${ALLOWED_WHEN_FULL}${SHARED}
-local group, lease, now = ARGV[1], ARGV[2], tonumber(ARGV[5])
+local group, lease, now = ARGV[1], ARGV[2], tonumber(ARGV[5]) or clock()
 local waiting, leased, dead = P .. ':waiting:' .. group, P .. ':leased:' .. group, P .. ':dead:' .. group
 if redis.call('SADD', P .. ':groups', group) == 1 then
   for _, id in ipairs(redis.call('ZRANGE', P .. ':runs', 0, -1)) do offer(group, id) end
