@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 
-/** How long to wait for the persistence worker, in ms, and how often to look. */
+/** How long to wait for the persistence worker, in ms. */
 const WAIT_MS = 500;
-const LOOK_MS = 10;
+
+/** The wait before the second look, in ms. It doubles, so that a busy database is not asked more often. */
+const FIRST_LOOK_MS = 10;
 
 /**
  * The events of one run, on their way to the thread store through the persistence worker. If that does not store them
@@ -29,11 +31,12 @@ export class AwaitedThreads {
 
   async #awaitStored({ run_id: runId, seq }: StreamEvent): Promise<boolean> {
     const deadline = performance.now() + this.#waitMs;
-    for (;;) {
+    for (let lookMs = FIRST_LOOK_MS; ; lookMs *= 2) {
       const { events } = await this.#threads.readEvents(runId, { from: seq, limit: 1 });
       if (events.length > 0) return true;
-      if (performance.now() >= deadline) return false;
-      await delay(LOOK_MS);
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) return false;
+      await delay(Math.min(lookMs, leftMs));
     }
   }
 }

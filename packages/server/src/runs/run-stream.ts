@@ -6,6 +6,7 @@ import {
   type ServiceStores,
   type StreamEvent,
 } from '@toolscript/core/protocol';
+import { eventsFrom } from './run-history.js';
 
 /** How often, in ms, and how many times to poll a run whose last event is stored. */
 const SETTLE_POLL_MS = 5;
@@ -31,7 +32,7 @@ export async function* streamRun(
   let next = from;
   const run = await runs.get(runId);
   if (run !== undefined && !isFinalRunState(run.state)) {
-    for await (const event of liveEvents(stores, log, runId, { from, signal })) {
+    for await (const event of loggedEvents(stores, log, runId, { from, signal })) {
       if (event.payload.type === 'response_done') await settled(stores, log, event);
       yield event;
       next = event.seq + 1;
@@ -44,6 +45,25 @@ export async function* streamRun(
     yield* page.events;
     more = page.next;
   }
+}
+
+/**
+ * The events of a run that has not ended. If the log does not have the next one, for example because its server has lost
+ * its data while the run waits for a decision, the thread store may.
+ */
+async function* loggedEvents(
+  stores: StreamStores,
+  log: EventLog,
+  runId: string,
+  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+): AsyncGenerator<StreamEvent, void, undefined> {
+  let next = from;
+  if ((await log.read(runId, { from, limit: 1 })).events.length === 0)
+    for (const event of await eventsFrom(from, (more) => stores.threads.readEvents(runId, { from: more }))) {
+      yield event;
+      next = event.seq + 1;
+    }
+  yield* liveEvents(stores, log, runId, { from: next, signal });
 }
 
 /** A live subscription that also ends for a run that never publishes. */

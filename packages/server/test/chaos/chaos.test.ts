@@ -5,7 +5,14 @@ import { chanceFrom } from '../crash/support/random.js';
 import { describeWithOwnPostgres } from '../stores/postgres/support/own-postgres.js';
 import { describeWithOwnRedis } from '../stores/redis/support/test-redis.js';
 import { Cluster } from './support/cluster.js';
-import { FAULT_NAMES, inject, lateRecoveries, type FaultName, type FaultReport, type Recovery } from './support/faults.js';
+import {
+  FAULT_NAMES,
+  inject,
+  lateRecoveries,
+  type FaultName,
+  type FaultReport,
+  type Recovery,
+} from './support/faults.js';
 import { judge } from './support/laws.js';
 import { Load } from './support/load.js';
 
@@ -21,10 +28,14 @@ const SHORT: readonly FaultName[] = ['kill-worker', 'redis-flush', 'postgres-dro
 
 /** Each fault once in random order, then again while there are runs to submit. */
 function* faultsOf(chance: () => number, load: Load): Generator<FaultName> {
-  do {
-    const left = [...(isLong ? FAULT_NAMES : SHORT)];
-    while (left.length > 0) yield left.splice(Math.floor(chance() * left.length), 1)[0]!;
-  } while (isLong && !load.isSubmitted);
+  if (!isLong) return yield* shuffled(SHORT, chance);
+  do yield* shuffled(FAULT_NAMES, chance);
+  while (!load.isSubmitted);
+}
+
+function shuffled<Value>(values: readonly Value[], chance: () => number): Value[] {
+  const left = [...values];
+  return values.map(() => left.splice(Math.floor(chance() * left.length), 1)[0]!);
 }
 
 describeWithOwnPostgres('over PostgreSQL', () =>

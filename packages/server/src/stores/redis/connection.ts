@@ -38,12 +38,17 @@ export class RedisConnection {
   readonly #calls: Client;
   readonly #waiting: Client;
   readonly #open = new Set<Promise<unknown>>();
+  readonly #pinging: NodeJS.Timeout;
   #closing: Promise<void> | undefined;
 
   private constructor(place: RedisPlace, calls: Client, waiting: Client) {
     this.place = place;
     this.#calls = calls;
     this.#waiting = waiting;
+    // The client's own timer for this would keep the process alive.
+    this.#pinging = setInterval(() => {
+      for (const client of [calls, waiting]) void send(client, ['PING']).catch(() => {});
+    }, PING_MS).unref();
   }
 
   /** Rejects with a `StoreUnavailableError` if the server cannot be used. */
@@ -53,6 +58,7 @@ export class RedisConnection {
       await clients[0].connect();
       await refuseUnusable(clients[0], place);
       await clients[1].connect();
+      for (const client of clients) client.unref();
       return new RedisConnection(place, ...clients);
     } catch (error) {
       for (const client of clients) client.destroy();
@@ -93,6 +99,7 @@ export class RedisConnection {
   }
 
   async #close(): Promise<void> {
+    clearInterval(this.#pinging);
     this.#waiting.destroy();
     await Promise.allSettled(this.#open);
     this.#calls.destroy();
@@ -101,12 +108,15 @@ export class RedisConnection {
   async #during(action: () => Promise<Reply>): Promise<Reply> {
     if (this.isClosed)
       throw new StoreUnavailableError(`The log in Redis at ${this.place.name} is closed. Open it again.`);
+    // A process whose calls are all answered may end: an open log does not keep it alive.
+    this.#calls.ref();
     const result = this.#untilAnswered(action);
     this.#open.add(result);
     try {
       return await result;
     } finally {
       this.#open.delete(result);
+      if (this.#open.size === 0) this.#calls.unref();
     }
   }
 
@@ -140,7 +150,6 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
     ...(database === undefined ? {} : { database }),
     name: 'toolscript',
     disableOfflineQueue: true,
-    pingInterval: PING_MS,
   });
   // A lost connection is the error of its calls.
   client.on('error', () => {});

@@ -110,7 +110,9 @@ async function killWorker(chaos: Chaos, name: string): Promise<string> {
 async function heldBy(cluster: Cluster, name: string): Promise<ReadonlyMap<string, number>> {
   const rows = await cluster.postgres.query(`SELECT run_id, epoch::int FROM runs WHERE state = 'running'`);
   const own = new Set(
-    cluster.ledger().flatMap((line) => ('claimed' in line && line.process === name ? [`${line.claimed} ${line.epoch}`] : [])),
+    cluster
+      .ledger()
+      .flatMap((line) => ('claimed' in line && line.process === name ? [`${line.claimed} ${line.epoch}`] : [])),
   );
   const held = rows.map((row) => [row.run_id as string, row.epoch as number] as const);
   return new Map(held.filter(([runId, epoch]) => own.has(`${runId} ${epoch}`)));

@@ -118,7 +118,8 @@ class Judgement {
     for (const { tag } of this.#effects) this.#reported(tag);
     const executed = new Set(this.#effects.map(({ tag }) => tag));
     for (const [tag, status] of this.#operations)
-      if (status === 'completed' && !executed.has(tag)) this.#break(`the effect ${tag} is reported, and did not happen`);
+      if (status === 'completed' && !executed.has(tag))
+        this.#break(`the effect ${tag} is reported, and did not happen`);
     this.#owners();
   }
 
@@ -140,7 +141,8 @@ class Judgement {
       }
       const runId = this.#runIds.get(line.tag.split('.')[0]!)!;
       const epoch = epochs.get(`${line.process} ${runId}`);
-      if (epoch === undefined) this.#break(`${line.process} had the effect ${line.tag} of a run that it had not claimed`);
+      if (epoch === undefined)
+        this.#break(`${line.process} had the effect ${line.tag} of a run that it had not claimed`);
       else if (epoch < (newest.get(runId) ?? 0) && this.#operations.get(line.tag) !== 'unknown')
         this.#break(`${line.process} had the effect ${line.tag} after the next owner of the run`);
       else newest.set(runId, Math.max(epoch, newest.get(runId) ?? 0));

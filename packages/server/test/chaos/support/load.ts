@@ -176,7 +176,8 @@ interface Step {
 /** A turn of the model: short and long scripts, calls, and approvals, some of which nobody decides. */
 function stepsOf(key: string, chance: () => number): { isLeft: boolean; steps: Step[] } {
   const kind = chance();
-  const argumentsOf = (part: string, ms = 30) => JSON.stringify({ tag: `${key}.${part}`, ms: Math.floor(chance() * ms) });
+  const argumentsOf = (part: string, ms = 30) =>
+    JSON.stringify({ tag: `${key}.${part}`, ms: Math.floor(chance() * ms) });
   if (kind < 0.04) return { isLeft: true, steps: [script(`return await keep(tools.note(${argumentsOf('left')}));`)] };
   const steps: Step[] = [];
   if (kind < 0.45) steps.push(longScript(argumentsOf, 10 + Math.floor(chance() * 60)));
@@ -189,7 +190,9 @@ function stepsOf(key: string, chance: () => number): { isLeft: boolean; steps: S
   if (kind > 0.5 && kind < 0.7)
     steps.push({ type: 'call', name: chance() < 0.7 ? 'mark' : 'note', arguments: argumentsOf('d', 400) });
   if (kind > 0.6)
-    steps.push(script(`await keep(tools.mark(${argumentsOf('e')})); return await keep(tools.mark(${argumentsOf('f')}));`));
+    steps.push(
+      script(`await keep(tools.mark(${argumentsOf('e')})); return await keep(tools.mark(${argumentsOf('f')}));`),
+    );
   return { isLeft: false, steps };
 }
 

@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   StoreUnavailableError,
@@ -8,6 +11,8 @@ import {
 } from '@toolscript/core/protocol';
 import { openEventLog } from '#server/stores/index.js';
 import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
+
+const USER_OF_LOG = fileURLToPath(new URL('support/open-log.mjs', import.meta.url));
 
 const WITH_FILE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -168,6 +173,13 @@ describeWithOwnRedis('a Redis server of its own', () => {
     // Ten publications, and a read for each of them; a second one if it began before its announcement.
     expect(calls).toBeGreaterThanOrEqual(20);
     expect(calls).toBeLessThanOrEqual(40);
+  });
+
+  it('an open log whose calls are answered does not keep its process alive', async () => {
+    const redis = await OwnRedis.start();
+    const child = fork(USER_OF_LOG, [redis.url()]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('in a cluster, all keys of a log are in one slot', async () => {
