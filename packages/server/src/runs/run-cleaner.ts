@@ -13,8 +13,8 @@ import { allOf } from './run-history.js';
 /** How often the log is searched, in ms. */
 const CLEAN_MS = 60_000;
 
-/** How long the log keeps an ended run for its readers, in ms. */
-const KEEP_ENDED_MS = 60_000;
+/** How long the log keeps a run that has ended, or that waits for a decision, for its readers, in ms. */
+const KEEP_MS = 60_000;
 
 /** How often old scripts are deleted, in ms. */
 const PRUNE_MS = 86_400_000;
@@ -25,13 +25,14 @@ export interface RunCleanerSettings {
   readonly scripts: HarnessStore;
   readonly projection?: Projection | undefined;
   /** Default: 60 s. */
-  readonly keepEndedMs?: number | undefined;
+  readonly keepMs?: number | undefined;
   readonly onFault: (error: unknown) => void;
 }
 
 /**
- * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; and
- * scripts that ended long ago. Several processes may do so at once.
+ * Deletes unneeded data: the logs of runs that have ended or wait for a decision, whose events are in the thread store
+ * too, and of deleted runs; and scripts that ended long ago. Several processes may do so at once. The worker that
+ * resumes a run publishes its events again.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -80,13 +81,14 @@ export class RunCleaner {
   }
 
   async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
-    const { stores, projection, keepEndedMs = KEEP_ENDED_MS } = this.#settings;
+    const { stores, projection, keepMs = KEEP_MS } = this.#settings;
     const run = await stores.runs.get(runId);
     if (run === undefined) {
       await projection?.delete(runId);
       return true;
     }
-    if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
+    const isAtRest = isFinalRunState(run.state) || run.state === 'suspended';
+    if (!isAtRest || Date.now() - run.updatedAt < keepMs) return false;
     if (nextSeq === 0) return true;
     const last = await stores.threads.readEvents(runId, { from: nextSeq - 1, limit: 1 });
     if (last.events.length === 0) return false;

@@ -6,41 +6,59 @@ import {
   type ServiceStores,
   type StreamEvent,
 } from '@toolscript/core/protocol';
-import { eventsFrom } from './run-history.js';
 
 /** How often, in ms, and how many times to poll a run whose last event is stored. */
 const SETTLE_POLL_MS = 5;
 const SETTLE_POLLS = 400;
 
-/** How often to poll a run that the log does not know, in ms: it may have been deleted, or have ended. */
-const UNKNOWN_CHECK_MS = 1_000;
+/** After how many ms without an event to look at the run again. It doubles up to the maximum. */
+const FIRST_SILENCE_MS = 1_000;
+const MAX_SILENCE_MS = 30_000;
 
 type StreamStores = Pick<ServiceStores, 'threads' | 'runs'>;
 
+interface StreamRange {
+  readonly from: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * The events of a run starting with `from`, up to its last event, without duplicates and gaps. Live ones come from
- * the log; those of an ended run from the thread store. When a `response_done` arrives, the stores already contain
- * the run's new state and its approvals.
+ * the log; those of an ended run, and those that the log no longer has, from the thread store. When a `response_done`
+ * arrives, the stores already contain the run's new state and its approvals.
  */
 export async function* streamRun(
   stores: StreamStores,
   log: EventLog,
   runId: string,
-  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+  { from, signal }: StreamRange,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const { threads, runs } = stores;
   let next = from;
-  const run = await runs.get(runId);
-  if (run !== undefined && !isFinalRunState(run.state)) {
-    for await (const event of loggedEvents(stores, log, runId, { from, signal })) {
-      if (event.payload.type === 'response_done') await settled(stores, log, event);
+  let silenceMs = FIRST_SILENCE_MS;
+  while (!signal.aborted) {
+    const run = await stores.runs.get(runId);
+    const isOpen = run !== undefined && !isFinalRunState(run.state);
+    const events = isOpen
+      ? openEvents(stores, log, runId, { from: next, signal, silenceMs })
+      : storedEvents(stores, runId, { from: next, signal });
+    silenceMs = Math.min(silenceMs * 2, MAX_SILENCE_MS);
+    for await (const event of events) {
+      if (isOpen && event.payload.type === 'response_done') await settled(stores, log, event);
       yield event;
       next = event.seq + 1;
-      if (endsRun(event.payload)) return;
+      silenceMs = FIRST_SILENCE_MS;
+      if (isOpen && endsRun(event.payload)) return;
     }
+    if (!isOpen) return;
   }
-  // The log deletes a run some time after its end. The thread store still has the rest of the events.
-  for (let more: number | undefined = next; more !== undefined && !signal.aborted;) {
+}
+
+async function* storedEvents(
+  { threads }: StreamStores,
+  runId: string,
+  { from, signal }: StreamRange,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  for (let more: number | undefined = from; more !== undefined && !signal.aborted;) {
     const page = await threads.readEvents(runId, { from: more });
     yield* page.events;
     more = page.next;
@@ -48,44 +66,31 @@ export async function* streamRun(
 }
 
 /**
- * The events of a run that has not ended. If the log does not have the next one, for example because its server has lost
- * its data while the run waits for a decision, the thread store may.
+ * The events of a run that has not ended, until the log is silent: it may have lost the run, or have deleted it while
+ * the run waits. Then the thread store has the events.
  */
-async function* loggedEvents(
+async function* openEvents(
   stores: StreamStores,
   log: EventLog,
   runId: string,
-  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+  { from, signal, silenceMs }: StreamRange & { readonly silenceMs: number },
 ): AsyncGenerator<StreamEvent, void, undefined> {
   let next = from;
   if ((await log.read(runId, { from, limit: 1 })).events.length === 0)
-    for (const event of await eventsFrom(from, (more) => stores.threads.readEvents(runId, { from: more }))) {
+    for await (const event of storedEvents(stores, runId, { from, signal })) {
       yield event;
       next = event.seq + 1;
     }
-  yield* liveEvents(stores, log, runId, { from: next, signal });
-}
-
-/** A live subscription that also ends for a run that never publishes. */
-async function* liveEvents(
-  { runs }: StreamStores,
-  log: EventLog,
-  runId: string,
-  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
-): AsyncGenerator<StreamEvent, void, undefined> {
-  const gone = new AbortController();
-  const check = async () => {
-    const run = await runs.get(runId);
-    if (run === undefined || isFinalRunState(run.state)) gone.abort();
-  };
-  const checking = setInterval(() => void check().catch(() => {}), UNKNOWN_CHECK_MS).unref();
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), silenceMs).unref();
   try {
-    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]) })) {
-      clearInterval(checking);
+    const either = AbortSignal.any([signal, silence.signal]);
+    for await (const event of log.subscribe(runId, { from: next, signal: either })) {
+      timer.refresh();
       yield event;
     }
   } finally {
-    clearInterval(checking);
+    clearTimeout(timer);
   }
 }
 

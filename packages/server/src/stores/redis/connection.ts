@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, ErrorReply } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/protocol';
-import { describeRedisFault, isLostConnection, redisFault } from './faults.js';
+import { describeRedisFault, isDenied, isLostConnection, redisFault } from './faults.js';
 import type { RedisPlace } from './place.js';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 
@@ -160,6 +160,16 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
 async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> {
   const version = infoOf(await send(client, ['INFO', 'server'])).get('redis_version') ?? 'unknown';
   if (Number.parseInt(version, 10) < MIN_VERSION) throw redisFault('old', place, version);
+  await refuseWithoutRights(client, place);
+}
+
+/** A missing right would otherwise be the error of the first run. Other faults are those of later calls. */
+async function refuseWithoutRights(client: Client, place: RedisPlace): Promise<void> {
+  const denied = await send(client, ['EVAL', REDIS_SCRIPTS.probe, '1', place.prefix]).catch((error: unknown) => {
+    if (isDenied(error)) throw error;
+    return [];
+  });
+  if (Array.isArray(denied) && denied.length > 0) throw redisFault('rights', place, denied.join(', '));
 }
 
 function send(client: Client, command: readonly string[]): Promise<Reply> {

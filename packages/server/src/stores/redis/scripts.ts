@@ -244,7 +244,41 @@ end
 announce(id)
 return 1`;
 
+/** Tries each command that a log needs. Returns those that the user may not use. Other errors are those of later calls. */
+const probe = `${ALLOWED_WHEN_FULL}${SHARED}
+local stream, hash, sorted, set, value = P .. ':probe:1', P .. ':probe:2', P .. ':probe:3', P .. ':probe:4', P .. ':probe:5'
+local denied = {}
+local function try(...)
+  local arg = {...}
+  local reply = redis.pcall(...)
+  local fault = type(reply) == 'table' and reply.err or ''
+  if string.find(fault, "can't", 1, true) or string.find(fault, 'NOPERM', 1, true) then denied[#denied + 1] = arg[1] end
+end
+try('DEL', stream, hash, sorted, set, value)
+try('TIME')
+try('EXISTS', value)
+try('SET', value, '1')
+try('INCR', value)
+try('XADD', stream, '*', 'probe', '1')
+try('XRANGE', stream, '-', '+')
+try('XREVRANGE', stream, '+', '-')
+try('XREAD', 'STREAMS', stream, '0')
+try('HSET', hash, 'probe', '1')
+try('HGET', hash, 'probe')
+try('HMGET', hash, 'probe')
+try('HINCRBY', hash, 'probe', 1)
+try('ZADD', sorted, '1', 'probe')
+try('ZSCORE', sorted, 'probe')
+try('ZRANGE', sorted, 0, 0)
+try('ZRANGEBYSCORE', sorted, '-inf', '+inf')
+try('ZREM', sorted, 'probe')
+try('SADD', set, 'probe')
+try('SMEMBERS', set)
+redis.pcall('DEL', stream, hash, sorted, set, value)
+return denied`;
+
 export const REDIS_SCRIPTS = {
+  probe,
   open,
   publish,
   read,

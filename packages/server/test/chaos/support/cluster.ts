@@ -60,7 +60,7 @@ export class Cluster {
   static async start(): Promise<Cluster> {
     const redis = await OwnRedis.start('--appendonly', 'yes');
     const cluster = new Cluster(await OwnPostgres.start(), redis);
-    for (const { name } of cluster.members) await cluster.startMember(name);
+    await Promise.all(cluster.members.map(({ name }) => cluster.startMember(name)));
     return cluster;
   }
 

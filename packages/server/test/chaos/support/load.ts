@@ -20,6 +20,8 @@ export interface LoadSettings {
   readonly total: number;
   /** The number of runs at the same time. */
   readonly open: number;
+  /** Maximum number of reads of a long script, which takes a tenth of a second and more for each. */
+  readonly rounds: number;
 }
 
 /** A run without a new event for this time is reported, in ms. */
@@ -71,8 +73,8 @@ export class Load {
     this.#open += 1;
     this.#made += 1;
     const key = `run-${this.#made}`;
-    const { chance } = this.#settings;
-    const { isLeft, steps } = stepsOf(key, chance);
+    const { chance, rounds } = this.#settings;
+    const { isLeft, steps } = stepsOf(key, chance, rounds);
     const agentId = chance() < 0.5 || steps.some(({ type }) => type === 'call') ? 'caller' : 'writer';
     const runId = await this.#submit(key, { prompt: JSON.stringify({ steps }), agentId });
     const run: LoadedRun = { key, runId, isLeft, seen: [] };
@@ -88,7 +90,7 @@ export class Load {
         client.call('POST', '/api/v2/submit', body, { 'idempotency-key': key }),
       );
       if (answer?.status === 202) return (answer.body as { runId: string }).runId;
-      if (answer !== undefined && answer.status !== 503)
+      if (answer !== undefined && answer.status !== 503 && answer.status !== 408)
         this.problems.push(`${key} was refused: ${answer.status} ${JSON.stringify(answer.body)}`);
       this.refused += 1;
       await delay(200);
@@ -174,13 +176,13 @@ interface Step {
 }
 
 /** A turn of the model: short and long scripts, calls, and approvals, some of which nobody decides. */
-function stepsOf(key: string, chance: () => number): { isLeft: boolean; steps: Step[] } {
+function stepsOf(key: string, chance: () => number, rounds: number): { isLeft: boolean; steps: Step[] } {
   const kind = chance();
   const argumentsOf = (part: string, ms = 30) =>
     JSON.stringify({ tag: `${key}.${part}`, ms: Math.floor(chance() * ms) });
   if (kind < 0.04) return { isLeft: true, steps: [script(`return await keep(tools.note(${argumentsOf('left')}));`)] };
   const steps: Step[] = [];
-  if (kind < 0.45) steps.push(longScript(argumentsOf, 10 + Math.floor(chance() * 60)));
+  if (kind < 0.45) steps.push(longScript(argumentsOf, 10 + Math.floor(chance() * rounds)));
   if (kind > 0.3 && kind < 0.6)
     steps.push(
       script(

@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -43,6 +43,17 @@ export class OwnPostgres {
     onTestFinished(() => postgres.stop('SIGQUIT'));
     await postgres.start();
     return postgres;
+  }
+
+  /** A new folder inside another one, which the server may use. */
+  static folderIn(folder: string, name: string): string {
+    const made = join(folder, name);
+    mkdirSync(made);
+    if (userId !== undefined) {
+      chmodSync(folder, 0o777);
+      chownSync(made, userId.user, userId.group);
+    }
+    return made;
   }
 
   get url(): string {
