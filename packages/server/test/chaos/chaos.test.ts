@@ -99,7 +99,7 @@ async function campaign(): Promise<void> {
   expect(figures.effects).toBeGreaterThan(RUNS / 2);
 }
 
-/** Of the times from the end of a worker to the next claim of its runs, in ms. */
+/** The times from the end of a worker to the next claim of its runs, in ms. */
 function distribution(recoveries: readonly Recovery[], isKnownDead: boolean) {
   const times = recoveries.filter((one) => one.isKnownDead === isKnownDead).map(({ ms }) => Math.round(ms));
   times.sort((left, right) => left - right);

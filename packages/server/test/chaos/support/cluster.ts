@@ -105,7 +105,7 @@ export class Cluster {
       .map((line) => JSON.parse(line) as LedgerLine);
   }
 
-  /** How often each fault was logged by the processes, most frequent first. */
+  /** The faults in the logs of the processes with their numbers, the most frequent first. */
   faults(): Record<string, number> {
     const counts = new Map<string, number>();
     for (const log of [...this.#logs, ...[...this.#processes.values()].map((server) => server.log())])

@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LEASE_MS } from '#server/runs/run-worker.js';
 import type { Cluster } from './cluster.js';
 
-/** How long a run that has lost its worker may wait for another one after the end of the lease, in ms. */
+/** The time from the end of a lease to the next claim, at most, in ms: workers look for lost runs so often. */
 const CLAIM_MS = 2_000;
 
-/** How long to wait for the claims of other workers, in ms. A late one is a broken law. */
+/** The claims of other workers are awaited for this time, in ms. A late one is a broken law. */
 const PATIENCE_MS = LEASE_MS + 20_000;
 
 /** From the end of a worker to the claim of its run by another one. */
 export interface Recovery {
   readonly runId: string;
   readonly ms: number;
-  /** Whether the other worker could know that the process was dead. If not, it had to wait for the end of the lease. */
+  /** The other worker could see that the process was dead. If not, it had to wait for the end of the lease. */
   readonly isKnownDead: boolean;
 }
 

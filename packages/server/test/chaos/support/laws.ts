@@ -27,7 +27,7 @@ export interface Verdict {
 
 type Stores = Awaited<ReturnType<typeof openStores>>;
 
-/** What the stores and the ledger contain after a campaign, compared with what its clients have seen. */
+/** Compares the stores and the ledger after a campaign with the events that its clients have seen. */
 export async function judge(cluster: Cluster, load: Load): Promise<Verdict> {
   const stores = await openStores(cluster.postgres.url);
   const log = await openEventLog(cluster.redis.url());

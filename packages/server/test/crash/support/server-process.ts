@@ -32,7 +32,7 @@ export interface ProcessOptions {
 }
 
 export interface ProcessPlace {
-  /** How far its clock is ahead of the machine's, in ms. */
+  /** Its clock is ahead of the machine's, in ms. */
   readonly clockMs?: number;
   /** It runs in a PID namespace of its own, so that others cannot know whether it is alive, as on another machine. */
   readonly isElsewhere?: boolean;
@@ -81,7 +81,7 @@ function startedAt({ clockMs = 0, isElsewhere = false }: ProcessPlace): ForkOpti
   return { execPath: 'unshare', execArgv: [...namespace, ...node], env };
 }
 
-/** Whether processes can be started with `isElsewhere`. It needs Linux and its rights. */
+/** True if processes can be started with `isElsewhere`, which needs Linux and its rights. */
 export function canStartElsewhere(): boolean {
   return spawnSync('unshare', ['--pid', '--fork', '--kill-child', '--mount-proc', 'true']).status === 0;
 }
