@@ -36,8 +36,8 @@ interface Chaos {
 const FAULTS = {
   'kill-api': (chaos: Chaos) => killOne(chaos, 'api'),
   'kill-persistence': (chaos: Chaos) => killOne(chaos, 'persistence'),
-  'kill-worker': (chaos: Chaos) => killWorker(chaos, chaos.chance() < 0.5 ? 'worker-1' : 'worker-2'),
-  'kill-worker-elsewhere': (chaos: Chaos) => killWorker(chaos, 'worker-3'),
+  'kill-worker': (chaos: Chaos) => killWorker(chaos, ['worker-1', 'worker-2']),
+  'kill-worker-elsewhere': (chaos: Chaos) => killWorker(chaos, ['worker-3']),
   'pause-worker': pauseWorker,
   'redis-stop': async ({ cluster: { redis } }: Chaos) => {
     await redis.kill();
@@ -91,8 +91,9 @@ async function killOne({ cluster, chance }: Chaos, role: 'api' | 'persistence'):
 }
 
 /** The worker starts again after others have claimed its runs. */
-async function killWorker(chaos: Chaos, name: string): Promise<string> {
+async function killWorker(chaos: Chaos, names: readonly string[]): Promise<string> {
   const { cluster, recoveries } = chaos;
+  const name = await busyOne(chaos, names);
   await cluster.kill(name);
   const killedAt = performance.timeOrigin + performance.now();
   const held = await heldBy(cluster, name);
@@ -104,6 +105,17 @@ async function killWorker(chaos: Chaos, name: string): Promise<string> {
   }
   await cluster.startMember(name);
   return `${name} with ${held.size} runs`;
+}
+
+/** The first of these workers that holds a run. After some seconds without one, any. */
+async function busyOne({ cluster, chance }: Chaos, names: readonly string[]): Promise<string> {
+  const first = Math.floor(chance() * names.length);
+  const inOrder = [...names.slice(first), ...names.slice(0, first)];
+  for (let looks = 0; looks < 50; looks += 1) {
+    for (const name of inOrder) if ((await heldBy(cluster, name)).size > 0) return name;
+    await delay(100);
+  }
+  return inOrder[0]!;
 }
 
 /** The runs that it holds, with their epochs. */
@@ -136,9 +148,9 @@ async function claimsAfter(
 }
 
 /** Past the end of its leases. */
-async function pauseWorker({ cluster, chance }: Chaos): Promise<string> {
-  const names = cluster.namesOf('worker');
-  const name = names[Math.floor(chance() * names.length)]!;
+async function pauseWorker(chaos: Chaos): Promise<string> {
+  const { cluster } = chaos;
+  const name = await busyOne(chaos, cluster.namesOf('worker'));
   const held = await heldBy(cluster, name);
   cluster.signal(name, 'SIGSTOP');
   await delay(LEASE_MS + CLAIM_MS + 3_000);
