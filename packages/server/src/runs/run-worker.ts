@@ -21,7 +21,7 @@ import { isOfThisBoot, isOwnerDead } from './run-owner.js';
 export const LEASE_MS = 30_000;
 
 /** How often the worker checks for runs with expired leases, and for expired approvals, in ms. */
-const SWEEP_MS = 2_000;
+const SWEEP_MS = 1_000;
 
 /** How long a run may take to stop when it returns to the queue, in ms. */
 const STOP_MS = 2_000;

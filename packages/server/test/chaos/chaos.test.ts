@@ -29,8 +29,11 @@ const SHORT: readonly FaultName[] = ['kill-worker', 'redis-flush'];
 /** Each fault once in random order, then again while there are runs to submit. */
 function* faultsOf(chance: () => number, load: Load): Generator<FaultName> {
   if (!isLong) return yield* shuffled(SHORT, chance);
-  do yield* shuffled(FAULT_NAMES, chance);
-  while (!load.isSubmitted);
+  yield* shuffled(FAULT_NAMES, chance);
+  for (let left = shuffled(FAULT_NAMES, chance); !load.isSubmitted; left = left.slice(1)) {
+    if (left.length === 0) left = shuffled(FAULT_NAMES, chance);
+    yield left[0]!;
+  }
 }
 
 function shuffled<Value>(values: readonly Value[], chance: () => number): Value[] {

@@ -50,11 +50,7 @@ const FAULTS = {
     await redis.start();
     return 'at once';
   },
-  'redis-flush': async ({ cluster: { redis } }: Chaos) => {
-    const keys = redis.command('dbsize');
-    redis.command('flushall');
-    return `${keys} keys`;
-  },
+  'redis-flush': flushRedis,
   'redis-full': async ({ cluster: { redis } }: Chaos) => {
     redis.command('config', 'set', 'maxmemory', '1mb');
     await delay(4_000);
@@ -156,6 +152,27 @@ async function pauseWorker(chaos: Chaos): Promise<string> {
   await delay(LEASE_MS + CLAIM_MS + 3_000);
   cluster.signal(name, 'SIGCONT');
   return `${name} with ${held.size} runs`;
+}
+
+/**
+ * Returns when no worker holds events that are in no other place: those that held runs have published again, or have
+ * left them. A worker that dies before that loses events, as the documentation says.
+ */
+async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
+  const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.run_id = runs.run_id) AS stored
+    FROM runs WHERE state = 'running'`;
+  const claimOf = ({ run_id: runId, epoch }: Record<string, unknown>) => `${String(runId)} ${String(epoch)}`;
+  const keys = redis.command('dbsize');
+  const held = new Set((await postgres.query(sql)).map(claimOf));
+  redis.command('flushall');
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await delay(500)) {
+    const unsafe = (await postgres.query(sql)).filter((row) => {
+      const next = Number(redis.command('hget', `{toolscript}:run:${String(row.run_id)}`, 'next'));
+      return held.has(claimOf(row)) && (next === 0 || Number(row.stored ?? -1) < next - 1);
+    });
+    if (unsafe.length === 0) break;
+  }
+  return `${keys} keys`;
 }
 
 /** Those in transactions, for 2 s, then all. */
