@@ -17,6 +17,8 @@ export interface EventWriterSettings {
   readonly log: EventLog;
   readonly threads: ThreadStore;
   readonly epoch: number;
+  /** Rejects with a `StaleEpochError` if this process no longer holds the run. */
+  readonly confirmHeld: () => Promise<void>;
   /** A persistence worker copies the events from the log to the thread store. Default false: this process does. */
   readonly isPersistedElsewhere?: boolean | undefined;
   /** Called once after a failed write: no more events are written. */
@@ -64,14 +66,18 @@ export class EventWriter {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
   }
 
-  /** If the log has lost earlier events, for example in a restart of its server, it gets them again. */
+  /**
+   * If the log has lost earlier events, for example in a restart of its server, it gets them again. It has lost the
+   * epoch too, so the run store decides whether this process may still write.
+   */
   async #publish(events: readonly StreamEvent[]): Promise<void> {
-    const { log, epoch, threads } = this.#settings;
+    const { log, epoch, threads, confirmHeld } = this.#settings;
     try {
       await log.publish(epoch, events);
     } catch (error) {
       const { run_id: runId, seq } = events[0]!;
       if (!(error instanceof Error) || error.name !== 'EventOrderError') throw error;
+      await confirmHeld();
       const { nextSeq } = await log.open(runId, epoch);
       if (nextSeq >= seq) throw error;
       await this.#toThreads.flush();

@@ -2,6 +2,7 @@ import {
   EventEnvelopes,
   eventIdOf,
   RunInterruption,
+  storeErrors,
   type EventLog,
   type EventPayload,
   type Run,
@@ -78,7 +79,8 @@ export class HeldRun {
       const onFailure = (error: unknown) => self.fail(error);
       const onWritten = self.observer?.eventsWritten.bind(self.observer);
       const { threads } = stores;
-      return new EventWriter({ log, threads, epoch, isPersistedElsewhere, onFailure, onWritten });
+      const confirmHeld = () => self.#confirmHeld();
+      return new EventWriter({ log, threads, epoch, confirmHeld, isPersistedElsewhere, onFailure, onWritten });
     });
     try {
       await held.#writer.seedThreads(earlier, stored.length);
@@ -216,6 +218,11 @@ export class HeldRun {
     } catch {
       // The next write reports it.
     }
+  }
+
+  async #confirmHeld(): Promise<void> {
+    const { isHeld } = await this.#settings.stores.runs.renew(this.#fence, this.#settings.leaseMs);
+    if (!isHeld) throw storeErrors.runNotHeld(this.run.runId, this.run.epoch);
   }
 
   /** Aborts the work. Unless the run was cancelled, its script continues later, or in another process. */

@@ -13,8 +13,8 @@ import { allOf } from './run-history.js';
 /** How often the log is searched, in ms. */
 const CLEAN_MS = 60_000;
 
-/** How long the log keeps an ended run for its readers, in ms. */
-const KEEP_ENDED_MS = 60_000;
+/** How long the log keeps a run that has ended, or that waits for a decision, for its readers, in ms. */
+const KEEP_MS = 60_000;
 
 /** How often old scripts are deleted, in ms. */
 const PRUNE_MS = 86_400_000;
@@ -25,7 +25,7 @@ export interface RunCleanerSettings {
   readonly scripts: HarnessStore;
   readonly projection?: Projection | undefined;
   /** Default: 60 s. */
-  readonly keepEndedMs?: number | undefined;
+  readonly keepMs?: number | undefined;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -97,13 +97,13 @@ export class RunCleaner {
   }
 
   async #isDone({ runId, nextSeq }: LoggedRun): Promise<boolean> {
-    const { stores, projection, keepEndedMs = KEEP_ENDED_MS } = this.#settings;
+    const { stores, projection, keepMs = KEEP_MS } = this.#settings;
     const run = await stores.runs.get(runId);
     if (run === undefined) {
       await projection?.delete(runId);
       return true;
     }
-    if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepEndedMs) return false;
+    if (!isFinalRunState(run.state) || Date.now() - run.updatedAt < keepMs) return false;
     return this.#isStored(runId, nextSeq);
   }
 

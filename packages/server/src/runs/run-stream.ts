@@ -11,62 +11,87 @@ import { untilTrue } from './until-true.js';
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 250;
 
-/** How often to poll a run that the log does not know, in ms: it may have been deleted, or have ended. */
-const UNKNOWN_CHECK_MS = 1_000;
+/** The first silence after which the run is read again, in ms. It doubles up to the maximum. */
+const FIRST_SILENCE_MS = 1_000;
+const MAX_SILENCE_MS = 30_000;
 
 type StreamStores = Pick<ServiceStores, 'threads' | 'runs'>;
 
+interface StreamRange {
+  readonly from: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * The events of a run starting with `from`, up to its last event, without duplicates and gaps. Live ones come from
- * the log; those of an ended run from the thread store. When a `response_done` arrives, the stores already contain
- * the run's new state and its approvals.
+ * the log; those of an ended run, and those that the log no longer has, from the thread store. When a `response_done`
+ * arrives, the stores already contain the run's new state and its approvals.
  */
 export async function* streamRun(
   stores: StreamStores,
   log: EventLog,
   runId: string,
-  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+  { from, signal }: StreamRange,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const { threads, runs } = stores;
   let next = from;
-  const run = await runs.get(runId);
-  if (run !== undefined && !isFinalRunState(run.state)) {
-    for await (const event of liveEvents(stores, log, runId, { from, signal })) {
-      if (event.payload.type === 'response_done') await settled(stores, log, event, signal);
+  let silenceMs = FIRST_SILENCE_MS;
+  while (!signal.aborted) {
+    const run = await stores.runs.get(runId);
+    const isOpen = run !== undefined && !isFinalRunState(run.state);
+    const events = isOpen
+      ? openEvents(stores, log, runId, { from: next, signal, silenceMs })
+      : storedEvents(stores, runId, { from: next, signal });
+    silenceMs = Math.min(silenceMs * 2, MAX_SILENCE_MS);
+    for await (const event of events) {
+      if (isOpen && event.payload.type === 'response_done') await settled(stores, log, event, signal);
       yield event;
       next = event.seq + 1;
-      if (endsRun(event.payload)) return;
+      silenceMs = FIRST_SILENCE_MS;
+      if (isOpen && endsRun(event.payload)) return;
     }
+    if (!isOpen) return;
   }
-  // The log deletes a run some time after its end. The thread store still has the rest of the events.
-  for (let more: number | undefined = next; more !== undefined && !signal.aborted;) {
+}
+
+async function* storedEvents(
+  { threads }: StreamStores,
+  runId: string,
+  { from, signal }: StreamRange,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  for (let more: number | undefined = from; more !== undefined && !signal.aborted;) {
     const page = await threads.readEvents(runId, { from: more });
     yield* page.events;
     more = page.next;
   }
 }
 
-/** A live subscription that also ends for a run that never publishes. */
-async function* liveEvents(
-  { runs, threads }: StreamStores,
+/**
+ * The events of a run that has not ended, until the log is silent: it may have lost the run. Then the thread store has
+ * the events.
+ */
+async function* openEvents(
+  stores: StreamStores,
   log: EventLog,
   runId: string,
-  { from, signal }: { readonly from: number; readonly signal: AbortSignal },
+  { from, signal, silenceMs }: StreamRange & { readonly silenceMs: number },
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const earlier = (seq: number) => threads.readEvents(runId, { from: seq });
-  const gone = new AbortController();
-  const check = async () => {
-    const run = await runs.get(runId);
-    if (run === undefined || isFinalRunState(run.state)) gone.abort();
-  };
-  const checking = setInterval(() => void check().catch(() => {}), UNKNOWN_CHECK_MS).unref();
+  let next = from;
+  if ((await log.read(runId, { from, limit: 1 })).events.length === 0)
+    for await (const event of storedEvents(stores, runId, { from, signal })) {
+      yield event;
+      next = event.seq + 1;
+    }
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), silenceMs).unref();
   try {
-    for await (const event of log.subscribe(runId, { from, signal: AbortSignal.any([signal, gone.signal]), earlier })) {
-      clearInterval(checking);
+    const either = AbortSignal.any([signal, silence.signal]);
+    const earlier = (seq: number) => stores.threads.readEvents(runId, { from: seq });
+    for await (const event of log.subscribe(runId, { from: next, signal: either, earlier })) {
+      timer.refresh();
       yield event;
     }
   } finally {
-    clearInterval(checking);
+    clearTimeout(timer);
   }
 }
 

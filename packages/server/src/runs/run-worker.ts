@@ -21,7 +21,7 @@ import { isOfThisBoot, isOwnerDead } from './run-owner.js';
 export const LEASE_MS = 30_000;
 
 /** How often the worker checks for runs with expired leases, and for expired approvals, in ms. */
-const SWEEP_MS = 2_000;
+const SWEEP_MS = 1_000;
 
 /** How long a run may take to stop when it returns to the queue, in ms. */
 const STOP_MS = 2_000;
@@ -238,7 +238,8 @@ export class RunWorker {
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };
-    const executing = count > MAX_INTERRUPTIONS ? giveUp(held, count) : executeRun(held, claimed, parts);
+    const isHopeless = count > MAX_INTERRUPTIONS && !held.state.isEnded;
+    const executing = isHopeless ? giveUp(held, count) : executeRun(held, claimed, parts);
     const work = executing
       .then(() => this.#deleteRemains(held))
       .catch(onFault)

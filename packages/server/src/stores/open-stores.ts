@@ -17,7 +17,10 @@ import { TableRuns } from './table-runs.js';
 import { TableThreads } from './table-threads.js';
 
 export interface OpenStoresOptions {
-  /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
+  /**
+   * The clock of leases and expiries, in ms since 1970. Default: that of the database server, so that the clocks of the
+   * machines may differ; without a server, that of the system.
+   */
   now?: () => number;
   documentLimits?: Partial<DocumentLimits>;
 }
@@ -30,7 +33,7 @@ export interface OpenStoresOptions {
  */
 export async function openStores(url: string, options: OpenStoresOptions = {}): Promise<ServiceStores> {
   const opened = await openTables(url);
-  return opened === undefined ? memoryStores(options) : storesOver(opened.tables, options);
+  return opened === undefined ? memoryStores(options) : storesOver(opened.tables, clockOf(opened, options), options);
 }
 
 export interface OpenDatabase {
@@ -53,10 +56,11 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
     const [stores, log] = [memoryStores(options), memoryEventLog(options)];
     return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
   }
-  const { tables, ...others } = opened;
+  const { tables, now: _ofServer, ...others } = opened;
+  const now = clockOf(opened, options);
   return {
-    stores: storesOver(tables, options),
-    log: new TableEventLog(tables, options.now ?? Date.now),
+    stores: storesOver(tables, now, options),
+    log: new TableEventLog(tables, now),
     ...others,
     close: () => tables.close(),
   };
@@ -66,16 +70,16 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
  * Opens the log of live events, like `openStores`; both may be in one database. `redis://…` and `rediss://…` name a
  * Redis server, from version 7.0.
  */
-export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
+export async function openEventLog(url: string, options: OpenStoresOptions = {}): Promise<EventLog> {
   if (/^rediss?:\/\//u.test(url)) {
     const { RedisEventLog } = await import('./redis/redis-event-log.js');
-    return RedisEventLog.open(url, now);
+    return RedisEventLog.open(url, options);
   }
   const opened = await openTables(url, 'A log of events');
-  return opened === undefined ? memoryEventLog({ now }) : new TableEventLog(opened.tables, now);
+  return opened === undefined ? memoryEventLog(options) : new TableEventLog(opened.tables, clockOf(opened, options));
 }
 
-function storesOver(tables: TableCalls, { now = Date.now, documentLimits }: OpenStoresOptions): ServiceStores {
+function storesOver(tables: TableCalls, now: () => number, { documentLimits }: OpenStoresOptions): ServiceStores {
   return {
     threads: new TableThreads(tables, now),
     runs: new TableRuns(tables, now),
@@ -89,6 +93,12 @@ interface OpenTables {
   readonly scripts?: HarnessStore;
   readonly keys?: ApiKeyStore;
   readonly audit?: AuditTable;
+  /** The clock of the server. Undefined without one. */
+  readonly now?: () => number;
+}
+
+function clockOf({ now: ofServer = Date.now }: OpenTables, { now = ofServer }: OpenStoresOptions): () => number {
+  return now;
 }
 
 /** Undefined for `memory:`. */

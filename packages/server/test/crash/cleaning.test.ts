@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { listScripts, pruneScripts } from '@toolscript/core';
+import type { StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunCleaner, streamRun } from '#server/runs/index.js';
 import { newFolder } from '../stores/support/new-folder.js';
@@ -23,11 +24,11 @@ async function open(options: { approvalTimeoutMs?: number } = {}) {
   return { ...server, submit, untilState };
 }
 
-function cleanerOf({ stores, events, scripts }: TestServer, keepEndedMs?: number): RunCleaner {
+function cleanerOf({ stores, events, scripts }: TestServer, keepMs?: number): RunCleaner {
   const onFault = (error: unknown) => {
     throw error;
   };
-  return new RunCleaner({ stores, log: events, scripts, keepEndedMs, onFault });
+  return new RunCleaner({ stores, log: events, scripts, keepMs, onFault });
 }
 
 describe('the log of live events', () => {
@@ -44,13 +45,34 @@ describe('the log of live events', () => {
     expect(await server.follow(runId, { from: 3 })).toEqual(events.slice(3));
   });
 
-  it('keeps a waiting run, and drops a deleted one', async () => {
+  it('drops a run that waits, whose readers miss nothing, before and after it resumes', async () => {
     const server = await open();
     const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
-    await server.untilState(runId, 'suspended');
+    const isSuspended = ({ payload }: StreamEvent) => payload.type === 'response_done';
+    const before = await server.follow(runId, { isLast: isSuspended });
+    const seen: StreamEvent[] = [];
+    const following = server.follow(runId, { isLast: (event) => (seen.push(event), false) });
+    await eventually(async () => (seen.length === before.length ? true : undefined));
+    await cleanerOf(server).clean();
+    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
+    await cleanerOf(server, 0).clean();
+    expect((await server.events.list()).runs).toEqual([]);
+    expect(await server.follow(runId, { isLast: isSuspended })).toEqual(before);
+    const resuming = server.follow(runId, { lastEventId: 2 });
+    const { approvalId } = (await server.call('GET', '/api/v2/approvals')).body.data[0];
+    await server.call('POST', `/api/v2/approvals/${approvalId}`, 'approve');
+    const all = await following;
+    expect(all.slice(0, before.length)).toEqual(before);
+    expect(all.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    expect(all.map(({ seq }) => seq)).toEqual(all.map((_event, seq) => seq));
+    expect(await resuming).toEqual(all.slice(3));
+  });
+
+  it('drops a deleted run', async () => {
+    const server = await open();
     await server.events.open('run_deleted', 1);
     await cleanerOf(server, 0).clean();
-    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
+    expect((await server.events.list()).runs).toEqual([]);
   });
 
   it('gives a reader in the middle of a run the rest from the thread store', async () => {

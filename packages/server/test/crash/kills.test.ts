@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { foldResponse } from '@toolscript/core/history';
-import { isFinalRunState, type StreamEvent } from '@toolscript/core/protocol';
+import { isFinalRunState } from '@toolscript/core/protocol';
 import { expect, it } from 'vitest';
 import { openEventLog, openStores } from '#server/stores/index.js';
 import { newFolder } from '../stores/support/new-folder.js';
+import { operationsIn } from './support/operations.js';
+import { chanceFrom } from './support/random.js';
 import { startServer, type KillPoint } from './support/server-process.js';
 import { Workload, type SubmittedRun } from './support/workload.js';
 
@@ -113,41 +114,6 @@ async function checkerOf(folder: string) {
   };
 }
 
-/** The ends of the calls with effects of a run, by tag, from the last event of each. */
-function operationsIn(events: readonly StreamEvent[]): Map<string, string> {
-  const statuses = new Map<string, string>();
-  const note = ({ input, status, effect }: { input?: unknown; status: string; effect: string }) => {
-    const { tag } = input as { tag: string };
-    if (effect !== 'read') statuses.set(tag, status);
-  };
-  for (const { payload } of events)
-    if (payload.type === 'tool_call_done') note(payload.operation as Parameters<typeof note>[0]);
-  const items = foldResponse(events).output_items;
-  for (const item of items) {
-    if (item.type === 'script_execution_output')
-      for (const operation of item.operations) note(operation as Parameters<typeof note>[0]);
-    if (item.type !== 'function_call_output') continue;
-    const call = items.find((other) => other.type === 'function_call' && other.call_id === item.call_id);
-    const input = JSON.parse((call as { arguments: string }).arguments) as { tag?: string };
-    if (input.tag !== undefined) note({ input, status: statusIn(item), effect: 'write' });
-  }
-  return statuses;
-}
-
-/** The model's text about a structured call. */
-function statusIn({ success, output }: { success?: boolean | undefined; output: string }): string {
-  if (success === true) return 'completed';
-  return /is not known|may have taken effect/u.test(output) ? 'unknown' : 'failed';
-}
-
 function readLines(path: string): string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-}
-
-function chanceFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

@@ -197,7 +197,7 @@ describe('a projection to Convex', () => {
       log,
       scripts: memoryStore(),
       projection,
-      keepEndedMs: 0,
+      keepMs: 0,
       onFault: (error) => expect.unreachable(String(error)),
     });
     await cleaner.clean();

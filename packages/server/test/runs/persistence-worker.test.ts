@@ -145,7 +145,9 @@ function writerOf({ stores, log }: Parts, appended: number[] = []): { writer: Ev
     },
   });
   const onFailure = (error: unknown) => failures.push(error);
-  return { writer: new EventWriter({ log, threads, epoch: 1, isPersistedElsewhere: true, onFailure }), failures };
+  const confirmHeld = async () => {};
+  const settings = { log, threads, epoch: 1, confirmHeld, isPersistedElsewhere: true, onFailure };
+  return { writer: new EventWriter(settings), failures };
 }
 
 it('a worker leaves the threads to the persistence worker, and a flush waits for it', async () => {

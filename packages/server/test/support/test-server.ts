@@ -97,15 +97,20 @@ export function testClient(url: string) {
     } as Answer;
   };
 
-  /** The events of a run until its stream ends, or until `isLast` returns true. */
-  const follow = async (
-    runId: string,
-    { from = 0, isLast = () => false }: { from?: number; isLast?: (event: StreamEvent) => boolean } = {},
-  ): Promise<StreamEvent[]> => {
+  /**
+   * The events of a run until its stream ends, or until `isLast` returns true. `lastEventId`: those after this one, as a
+   * browser asks for them. `maxMs`: it is interrupted after this time.
+   */
+  const follow = async (runId: string, options: FollowOptions = {}): Promise<StreamEvent[]> => {
+    const { from = 0, lastEventId = -1, isLast = () => false, maxMs } = options;
     const stop = new AbortController();
-    const response = await fetch(`${url}/api/v2/stream/${runId}?from=${from}`, {
-      headers: { authorization: `Bearer ${TOKEN}` },
-      signal: stop.signal,
+    const place = lastEventId < 0 ? `?from=${from}` : '';
+    const response = await fetch(`${url}/api/v2/stream/${runId}${place}`, {
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        ...(lastEventId < 0 ? {} : { 'last-event-id': String(lastEventId) }),
+      },
+      signal: maxMs === undefined ? stop.signal : AbortSignal.any([stop.signal, AbortSignal.timeout(maxMs)]),
     });
     const found: StreamEvent[] = [];
     for await (const event of eventsIn(response)) {
@@ -116,6 +121,13 @@ export function testClient(url: string) {
     return found;
   };
   return { call, follow };
+}
+
+interface FollowOptions {
+  readonly from?: number;
+  readonly lastEventId?: number;
+  readonly isLast?: (event: StreamEvent) => boolean;
+  readonly maxMs?: number;
 }
 
 export type TestClient = ReturnType<typeof testClient>;

@@ -101,7 +101,12 @@ export class PostgresConnection implements Database {
     return (await this.first(`SELECT nextval('positions') AS value`))!.value as number;
   }
 
-  /** Runs several statements, without parameters and results. */
+  /** The time of the server, in ms since 1970. */
+  async now(): Promise<number> {
+    return (await this.first('SELECT NOW_MS AS now'))!.now as number;
+  }
+
+  /** Several statements, without parameters and results. */
   async script(sql: string): Promise<void> {
     await this.#client.query(sql);
   }

@@ -11,10 +11,18 @@ export interface OpenPostgres {
   readonly scripts: HarnessStore;
   readonly keys: ApiKeyStore;
   readonly audit: AuditTable;
+  /** The clock of the server. */
+  readonly now: () => number;
 }
 
 /** Opens all tables of a database. See `PostgresDatabase.open`. */
 export async function openPostgres(url: string): Promise<OpenPostgres> {
   const tables = await PostgresDatabase.open(url);
-  return { tables, scripts: postgresScripts(tables), keys: new PostgresKeys(tables), audit: new PostgresAudit(tables) };
+  return {
+    tables,
+    scripts: postgresScripts(tables),
+    keys: new PostgresKeys(tables),
+    audit: new PostgresAudit(tables),
+    now: () => tables.now(),
+  };
 }

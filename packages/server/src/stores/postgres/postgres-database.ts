@@ -8,6 +8,7 @@ import { configOf, tryToConnect } from './configuration.js';
 import { PostgresConnection } from './connection.js';
 import { describePostgresFault, isCrowded, isLostConnection, type Place } from './faults.js';
 import { migrate } from './migrate.js';
+import { ServerClock } from './server-clock.js';
 
 /** How long a call waits for a server that is gone, in ms. */
 const GONE_MS = 10_000;
@@ -58,12 +59,14 @@ export class PostgresDatabase implements TableCalls {
   readonly #pool: pg.Pool;
   readonly #sessions = new WeakMap<pg.PoolClient, Session>();
   readonly #changes: Changes;
+  readonly #clock: ServerClock;
   readonly #open = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  private constructor(pool: pg.Pool, place: Place, listening: pg.ClientConfig, channel: string) {
+  private constructor(pool: pg.Pool, place: Place, listening: pg.ClientConfig, { channel, now }: Prepared) {
     this.#pool = pool;
     this.place = place;
+    this.#clock = ServerClock.at(now, () => this.use((connection) => connection.now()));
     this.#changes = new Changes({
       config: listening,
       channel,
@@ -87,8 +90,8 @@ export class PostgresDatabase implements TableCalls {
       if (listening !== config) await tryToConnect(listening);
       const client = await pool.connect();
       try {
-        const channel = await prepare(new PostgresConnection(client), place);
-        return new PostgresDatabase(pool, place, listening, channel);
+        const prepared = await prepare(new PostgresConnection(client), place);
+        return new PostgresDatabase(pool, place, listening, prepared);
       } finally {
         client.release();
       }
@@ -100,6 +103,11 @@ export class PostgresDatabase implements TableCalls {
 
   get board(): ChangeBoard {
     return this.#changes.board;
+  }
+
+  /** The time of the server, in ms since 1970. */
+  now(): number {
+    return this.#clock.now();
   }
 
   announce(key?: string): void {
@@ -203,10 +211,16 @@ export class PostgresDatabase implements TableCalls {
   }
 }
 
-/** Returns the channel of the notifications. */
-async function prepare(connection: PostgresConnection, place: Place): Promise<string> {
+interface Prepared {
+  /** The channel of the notifications. */
+  readonly channel: string;
+  /** The time of the server. */
+  readonly now: number;
+}
+
+async function prepare(connection: PostgresConnection, place: Place): Promise<Prepared> {
   const found = await connection.first('SELECT current_schema() AS name');
   if (found!.name === null) throw Object.assign(new Error('no schema'), { code: '3F000' });
   await migrate(connection, place);
-  return `toolscript ${String(found!.name)}`;
+  return { channel: `toolscript ${String(found!.name)}`, now: await connection.now() };
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, ErrorReply } from '@redis/client';
 import { StoreUnavailableError } from '@toolscript/core/protocol';
-import { describeRedisFault, isLostConnection, redisFault } from './faults.js';
+import { describeRedisFault, isDenied, isLostConnection, redisFault } from './faults.js';
 import type { RedisPlace } from './place.js';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 
@@ -169,6 +169,16 @@ async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> 
   if (Number.parseInt(version, 10) < MIN_VERSION) throw redisFault('old', place, version);
   // A node of a cluster names the one that has the keys.
   await send(client, ['EXISTS', `${place.prefix}:runs`]);
+  await refuseWithoutRights(client, place);
+}
+
+/** A missing right would otherwise be the error of the first run. Other faults are those of later calls. */
+async function refuseWithoutRights(client: Client, place: RedisPlace): Promise<void> {
+  const denied = await send(client, ['EVAL', REDIS_SCRIPTS.probe, '1', place.prefix]).catch((error: unknown) => {
+    if (isDenied(error)) throw error;
+    return [];
+  });
+  if (Array.isArray(denied) && denied.length > 0) throw redisFault('rights', place, denied.join(', '));
 }
 
 function send(client: Client, command: readonly string[]): Promise<Reply> {

@@ -20,8 +20,8 @@ const SENTENCES = {
   unreachable: ({ name }) =>
     `No Redis server answers at ${name}. Start it, or correct the host and the port of the URL.`,
   password: ({ name }) => `Redis at ${name} refused the user or the password. Correct them in the URL.`,
-  rights: ({ name }, message) =>
-    `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all, with the keys of the prefix.`,
+  rights: ({ name, prefix }, message) =>
+    `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all ~${prefix}*`,
   database: ({ name }) =>
     `Redis at ${name} has no database with the number in the URL. Remove it, or raise "databases".`,
   certificate: ({ name }, message) =>
@@ -91,6 +91,11 @@ export function isLostConnection(error: unknown): boolean {
   return kind === 'lost' || kind === 'unreachable';
 }
 
+/** The user may not use the command. */
+export function isDenied(error: unknown): boolean {
+  return kindOf(error) === 'rights';
+}
+
 function kindOf(error: unknown): Kind | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof ErrorReply) return kindOfReply(error.message);
@@ -113,6 +118,8 @@ function nodeIn(message: string): string {
 function kindOfReply(message: string): Kind {
   if (/DB index is out of range/u.test(message)) return 'database';
   if (/called without any password configured|Client sent AUTH/u.test(message)) return 'password';
+  // The command of a script, or one of its keys.
+  if (/executing the script can't (?:run|access)/u.test(message)) return 'rights';
   // A script passes the error of its command on.
   if (/^(?:ERR )?.*\bOOM command not allowed/u.test(message)) return 'full';
   return KIND_OF_REPLY[/^-?(\w+)/u.exec(message)?.[1] ?? ''] ?? 'failed';

@@ -48,12 +48,13 @@ const MAX_PAGE_BYTES = 3 * MAX_EVENT_PAGE_LENGTH;
 /** The log of live events in Redis Streams. `scripts.ts` describes its keys. */
 export class RedisEventLog implements EventLog {
   readonly #connection: RedisConnection;
-  readonly #now: () => number;
+  /** Undefined: Redis uses its own clock. */
+  readonly #now: (() => number) | undefined;
   readonly #changes: RedisChanges;
   /** Reads that have begun since the run's last change, by run and position: readers at the same position share one. */
   readonly #reads = new Map<string, Map<number, Promise<LogTail>>>();
 
-  private constructor(connection: RedisConnection, now: () => number) {
+  private constructor(connection: RedisConnection, now: (() => number) | undefined) {
     this.#connection = connection;
     this.#now = now;
     this.#changes = new RedisChanges(connection, (runId) => {
@@ -62,8 +63,11 @@ export class RedisEventLog implements EventLog {
     });
   }
 
-  /** Rejects with a `ToolscriptUsageError` for a malformed URL, otherwise with a `StoreUnavailableError`. */
-  static async open(url: string, now: () => number): Promise<RedisEventLog> {
+  /**
+   * `now`: the clock of leases. Default: that of Redis. Rejects with a `ToolscriptUsageError` for a malformed URL,
+   * otherwise with a `StoreUnavailableError`.
+   */
+  static async open(url: string, { now }: { readonly now?: () => number } = {}): Promise<RedisEventLog> {
     return new RedisEventLog(await RedisConnection.open(placeOf(url)), now);
   }
 
@@ -97,7 +101,7 @@ export class RedisEventLog implements EventLog {
 
   async receive(options: DeliveryOptions): Promise<Delivery | undefined> {
     const { group, leaseMs, limit = DEFAULT_EVENT_PAGE } = parseShape(DeliveryOptionsSchema, options, 'delivery');
-    const parameters = [JSON.stringify(group), leaseMs, limit, MAX_PAGE_BYTES, this.#now(), MAX_DELIVERIES];
+    const parameters = [JSON.stringify(group), leaseMs, limit, MAX_PAGE_BYTES, this.#now?.() ?? '', MAX_DELIVERIES];
     const reply = (await this.#connection.script('receive', parameters)) as readonly Reply[];
     if (reply.length === 0) return undefined;
     const [runId, token, attempt, from, next, texts] = reply as [string, string, number, string, string, string[]];

@@ -24,6 +24,12 @@ local function count()
   return redis.call('INCR', P .. ':counter')
 end
 
+-- In ms since 1970.
+local function clock()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
 local function text(number) return string.format('%.0f', number) end
 
 local function announce(id)
@@ -139,11 +145,11 @@ local from, texts = read_events(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), t
 return {run[1], run[2], text(from), texts}`;
 
 /**
- * ARGV: group, lease in ms, limit, maximum bytes, now, maximum deliveries. Returns run, token, attempt, from, next,
- * texts.
+ * ARGV: group, lease in ms, limit, maximum bytes, now or nothing, maximum deliveries. Returns run, token, attempt,
+ * from, next, texts.
  */
 const receive = `${ALLOWED_WHEN_FULL}${SHARED}
-local group, lease, now = ARGV[1], ARGV[2], tonumber(ARGV[5])
+local group, lease, now = ARGV[1], ARGV[2], tonumber(ARGV[5]) or clock()
 local waiting, leased, dead = P .. ':waiting:' .. group, P .. ':leased:' .. group, P .. ':dead:' .. group
 if redis.call('SADD', P .. ':groups', group) == 1 then
   for _, id in ipairs(redis.call('ZRANGE', P .. ':runs', 0, -1)) do offer(group, id) end
@@ -280,7 +286,41 @@ end
 announce(id)
 return 1`;
 
+/** Tries each command that a log needs. Returns those that the user may not use. Other errors are those of later calls. */
+const probe = `${ALLOWED_WHEN_FULL}${SHARED}
+local stream, hash, sorted, set, value = P .. ':probe:1', P .. ':probe:2', P .. ':probe:3', P .. ':probe:4', P .. ':probe:5'
+local denied = {}
+local function try(...)
+  local arg = {...}
+  local reply = redis.pcall(...)
+  local fault = type(reply) == 'table' and reply.err or ''
+  if string.find(fault, "can't", 1, true) or string.find(fault, 'NOPERM', 1, true) then denied[#denied + 1] = arg[1] end
+end
+try('DEL', stream, hash, sorted, set, value)
+try('TIME')
+try('EXISTS', value)
+try('SET', value, '1')
+try('INCR', value)
+try('XADD', stream, '*', 'probe', '1')
+try('XRANGE', stream, '-', '+')
+try('XREVRANGE', stream, '+', '-')
+try('XREAD', 'STREAMS', stream, '0')
+try('HSET', hash, 'probe', '1')
+try('HGET', hash, 'probe')
+try('HMGET', hash, 'probe')
+try('HINCRBY', hash, 'probe', 1)
+try('ZADD', sorted, '1', 'probe')
+try('ZSCORE', sorted, 'probe')
+try('ZRANGE', sorted, 0, 0)
+try('ZRANGEBYSCORE', sorted, '-inf', '+inf')
+try('ZREM', sorted, 'probe')
+try('SADD', set, 'probe')
+try('SMEMBERS', set)
+redis.pcall('DEL', stream, hash, sorted, set, value)
+return denied`;
+
 export const REDIS_SCRIPTS = {
+  probe,
   open,
   publish,
   read,

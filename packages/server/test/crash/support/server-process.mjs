@@ -1,6 +1,6 @@
 // A server in a process of its own: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
 // effect of a tool appends one line to FOLDER/effects before anything else can happen. `kill`: the point where the
-// process kills itself.
+// process kills itself. `name`: the process adds its claims and effects to FOLDER/ledger.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,35 @@ import { createServer, HarnessAgents } from '@toolscript/server';
 import { openDatabase, openEventLog } from '@toolscript/server/stores';
 
 const [folder, json] = process.argv.slice(2);
-const { token, kill, store, events: eventsUrl, ...options } = JSON.parse(json);
+const { token, kill, name, store, events: eventsUrl, ...options } = JSON.parse(json);
 const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
 let counted = 0;
 
 function die() {
   process.kill(process.pid, 'SIGKILL');
+}
+
+/** One line for each fact. The time is that of the machine, whatever this process takes it for. */
+function note(fact) {
+  if (name === undefined) return;
+  const at = performance.timeOrigin + performance.now();
+  appendFileSync(join(folder, 'ledger'), `${JSON.stringify({ at, process: name, ...fact })}\n`);
+}
+
+/** Notes the claims of runs. */
+function noted(runs) {
+  return new Proxy(runs, {
+    get(target, member) {
+      const method = Reflect.get(target, member);
+      if (typeof method !== 'function') return method;
+      if (member !== 'claim') return method.bind(target);
+      return async (options) => {
+        const claimed = await target.claim(options);
+        if (claimed !== undefined) note({ claimed: claimed.run.runId, epoch: claimed.run.epoch });
+        return claimed;
+      };
+    },
+  });
 }
 
 /** Counts the calls of a store, or the published events, and dies at the requested one. */
@@ -53,6 +76,7 @@ function tool(name, effect, approval, waitsFor) {
     inputSchema: { type: 'object', properties: { tag: { type: 'string' }, ms: { type: 'number' } }, required: ['tag'] },
     async execute({ tag, ms = 0 }, { idempotencyKey }) {
       if (effect !== 'read') appendFileSync(join(folder, 'effects'), `${idempotencyKey} ${tag}\n`);
+      if (effect !== 'read') note({ tag, key: idempotencyKey });
       if (ms > 0) await delay(ms);
       // The tool's own signal does not end it.
       while (!mayEnd()) await delay(10);
@@ -122,7 +146,7 @@ const agents = new HarnessAgents({
   provider: () => provider,
 });
 const app = await createServer({
-  stores: { ...stores, threads: watched(stores.threads), runs: watched(stores.runs) },
+  stores: { ...stores, threads: watched(stores.threads), runs: noted(watched(stores.runs)) },
   events: watched(events),
   scripts,
   agents,

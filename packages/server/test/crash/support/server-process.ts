@@ -1,11 +1,13 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork, spawnSync, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { ServerRole } from '@toolscript/server';
 import { testClient, TOKEN, type TestClient } from '../../support/test-server.js';
 
 const PROGRAM = fileURLToPath(new URL('server-process.mjs', import.meta.url));
+const CLOCK = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url));
 
 /**
  * The point where a process kills itself: at a call of its stores, after an event that it published, or after some
@@ -25,11 +27,22 @@ export interface ProcessOptions {
   /** The URL of its live events. Default: in its database. */
   readonly events?: string;
   readonly roles?: readonly ServerRole[];
+  /** Its name in the ledger of claims and effects, which it then writes. */
+  readonly name?: string;
+}
+
+export interface ProcessPlace {
+  /** Its clock is ahead of the machine's, in ms. */
+  readonly clockMs?: number;
+  /** It runs in a PID namespace of its own, so that others cannot know whether it is alive, as on another machine. */
+  readonly isElsewhere?: boolean;
 }
 
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly child: ChildProcess;
+  /** The process of the server itself. */
+  readonly pid: number;
   /** Undefined if it was killed before it listened. */
   readonly client: TestClient | undefined;
   /** Its address, if it listens. */
@@ -41,9 +54,13 @@ export interface ServerProcess {
   readonly log: () => string;
 }
 
-export async function startServer(folder: string, options: ProcessOptions = {}): Promise<ServerProcess> {
+export async function startServer(
+  folder: string,
+  options: ProcessOptions = {},
+  place: ProcessPlace = {},
+): Promise<ServerProcess> {
   const json = JSON.stringify({ token: TOKEN, ...options });
-  const child = fork(PROGRAM, [folder, json], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = fork(PROGRAM, [folder, json], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], ...startedAt(place) });
   onTestFinished(() => void child.kill('SIGKILL'));
   let log = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (log += text));
@@ -54,7 +71,25 @@ export async function startServer(folder: string, options: ProcessOptions = {}):
   });
   const url = await Promise.race([firstLine(child), ended.then(() => undefined)]);
   const client = url === undefined ? undefined : testClient(url);
-  return { child, client, url, hasEnded: () => hasEnded, ended, log: () => log };
+  const pid = place.isElsewhere === true ? childOf(child.pid!) : child.pid!;
+  return { child, pid, client, url, hasEnded: () => hasEnded, ended, log: () => log };
+}
+
+function startedAt({ clockMs = 0, isElsewhere = false }: ProcessPlace): ForkOptions {
+  const node = clockMs === 0 ? [] : ['--import', CLOCK];
+  const env = { ...process.env, TOOLSCRIPT_TEST_CLOCK_MS: String(clockMs) };
+  if (!isElsewhere) return { execArgv: node, env };
+  const namespace = ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath];
+  return { execPath: 'unshare', execArgv: [...namespace, ...node], env };
+}
+
+/** True if processes can be started with `isElsewhere`, which needs Linux and its rights. */
+export function canStartElsewhere(): boolean {
+  return spawnSync('unshare', ['--pid', '--fork', '--kill-child', '--mount-proc', 'true']).status === 0;
+}
+
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]) || pid;
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   StoreUnavailableError,
@@ -7,7 +10,10 @@ import {
   type StreamEvent,
 } from '@toolscript/core/protocol';
 import { openEventLog } from '#server/stores/index.js';
+import { REDIS_SCRIPTS } from '#server/stores/redis/scripts.js';
 import { describeWithOwnRedis, freePort, OwnRedis } from './support/test-redis.js';
+
+const USER_OF_LOG = fileURLToPath(new URL('support/open-log.mjs', import.meta.url));
 
 const WITH_FILE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -134,6 +140,37 @@ describeWithOwnRedis('a Redis server of its own', () => {
     await opened(redis.url(':right-secret@'));
   });
 
+  it('a user without a right is refused at the start, and a right that is taken away later loses nothing', async () => {
+    const redis = await OwnRedis.start();
+    const user = (name: string, ...rights: string[]) => {
+      expect(redis.command('acl', 'setuser', name, 'reset', 'on', '>guest-secret', ...rights)).toBe('OK');
+      return redis.url(`${name}:guest-secret@`);
+    };
+    const refusal =
+      /^Redis at 127\.0\.0\.1:\d+ denies the user a right \((.*)\)\. Grant it: ACL SETUSER … \+@all ~\{toolscript\}\*$/u;
+    expect(refusal.exec(await faultOf(user('reader', '~*', '+@all', '-xadd', '-zadd')))?.[1]).toBe('XADD, ZADD');
+    expect(await faultOf(user('elsewhere', '~{other}:*', '+@all'))).toMatch(refusal);
+    expect(await faultOf(user('scriptless', '~*', '+@all', '-eval'))).toMatch(refusal);
+    const log = await opened(user('writer', '~{toolscript}*', '+@all', '-@dangerous', '+info'));
+    await log.publish(1, [event('run_a', 0)]);
+    redis.command('acl', 'setuser', 'writer', '-xadd');
+    await expect(log.publish(1, [event('run_a', 1)])).rejects.toThrow(refusal);
+    redis.command('acl', 'setuser', 'writer', '+xadd');
+    await log.publish(1, [event('run_a', 1)]);
+    expect((await log.read('run_a')).events.map(({ seq }) => seq)).toEqual([0, 1]);
+    expect(redis.command('keys', '*probe*')).toBe('');
+  });
+
+  it('the start tries each command that a later call may need', () => {
+    const { probe, ...scripts } = REDIS_SCRIPTS;
+    const used = Object.values(scripts).flatMap((text) =>
+      [...text.matchAll(/redis\.call\('(\w+)'/gu)].map(([, name]) => name),
+    );
+    const tried = [...probe.matchAll(/\btry\('(\w+)'/gu)].map(([, name]) => name);
+    expect(tried).toEqual(expect.arrayContaining([...new Set(used)]));
+    expect(used.length).toBeGreaterThan(20);
+  });
+
   it('a server that is not Redis is named as such', async () => {
     const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -168,6 +205,13 @@ describeWithOwnRedis('a Redis server of its own', () => {
     // Ten publications, and a read for each of them; a second one if it began before its announcement.
     expect(calls).toBeGreaterThanOrEqual(20);
     expect(calls).toBeLessThanOrEqual(40);
+  });
+
+  it('an open log whose calls are answered does not keep its process alive', async () => {
+    const redis = await OwnRedis.start();
+    const child = fork(USER_OF_LOG, [redis.url()]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('in a cluster, all keys of a log are in one slot', async () => {

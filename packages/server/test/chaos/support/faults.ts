@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LEASE_MS } from '#server/runs/run-worker.js';
+import type { Cluster } from './cluster.js';
+
+/** The time from the end of a lease to the next claim, at most, in ms: workers look for lost runs so often. */
+const CLAIM_MS = 2_000;
+
+/** The claims of other workers are awaited for this time, in ms. A late one is a broken law. */
+const PATIENCE_MS = LEASE_MS + 20_000;
+
+/** From the end of a worker to the claim of its run by another one. */
+export interface Recovery {
+  readonly runId: string;
+  readonly ms: number;
+  /** The other worker could see that the process was dead. If not, it had to wait for the end of the lease. */
+  readonly isKnownDead: boolean;
+}
+
+export interface FaultReport {
+  readonly fault: FaultName;
+  /** Since the start of the campaign, in s. */
+  readonly atSeconds: number;
+  readonly about: string;
+}
+
+export type FaultName = keyof typeof FAULTS;
+
+interface Chaos {
+  readonly cluster: Cluster;
+  readonly chance: () => number;
+  readonly recoveries: Recovery[];
+  readonly problems: string[];
+}
+
+/** Each fault with its repair. It returns what it has hit. */
+const FAULTS = {
+  'kill-api': (chaos: Chaos) => killOne(chaos, 'api'),
+  'kill-persistence': (chaos: Chaos) => killOne(chaos, 'persistence'),
+  'kill-worker': (chaos: Chaos) => killWorker(chaos, ['worker-1', 'worker-2']),
+  'kill-worker-elsewhere': (chaos: Chaos) => killWorker(chaos, ['worker-3']),
+  'pause-worker': pauseWorker,
+  'redis-stop': async ({ cluster: { redis } }: Chaos) => {
+    await redis.kill();
+    await delay(10_000);
+    await redis.start();
+    return 'for 10 s';
+  },
+  'redis-restart': async ({ cluster: { redis } }: Chaos) => {
+    await redis.kill();
+    await redis.start();
+    return 'at once';
+  },
+  'redis-flush': flushRedis,
+  'redis-full': async ({ cluster: { redis } }: Chaos) => {
+    redis.command('config', 'set', 'maxmemory', '1mb');
+    await delay(4_000);
+    redis.command('config', 'set', 'maxmemory', '0');
+    return 'for 4 s';
+  },
+  'postgres-crash': async ({ cluster: { postgres } }: Chaos) => {
+    await postgres.stop('SIGQUIT');
+    await postgres.start();
+    return 'at once';
+  },
+  'postgres-stop': async ({ cluster: { postgres } }: Chaos) => {
+    await postgres.stop('SIGINT');
+    await delay(5_000);
+    await postgres.start();
+    return 'for 5 s';
+  },
+  'postgres-drop': dropConnections,
+} as const satisfies Record<string, (chaos: Chaos) => Promise<string>>;
+
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
+
+export function inject(fault: FaultName, chaos: Chaos): Promise<string> {
+  return FAULTS[fault](chaos);
+}
+
+async function killOne({ cluster, chance }: Chaos, role: 'api' | 'persistence'): Promise<string> {
+  const names = cluster.namesOf(role);
+  const name = names[Math.floor(chance() * names.length)]!;
+  await cluster.kill(name);
+  await delay(1_000 * chance());
+  await cluster.startMember(name);
+  return name;
+}
+
+/** The worker starts again after others have claimed its runs. */
+async function killWorker(chaos: Chaos, names: readonly string[]): Promise<string> {
+  const { cluster, recoveries } = chaos;
+  const name = await busyOne(chaos, names);
+  await cluster.kill(name);
+  const killedAt = performance.timeOrigin + performance.now();
+  const held = await heldBy(cluster, name);
+  const isKnownDead = cluster.members.find((member) => member.name === name)!.isElsewhere !== true;
+  const claims = await claimsAfter(cluster, held);
+  for (const [runId, at] of claims) {
+    if (at === undefined) chaos.problems.push(`the run ${runId} of the killed ${name} was not claimed`);
+    else recoveries.push({ runId, ms: at - killedAt, isKnownDead });
+  }
+  await cluster.startMember(name);
+  return `${name} with ${held.size} runs`;
+}
+
+/** The first of these workers that holds a run. After some seconds without one, any. */
+async function busyOne({ cluster, chance }: Chaos, names: readonly string[]): Promise<string> {
+  const first = Math.floor(chance() * names.length);
+  const inOrder = [...names.slice(first), ...names.slice(0, first)];
+  for (let looks = 0; looks < 50; looks += 1) {
+    for (const name of inOrder) if ((await heldBy(cluster, name)).size > 0) return name;
+    await delay(100);
+  }
+  return inOrder[0]!;
+}
+
+/** The runs that it holds, with their epochs. */
+async function heldBy(cluster: Cluster, name: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await cluster.postgres.query(`SELECT run_id, epoch::int FROM runs WHERE state = 'running'`);
+  const own = new Set(
+    cluster
+      .ledger()
+      .flatMap((line) => ('claimed' in line && line.process === name ? [`${line.claimed} ${line.epoch}`] : [])),
+  );
+  const held = rows.map((row) => [row.run_id as string, row.epoch as number] as const);
+  return new Map(held.filter(([runId, epoch]) => own.has(`${runId} ${epoch}`)));
+}
+
+/** The time of the next claim of each run. Undefined: there was none. */
+async function claimsAfter(
+  cluster: Cluster,
+  held: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const claims = cluster.ledger().flatMap((line) => ('claimed' in line ? [line] : []));
+    const found = [...held].map(([runId, epoch]) => {
+      const next = claims.find((line) => line.claimed === runId && line.epoch > epoch);
+      return [runId, next?.at] as const;
+    });
+    if (found.every(([, at]) => at !== undefined) || performance.now() > deadline) return new Map(found);
+    await delay(200);
+  }
+}
+
+/** Past the end of its leases. */
+async function pauseWorker(chaos: Chaos): Promise<string> {
+  const { cluster } = chaos;
+  const name = await busyOne(chaos, cluster.namesOf('worker'));
+  const held = await heldBy(cluster, name);
+  cluster.signal(name, 'SIGSTOP');
+  await delay(LEASE_MS + CLAIM_MS + 3_000);
+  cluster.signal(name, 'SIGCONT');
+  return `${name} with ${held.size} runs`;
+}
+
+/**
+ * Returns when no worker holds events that are in no other place: those that held runs have published again, or have
+ * left them. A worker that dies before that loses events, as the documentation says.
+ */
+async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
+  const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.run_id = runs.run_id) AS stored
+    FROM runs WHERE state = 'running'`;
+  const claimOf = ({ run_id: runId, epoch }: Record<string, unknown>) => `${String(runId)} ${String(epoch)}`;
+  const keys = redis.command('dbsize');
+  const held = new Set((await postgres.query(sql)).map(claimOf));
+  redis.command('flushall');
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await delay(500)) {
+    const unsafe = (await postgres.query(sql)).filter((row) => {
+      const next = Number(redis.command('hget', `{toolscript}:run:${String(row.run_id)}`, 'next'));
+      return held.has(claimOf(row)) && (next === 0 || Number(row.stored ?? -1) < next - 1);
+    });
+    if (unsafe.length === 0) break;
+  }
+  return `${keys} keys`;
+}
+
+/** Those in transactions, for 2 s, then all. */
+async function dropConnections({ cluster: { postgres } }: Chaos): Promise<string> {
+  const drop = async (condition: string) =>
+    (
+      await postgres.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND ${condition}`,
+      )
+    ).length;
+  let dropped = 0;
+  for (const end = performance.now() + 2_000; performance.now() < end; await delay(20))
+    dropped += await drop('xact_start IS NOT NULL');
+  return `${dropped} in transactions, then ${await drop('TRUE')}`;
+}
+
+/** Those above the lease and `CLAIM_MS`, which is one interval of the workers' search for lost runs. */
+export function lateRecoveries(recoveries: readonly Recovery[]): readonly Recovery[] {
+  return recoveries.filter(({ ms }) => ms > LEASE_MS + CLAIM_MS);
+}

@@ -1,0 +1,168 @@
+import { foldResponse } from '@toolscript/core/history';
+import { isFinalRunState, type StreamEvent } from '@toolscript/core/protocol';
+import { isDeepStrictEqual } from 'node:util';
+import { openEventLog, openStores } from '#server/stores/index.js';
+import { allEvents, PERSISTENCE_GROUP } from '#server/runs/index.js';
+import { operationsIn } from '../../crash/support/operations.js';
+import type { Cluster, LedgerLine } from './cluster.js';
+import type { Load, LoadedRun } from './load.js';
+
+type Effect = Extract<LedgerLine, { tag: string }>;
+type Claimed = Extract<LedgerLine, { claimed: string }>;
+
+export interface Verdict {
+  /** Each broken law in one sentence. */
+  readonly problems: readonly string[];
+  readonly figures: {
+    readonly states: Record<string, number>;
+    readonly events: number;
+    readonly effects: number;
+    readonly unknownEffects: number;
+    readonly approvals: number;
+    readonly interruptedRuns: number;
+    readonly maxEpoch: number;
+    readonly deadLetters: number;
+  };
+}
+
+type Stores = Awaited<ReturnType<typeof openStores>>;
+
+/** Compares the stores and the ledger after a campaign with the events that its clients have seen. */
+export async function judge(cluster: Cluster, load: Load): Promise<Verdict> {
+  const stores = await openStores(cluster.postgres.url);
+  const log = await openEventLog(cluster.redis.url());
+  try {
+    const judgement = new Judgement(stores, cluster.ledger());
+    for (const run of load.runs) await judgement.run(run);
+    judgement.ledger();
+    for (const [approvalId, decisions] of load.decisions) await judgement.decisions(approvalId, decisions);
+    const { letters } = await log.deadLetters({ group: PERSISTENCE_GROUP });
+    const figures = { ...judgement.figures, approvals: load.decisions.size, deadLetters: letters.length };
+    return { problems: [...load.problems, ...judgement.problems], figures };
+  } finally {
+    await log.close();
+    await stores.close();
+  }
+}
+
+class Judgement {
+  readonly problems: string[] = [];
+  readonly figures = {
+    states: {} as Record<string, number>,
+    events: 0,
+    effects: 0,
+    unknownEffects: 0,
+    interruptedRuns: 0,
+    maxEpoch: 0,
+  };
+  readonly #stores: Stores;
+  readonly #effects: readonly Effect[];
+  readonly #claims: readonly Claimed[];
+  readonly #ledger: readonly LedgerLine[];
+  /** The run of each key of the load. */
+  readonly #runIds = new Map<string, string>();
+  /** The operations that the service has reported, by tag. */
+  readonly #operations = new Map<string, string>();
+
+  constructor(stores: Stores, ledger: readonly LedgerLine[]) {
+    this.#stores = stores;
+    this.#ledger = ledger;
+    this.#effects = ledger.filter((line): line is Effect => 'tag' in line);
+    this.#claims = ledger.filter((line): line is Claimed => 'claimed' in line);
+    this.figures.effects = this.#effects.length;
+  }
+
+  async run({ key, runId, isLeft, seen }: LoadedRun): Promise<void> {
+    const about = `${key} ${runId}`;
+    this.#runIds.set(key, runId);
+    const run = await this.#stores.runs.get(runId);
+    if (run === undefined) return this.#break(`${about} was accepted, and does not exist`);
+    const { state, epoch, error } = run;
+    this.figures.states[state] = (this.figures.states[state] ?? 0) + 1;
+    this.figures.maxEpoch = Math.max(this.figures.maxEpoch, epoch);
+    const events = await allEvents(this.#stores, runId);
+    // A call fails if the store is away when it should be suspended. Then nobody is asked, and the script ends.
+    const isUnasked = isLeft && operationsIn(events).get(`${key}.left`) === 'failed';
+    const expected = isLeft && !isUnasked ? 'suspended' : 'completed';
+    if (state !== expected)
+      this.#break(`${about} is ${state}, not ${expected}: ${JSON.stringify(error ?? events.slice(-12))}`);
+    this.#storedEvents(about, events, seen);
+    if (isFinalRunState(state)) await this.#items(about, run.threadId, runId, events);
+    const suspensions = events.filter(({ payload }) => payload.type === 'response_done').length;
+    if (epoch > suspensions) this.figures.interruptedRuns += 1;
+    for (const [tag, status] of operationsIn(events)) this.#operations.set(tag, status);
+  }
+
+  #storedEvents(about: string, events: readonly StreamEvent[], seen: readonly StreamEvent[]): void {
+    this.figures.events += events.length;
+    if (events.some(({ seq }, index) => seq !== index)) this.#break(`${about} has a gap or a duplicate in its events`);
+    const other = seen.findIndex((event, index) => !isDeepStrictEqual(event, events[index]));
+    if (other !== -1)
+      this.#break(
+        `${about}: its client has seen ${JSON.stringify(seen[other])} as event ${other}, and the thread has ${JSON.stringify(events[other])}`,
+      );
+    if (seen.length < events.length) this.#break(`${about}: its client has ${seen.length} of ${events.length} events`);
+  }
+
+  async #items(about: string, threadId: string, runId: string, events: readonly StreamEvent[]): Promise<void> {
+    const { turns } = await this.#stores.threads.readItems(threadId);
+    const items = turns.find((turn) => turn.runId === runId)?.items.slice(1);
+    if (!isDeepStrictEqual(items, foldResponse(events).output_items))
+      this.#break(`${about}: its items are not the fold of its events`);
+  }
+
+  ledger(): void {
+    const count = (lines: readonly string[]) => lines.filter((line, index) => lines.indexOf(line) !== index);
+    for (const claim of count(this.#claims.map(({ claimed, epoch }) => `${claimed} ${epoch}`)))
+      this.#break(`the claim ${claim} was given twice`);
+    for (const tag of count(this.#effects.map(({ tag }) => tag)))
+      if (this.#operations.get(tag) !== 'unknown') this.#break(`the effect ${tag} was repeated`);
+    for (const tag of count(this.#effects.map(({ key }) => key))) this.#break(`the key ${tag} was used twice`);
+    for (const { tag } of this.#effects) this.#reported(tag);
+    const executed = new Set(this.#effects.map(({ tag }) => tag));
+    for (const [tag, status] of this.#operations)
+      if (status === 'completed' && !executed.has(tag))
+        this.#break(`the effect ${tag} is reported, and did not happen`);
+    this.#owners();
+  }
+
+  #reported(tag: string): void {
+    const status = this.#operations.get(tag);
+    if (status === 'unknown') this.figures.unknownEffects += 1;
+    if (status === undefined || !/completed|unknown|aborted/u.test(status))
+      this.#break(`the effect ${tag} has happened, and is reported as ${status}`);
+  }
+
+  /** A process whose claim has ended has no further effect, except for a call that was on its way: it is unknown. */
+  #owners(): void {
+    const epochs = new Map<string, number>();
+    const newest = new Map<string, number>();
+    for (const line of this.#ledger) {
+      if ('claimed' in line) {
+        epochs.set(`${line.process} ${line.claimed}`, line.epoch);
+        continue;
+      }
+      const runId = this.#runIds.get(line.tag.split('.')[0]!)!;
+      const epoch = epochs.get(`${line.process} ${runId}`);
+      if (epoch === undefined)
+        this.#break(`${line.process} had the effect ${line.tag} of a run that it had not claimed`);
+      else if (epoch < (newest.get(runId) ?? 0) && this.#operations.get(line.tag) !== 'unknown')
+        this.#break(`${line.process} had the effect ${line.tag} after the next owner of the run`);
+      else newest.set(runId, Math.max(epoch, newest.get(runId) ?? 0));
+    }
+  }
+
+  async decisions(approvalId: string, decisions: readonly string[]): Promise<void> {
+    const approval = await this.#stores.threads.approval(approvalId);
+    if (decisions.length !== 1) this.#break(`the approval ${approvalId} was decided ${decisions.length} times`);
+    const state = decisions[0] === 'approve' ? 'approved' : 'denied';
+    if (approval?.state !== state) this.#break(`the approval ${approvalId} is ${approval?.state}, not ${state}`);
+    const { tag } = approval!.request.input as { tag: string };
+    if (state === 'denied' && this.#effects.some((effect) => effect.tag === tag))
+      this.#break(`the denied call ${tag} has happened`);
+  }
+
+  #break(problem: string): void {
+    this.problems.push(problem);
+  }
+}

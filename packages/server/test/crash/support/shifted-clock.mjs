@@ -1,0 +1,14 @@
+// `node --import` of this file: the process takes the time for TOOLSCRIPT_TEST_CLOCK_MS later than it is.
+const aheadMs = Number(process.env.TOOLSCRIPT_TEST_CLOCK_MS);
+const RealDate = Date;
+
+globalThis.Date = class extends RealDate {
+  constructor(...parameters) {
+    if (parameters.length === 0) super(RealDate.now() + aheadMs);
+    else super(...parameters);
+  }
+
+  static now() {
+    return RealDate.now() + aheadMs;
+  }
+};
