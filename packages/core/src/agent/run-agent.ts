@@ -226,7 +226,13 @@ function play(
     const { flushEvents } = options;
     const flush = flushEvents && (() => handled().then(flushEvents));
     const run = prepare(options, signal, { push, flush });
-    return () => start(run).finally(() => run.interrupt());
+    return async () => {
+      try {
+        await start(run);
+      } finally {
+        await run.interrupt();
+      }
+    };
   });
 }
 

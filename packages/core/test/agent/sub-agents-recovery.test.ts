@@ -285,6 +285,7 @@ describe('a sub-agent whose call waits for a decision', () => {
     const rest = await collect(resumeRun({ provider: cast(roles), events, signal, ...begin([], store) }));
     expect(endOf(rest).status).toBe('cancelled');
     const { scripts } = await store.journal.list();
-    expect(scripts.map(({ status }) => (status as { state?: string } | undefined)?.state)).not.toContain('suspended');
+    expect(scripts.map(({ state }) => state)).not.toContain('suspended');
+    expect(scripts).not.toEqual([]);
   });
 });

@@ -63,7 +63,7 @@ describe('a server with three sub-agents at depth 2', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index));
     expect(effectsIn(folder).toSorted()).toEqual(EFFECTS);
     const started = payloads.flatMap((payload) => (payload.type === 'agent_start' ? [payload] : []));
-    expect(started.map(({ depth }) => depth).toSorted()).toEqual([1, 2, 2, 2]);
+    expect(started.map(({ depth }) => depth).toSorted((one, other) => one - other)).toEqual([1, 2, 2, 2]);
     const ends = payloads.flatMap((payload) => (payload.type === 'response_done' ? [payload.status] : []));
     expect(ends).toEqual(['completed', 'completed', 'completed', 'completed', 'completed']);
     const output = foldResponse(events).output_items.find(({ type }) => type === 'script_execution_output');

@@ -142,7 +142,7 @@ export class ChildRun {
   /** Ends it with its parent. */
   end(): void {
     if (this.isOver) return;
-    if (this.isWorking) return this.cancel('The run that launched it has ended.');
+    if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
     this.#fail(
       new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'),
     );

@@ -123,10 +123,16 @@ export class RunAgents implements OpenSubAgents {
     const children = [...this.#children.values()];
     for (const child of children) {
       if (how === 'interrupted') child.interrupt();
-      else child.end();
+      else this.#end(child);
     }
     await Promise.all(children.map((child) => child.stopped));
     this.#settings.onClosed();
+  }
+
+  #end(child: ChildRun): void {
+    child.end();
+    // It waited when this run began, and resumes only to end: its suspended script must not stay in the store.
+    if (child.isWaiting) this.#started(child);
   }
 
   #restore(start: AgentStart, events: readonly StreamEvent[]): void {
