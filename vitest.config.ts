@@ -1,7 +1,12 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
-const SHARED = ['packages/{client,core,mcp,tools}/test/**/*.test.ts'];
+const SHARED = [
+  'packages/{client,core,mcp,tools}/test/**/*.test.ts',
+  'packages/cli/test/{approvals,commands,configuration,input,mcp,terminal,threads,view}/**/*.test.ts',
+  'packages/cli/test/chat/!(conversation|waiting).test.ts',
+  'packages/server/test/{access,http,observability,projections,responses,runs}/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {

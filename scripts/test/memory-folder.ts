@@ -1,10 +1,12 @@
 import { accessSync, chmodSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 
 /*
- * Puts the temporary files of a test file in memory if this machine has room, because most of them are flushed to the
- * disk one by one. `TMPDIR` names another folder.
+ * Gives each test file its own temporary folder, which is removed at its end: helpers that test files share remove
+ * nothing for the later files of a process. The folder is in memory if this machine has room, because most temporary
+ * files are flushed to the disk one by one. `TMPDIR` names another folder.
  */
 
 /** Linux keeps this folder in memory. */
@@ -15,8 +17,8 @@ const IN_SANDBOX =
   /\/(?:tools\/test\/exec|cli\/test\/serve|examples|scripts|bench)\/|\/(?:chat\/conversation|chat\/waiting|files\/product-folders)\.test/u;
 
 const path = expect.getState().testPath ?? '';
-if (process.env['TMPDIR'] === undefined && !IN_SANDBOX.test(path) && hasMemoryFolder()) {
-  const folder = mkdtempSync(join(MEMORY, 'toolscript-test-'));
+if (process.env['TMPDIR'] === undefined && !IN_SANDBOX.test(path)) {
+  const folder = mkdtempSync(join(hasMemoryFolder() ? MEMORY : tmpdir(), 'toolscript-test-'));
   // Some tests run as another user.
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;

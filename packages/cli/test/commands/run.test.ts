@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamEventSchema, type StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
+import { inProcess } from '../support/in-process.js';
 import { finished, said, start, temporaryFolder, toolscript, PROGRAM } from '../support/program.js';
 
 const ANSWER = [
@@ -297,7 +298,7 @@ describe('unusual input', () => {
     ],
     ['nothing said at all', [], 'Usage: toolscript'],
   ])('%s is one message on stderr and status 2', async (_name, args, message) => {
-    const { status, stdout, stderr } = await toolscript(args);
+    const { status, stdout, stderr } = await inProcess(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');

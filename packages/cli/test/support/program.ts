@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/toolscript.js', import.meta.url));
 
@@ -25,7 +25,7 @@ export interface StartOptions {
 
 const folders: string[] = [];
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 /** A folder of its own for one test, without links in its path; removed at the end. */
@@ -35,18 +35,30 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-let dataFolder: string | undefined;
-let currentFolder: string | undefined;
+interface FileFolders {
+  readonly testPath: string | undefined;
+  readonly data: string;
+  readonly current: string;
+}
+
+let ofFile: FileFolders | undefined;
+
+/** The default folders of a program: the same for all of a test file. Several files share this process. */
+function fileFolders(): FileFolders {
+  const { testPath } = expect.getState();
+  if (ofFile === undefined || ofFile.testPath !== testPath)
+    ofFile = { testPath, data: temporaryFolder(), current: temporaryFolder() };
+  return ofFile;
+}
 
 /** An environment without the settings of the user who runs the tests. */
 export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  dataFolder ??= temporaryFolder();
   return {
     PATH,
     HOME,
     XDG_CONFIG_HOME: join(tmpdir(), 'toolscript-cli-no-such-folder'),
-    XDG_DATA_HOME: dataFolder,
+    XDG_DATA_HOME: fileFolders().data,
     ...extra,
   };
 }
@@ -59,7 +71,7 @@ export async function toolscript(args: readonly string[], options: StartOptions 
 
 /** The default folder of a program: the same for all of a file. */
 export function emptyFolder(): string {
-  return (currentFolder ??= temporaryFolder());
+  return fileFolders().current;
 }
 
 export function start(

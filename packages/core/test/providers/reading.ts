@@ -1,12 +1,15 @@
 import { foldResponse } from '#core/history/index.js';
-import type { OutputItem, StreamEvent } from '#core/protocol/index.js';
+import type { OutputItem, Response, StreamEvent } from '#core/protocol/index.js';
 import type { ProviderApi } from '#core/providers/index.js';
 import { doneOf, itemsOf, reasoningOf, textOf } from './decoded.js';
 import { withoutEmptyLists, type Reading } from './sdk-oracle.js';
 
-/** Toolscript's events in the form of the comparison. */
-export function readingOf(api: ProviderApi, events: readonly StreamEvent[]): Reading {
-  const response = foldResponse(events);
+/** Toolscript's events in the form of the comparison. `response`: the same events, if they are already folded. */
+export function readingOf(
+  api: ProviderApi,
+  events: readonly StreamEvent[],
+  response: Response = foldResponse(events),
+): Reading {
   return {
     text: textOf(response),
     reasoning: reasoningOf(response),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { foldResponse } from '#core/history/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
 import type { ProviderApi } from '#core/providers/index.js';
-import { tries } from '../support/some-cases.js';
+import { ALL_CASES, tries } from '../support/some-cases.js';
 import { brokenLaws, doneOf, eventsOf } from './decoded.js';
 import { OWN_STREAMS } from './own-streams.js';
 import { readingOf } from './reading.js';
@@ -124,8 +124,8 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
  * quadratic.
  */
 function placesOf(events: number): number[] {
-  const ends = tries(200);
-  const step = Math.max(16, Math.ceil(events / tries(200)));
+  const ends = ALL_CASES ? 200 : tries(80, 40);
+  const step = Math.max(16, Math.ceil(events / ends));
   const all = [...Array(events).keys()];
   return events <= 3.5 * ends
     ? all
@@ -151,8 +151,13 @@ interface Whole {
 
 function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
   expect(brokenLaws(events)).toEqual([]);
-  const { status } = foldResponse(events);
-  return { api, status, reading: readingOf(api, events), finished: new Set(finishedItems(events)) };
+  const response = foldResponse(events);
+  return {
+    api,
+    status: response.status,
+    reading: readingOf(api, events, response),
+    finished: new Set(finishedItems(events)),
+  };
 }
 
 /** The errors of a truncated body: a part of a line is not a stream yet. */
@@ -168,8 +173,9 @@ const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
 function checkCut(whole: Whole, part: readonly StreamEvent[], name: string): number {
   // The whole body checks the part before the last events.
   expect(brokenLaws(part, part.length - 20)).toEqual([]);
-  const { status, error } = foldResponse(part);
-  const { usage: _lost, ...kept } = readingOf(whole.api, part);
+  const response = foldResponse(part);
+  const { status, error } = response;
+  const { usage: _lost, ...kept } = readingOf(whole.api, part, response);
   if (error !== undefined && CUT.includes(error.code)) {
     expect(whole.reading.text.startsWith(kept.text)).toBe(true);
     expect(finishedItems(part).filter((item) => !whole.finished.has(item))).toEqual([]);

@@ -8,8 +8,8 @@ import { createHarness, defineTool, fileStore, listScripts, type Harness } from 
 import { ERROR_TABLE, type Outcome } from '#core/protocol/index.js';
 import { sharedThreads } from '../support/shared-threads.js';
 
-/** The number of cases for each kind of file and of damage. */
-const TRIALS = Number(process.env['TOOLSCRIPT_DAMAGE'] ?? (process.env['CI'] === undefined ? 3 : 20));
+/** The number of cases for each kind of file and of damage; `npm run torture` tries 300. */
+const TRIALS = Number(process.env['TOOLSCRIPT_DAMAGE'] ?? (process.env['CI'] === undefined ? 3 : 8));
 
 const SOURCE = `
   const keep = (call) => call.catch((error) => error.data?.status ?? error.name);
@@ -27,7 +27,8 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 /** Every effect that was made, by its key. */
 type Keys = string[];
 
-function open(folder: string, keys: Keys): Harness {
+/** `slowMs`: the duration of the call in which a script is interrupted. */
+function open(folder: string, keys: Keys, slowMs = 0): Harness {
   const tool = (name: string, approval: 'always' | 'never', ms: number) =>
     defineTool({
       name,
@@ -37,12 +38,12 @@ function open(folder: string, keys: Keys): Harness {
       input: z.object({ n: z.number() }),
       async execute({ n }: { n: number }, { idempotencyKey }) {
         keys.push(idempotencyKey);
-        await delay(ms);
+        if (ms > 0) await delay(ms);
         return { n };
       },
     });
   return createHarness({
-    tools: [tool('mark', 'never', 0), tool('ask', 'always', 0), tool('slow', 'never', 300)],
+    tools: [tool('mark', 'never', 0), tool('ask', 'always', 0), tool('slow', 'never', slowMs)],
     suspensionKey: 'a secret of more than thirty-two bytes',
     typecheck: 'off',
     store: fileStore(folder),
@@ -82,7 +83,7 @@ beforeAll(async () => {
   for (const state of ['suspended', 'interrupted']) {
     const folder = join(root, state);
     const keys: Keys = [];
-    const harness = open(folder, keys);
+    const harness = open(folder, keys, 300);
     const outcome = await harness.runScript(SOURCE);
     if (outcome.status !== 'suspended') throw new Error(JSON.stringify(outcome));
     if (state === 'interrupted') {

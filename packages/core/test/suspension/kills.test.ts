@@ -7,11 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { fileStore, listScripts } from '#core/index.js';
 import type { Operation, ScriptFailure } from '#core/protocol/index.js';
+import { sharedThreads } from '../support/shared-threads.js';
+import { live as liveHere } from './lives.mjs';
 
 const LIFE = fileURLToPath(new URL('life.mjs', import.meta.url));
 
 /** The number of processes. Every script of a process is at a different point when the process is killed. */
-const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 25));
+const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 6 : 12));
 const SCRIPTS = 8;
 
 /** A short random generator; sfc32 would do as well. */
@@ -114,7 +116,8 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
     }
     // Half of the recovering processes are killed too.
     if (run % 2 === 0) await live(folder, 'finish-all', { slowMs }, chance() * 60).catch(() => {});
-    const finished = await live(folder, 'finish-all', {});
+    const finished: Told[] = [];
+    await liveHere(folder, 'finish-all', {}, (end: Told) => finished.push(end), sharedThreads());
     const all = [...watched.filter(({ error }) => error?.code !== 'SuspensionError'), ...finished];
     const ends = new Map(all.map((end) => [end.scriptId, end]));
     const effects = readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n');
