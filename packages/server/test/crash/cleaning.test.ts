@@ -45,7 +45,7 @@ describe('the log of live events', () => {
     expect(await server.follow(runId, { from: 3 })).toEqual(events.slice(3));
   });
 
-  it('drops a run that waits, whose readers miss nothing, before and after it resumes', async () => {
+  it('may lose a run that waits: its readers miss nothing, before and after it resumes', async () => {
     const server = await open();
     const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
     const isSuspended = ({ payload }: StreamEvent) => payload.type === 'response_done';
@@ -53,10 +53,9 @@ describe('the log of live events', () => {
     const seen: StreamEvent[] = [];
     const following = server.follow(runId, { isLast: (event) => (seen.push(event), false) });
     await eventually(async () => (seen.length === before.length ? true : undefined));
-    await cleanerOf(server).clean();
-    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
     await cleanerOf(server, 0).clean();
-    expect((await server.events.list()).runs).toEqual([]);
+    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
+    await server.events.delete(runId);
     expect(await server.follow(runId, { isLast: isSuspended })).toEqual(before);
     const resuming = server.follow(runId, { lastEventId: 2 });
     const { approvalId } = (await server.call('GET', '/api/v2/approvals')).body.data[0];

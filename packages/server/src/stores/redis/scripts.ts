@@ -246,7 +246,8 @@ end
 local texts = {}
 for index = 1, math.min(#ids, 2 * limit) do
   local from = redis.call('HGET', place_key(group, ids[index]), 'next') or '0'
-  for _, event in ipairs(read_events(ids[index], tonumber(from), 1, 0)) do texts[#texts + 1] = event end
+  local _, events = read_events(ids[index], tonumber(from), 1, 0)
+  texts[#texts + 1] = events[1]
 end
 return {count, redis.call('ZCARD', P .. ':dead:' .. group), texts}`;
 
@@ -304,6 +305,7 @@ try('INCR', value)
 try('XADD', stream, '*', 'probe', '1')
 try('XRANGE', stream, '-', '+')
 try('XREVRANGE', stream, '+', '-')
+try('XTRIM', stream, 'MINID', '0')
 try('XREAD', 'STREAMS', stream, '0')
 try('HSET', hash, 'probe', '1')
 try('HGET', hash, 'probe')
@@ -316,6 +318,8 @@ try('ZRANGEBYSCORE', sorted, '-inf', '+inf')
 try('ZREM', sorted, 'probe')
 try('SADD', set, 'probe')
 try('SMEMBERS', set)
+try('SISMEMBER', set, 'probe')
+try('ZCARD', sorted)
 redis.pcall('DEL', stream, hash, sorted, set, value)
 return denied`;
 
