@@ -72,6 +72,7 @@ function openTools(names: readonly string[]): Pick<Sample, 'harness' | 'done'> {
       description: 'Writes whatever it is given.',
       effect: 'write',
       approval: 'never',
+      callers: 'both',
       input: z.looseObject({}),
       execute: (input) => {
         done.push(`${name} ${JSON.stringify(input)}`);
@@ -82,10 +83,14 @@ function openTools(names: readonly string[]): Pick<Sample, 'harness' | 'done'> {
   return { harness: openWorld({ tools: tools as never }).harness, done };
 }
 
+/** The formats in which a provider's own code can call tools. */
+const HOSTED: readonly ProviderApi[] = ['openai-responses', 'anthropic-messages'];
+
 /** The inputs of the tools when the agent read the answer. */
 async function executed({ api, harness, done }: Sample, messages: readonly WireMessage[]): Promise<string[]> {
   done.length = 0;
-  const agent = { slug: 'tester', functions: 'all' as const, maxTurns: 4 };
+  const carrier = HOSTED.includes(api) ? ('hosted' as const) : ('tool' as const);
+  const agent = { slug: 'tester', functions: 'all' as const, carrier, maxTurns: 4 };
   for await (const _ of runAgent({ provider: replaying(api, bodyOf(messages)), harness, agent, input: 'Go.' }));
   return [...done];
 }
@@ -96,7 +101,7 @@ function replaying(api: ProviderApi, body: string): ModelProvider {
   return {
     api,
     model: 'model-1',
-    capabilities: { stopSequences: false, customTools: false },
+    capabilities: { stopSequences: false, customTools: false, hostedCode: HOSTED.includes(api) },
     async *stream(): AsyncGenerator<EventPayload> {
       asked += 1;
       if (asked > 1) {
