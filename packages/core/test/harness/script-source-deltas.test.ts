@@ -6,6 +6,7 @@ import type { OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { comparable, expectWholeItems, typed, withoutTyping } from '../history/typed-scripts.js';
 import { collect, openHarness } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
+import { tries } from '../support/some-cases.js';
 
 let sample: SampleTools;
 let harness: Harness;
@@ -254,7 +255,7 @@ describe('any answer', () => {
           }
         },
       ),
-      { numRuns: 80, interruptAfterTimeLimit: 25_000, markInterruptAsFailure: false },
+      { numRuns: tries(80), interruptAfterTimeLimit: 25_000, markInterruptAsFailure: false },
     );
     expect(scripts).toBeGreaterThan(5);
   }, 60_000);

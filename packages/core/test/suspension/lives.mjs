@@ -1,5 +1,5 @@
-// The actions of a process in a script's life: `life.mjs` runs one in a process of its own. Every effect appends one line
-// to FOLDER/effects before anything else can happen. A call with `hang` ends only if FOLDER/go exists.
+// The actions of a process in a script's life: `life.mjs` runs one of them in a separate process. Every effect appends
+// one line to FOLDER/effects before anything else can happen. A call with `hang` ends only if FOLDER/go exists.
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -4,6 +4,7 @@ import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { compileJsonSchema } from '#core/tools/json-schema.js';
 import { judgePattern } from '#core/tools/safe-pattern.js';
 import { issueLines } from '#core/tools/validation-issues.js';
+import { tries } from '../support/some-cases.js';
 
 const input = (schema: object) => compileJsonSchema(schema, 'input', 'The input');
 const problems = (schema: object, value: unknown) => {
@@ -405,7 +406,7 @@ describe('a JSON Schema from outside', () => {
             for (const end of ['', '!', 'b']) expression.test(text.repeat(longest).slice(0, longest) + end);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     );
     expect(judgedSafe).toBeGreaterThan(20);
   });
@@ -506,7 +507,7 @@ describe('a JSON Schema from outside', () => {
         else JSON.stringify(result.value);
         compileJsonSchema({ anyOf: [shape, {}] }, 'output', 'The output').validate(data);
       }),
-      { numRuns: 700 },
+      { numRuns: tries(700) },
     );
     expect(counts.ok).toBeGreaterThan(20);
     expect(counts.wrong).toBeGreaterThan(20);

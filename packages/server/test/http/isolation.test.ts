@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderUndo } from '../../../cli/dist/undo/script-undo.js';
 import { eventually, openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } from '../support/test-server.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 
 /*
  * Every operation that /openapi.json describes is asked with the credentials of one principal for what another one has,
@@ -284,7 +285,8 @@ describe('over all operations of /openapi.json', () => {
           const key = `${one.method} ${one.path}`;
           statuses.set(key, (statuses.get(key) ?? new Set()).add(status));
         }),
-        { numRuns: 1_500, endOnFailure: true },
+        // Enough that every operation is asked.
+        { numRuns: tries(1_500, 800), endOnFailure: true },
       );
       expect(await adasData()).toEqual(before);
       for (const { method, path } of operations) {

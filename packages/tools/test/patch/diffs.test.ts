@@ -3,6 +3,7 @@ import { createTwoFilesPatch } from 'diff';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyPatch } from '#tools/patch/apply-patch.js';
+import { tries } from '../../../core/test/support/some-cases.js';
 import { put, refusal, snapshot, temporaryFolder, texts } from '../support/temporary-folder.js';
 
 /** Ordinary lines, and lines that look like those of a diff. */
@@ -123,10 +124,10 @@ async function patched(before: string, patch: string): Promise<string | undefine
 }
 
 const DIFFS = [
-  ['git', byGit(3), 120],
-  ['git with one line of context', byGit(1), 60],
-  ['jsdiff', byJsdiff(3), 400],
-  ['jsdiff with four lines of context', byJsdiff(4), 200],
+  ['git', byGit(3), tries(120, 40)],
+  ['git with one line of context', byGit(1), tries(60, 40)],
+  ['jsdiff', byJsdiff(3), tries(400, 40)],
+  ['jsdiff with four lines of context', byJsdiff(4), tries(200, 40)],
 ] as const;
 
 describe('a diff of random files', () => {
@@ -144,8 +145,8 @@ describe('a diff of random files', () => {
   });
 
   it.each([
-    ['git', byGit(0), 60],
-    ['jsdiff', byJsdiff(0), 200],
+    ['git', byGit(0), tries(60, 40)],
+    ['jsdiff', byJsdiff(0), tries(200, 40)],
   ] as const)('made by %s without context gives exactly the edited file', async (_name, diff, numRuns) => {
     await fc.assert(
       fc.asyncProperty(edited, async ({ before, after }) => {
@@ -174,6 +175,7 @@ describe('a diff of random edits', () => {
   });
 
   it('that fails in any hunk leaves the folder bit-identical', async () => {
+    const numRuns = tries(200, 40);
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(edited, edited, fc.boolean(), async (one, other, atOnce) => {
@@ -190,8 +192,8 @@ describe('a diff of random edits', () => {
         refused += 1;
         expect(snapshot(root)).toEqual(before);
       }),
-      { numRuns: 200 },
+      { numRuns },
     );
-    expect(refused).toBe(200);
+    expect(refused).toBe(numRuns);
   });
 });
