@@ -36,7 +36,7 @@ export interface CliHarnessOptions extends TerminalOptions {
   screen: Screen;
   /** The origin of its scripts. */
   origin: Origin;
-  /** What its conversation stores, if it has one. */
+  /** The stored texts of its conversation, if it has one. */
   cabinet?: Cabinet;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;

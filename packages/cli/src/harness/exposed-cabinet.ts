@@ -29,7 +29,7 @@ const CABINET_TOOLS: readonly string[] = [
   'snippets.delete',
 ];
 
-/** What a conversation stores, and whose it is. */
+/** The stored texts of a conversation, and their owners. */
 export interface Cabinet {
   readonly documents: DocumentStore;
   /** The workspace whose users share documents. Undefined: they share none. */

@@ -30,7 +30,7 @@ export interface HarnessSettings {
   audit?: AuditLog;
   /** Whether scripts get the tools for work on a folder. Default true. */
   coding?: boolean;
-  /** What stored conversations have. Default: there is no File Cabinet. */
+  /** The texts of stored conversations. Default: there is no File Cabinet. */
   cabinet?: Cabinet | undefined;
   /** Tools that are exposed in addition to those that the settings name. */
   more?: readonly Tool[] | undefined;
