@@ -27,12 +27,18 @@ export async function readFiles(
   if (keys.length === 0) return [];
   if (documentText === undefined)
     throw refused('No files are stored under keys here. Write their text into text or task.');
-  const texts = await Promise.all(
-    keys.map(async (key) => `<file key=${JSON.stringify(key)}>\n${await documentText(key, call)}\n</file>`),
-  );
+  const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;
   throw refused(
     `The files have ${characters} characters together; a model may read ${MAX_CHARACTERS}. Name fewer files, or save the parts that it needs under a key.`,
   );
+}
+
+/** The text cannot end its block. */
+function blockOf(key: string, text: string): string {
+  let tag = 'file';
+  // defence: file-blocks-cannot-end-themselves
+  while (text.includes(`</${tag}`)) tag += '-x';
+  return `<${tag} key=${JSON.stringify(key)}>\n${text}\n</${tag}>`;
 }
