@@ -6,6 +6,9 @@
 const SHOWN = {
   fileSearch: ({ files }) => files.map(({ path }) => path).join('\n'),
   applyPatch: ({ summary }) => summary,
+  webSearch: ({ results }) => results.map(({ title, url, snippet }) => `${title}\n${url}\n${snippet}`).join('\n\n'),
+  fetchUrl: ({ fetches }) => fetches.map(({ fileKey, content }) => `fileKey ${fileKey}\n${content}`).join('\n\n'),
+  agents_launch_sync: ({ answer, problem }) => answer ?? problem,
   exec: ({ exitCode, aggregatedOutput }) => `exit code ${exitCode}\n${aggregatedOutput}`,
 };
 

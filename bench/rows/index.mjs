@@ -15,6 +15,7 @@ import * as neighbour from './neighbour.mjs';
 import * as newSource from './new-source.mjs';
 import * as patch from './patch.mjs';
 import * as reducer from './reducer.mjs';
+import * as researchScenario from './research-scenario.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as scale from './scale.mjs';
 import * as scaleQueue from './scale-queue.mjs';
@@ -62,6 +63,7 @@ export const ROWS = [
   scaleTables,
   economy,
   economyBfcl,
+  researchScenario,
   detector,
   reducer,
   catalog,

@@ -9,6 +9,7 @@ export { cabinetTools, type CabinetToolsOptions } from './cabinet/cabinet-tools.
 export { documentText } from './cabinet/document-text.js';
 export { codingTools, type CodingToolsOptions } from './coding-tools.js';
 export type { DocumentOwner, ScopeName } from './documents/scopes.js';
+export { storedTexts } from './documents/stored-texts.js';
 export { execTool, type ExecOptions } from './exec/exec.js';
 export { checkExecSandbox } from './exec/sandbox/check.js';
 export type { SandboxRefusal } from './exec/sandbox/requirements.js';

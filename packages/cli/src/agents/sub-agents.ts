@@ -1,5 +1,6 @@
 import { createSubAgents, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
 import type { Settings } from '../configuration/settings.js';
+import { promptLibrary, type Cabinet } from '../harness/exposed-cabinet.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, findAgents } from './agent-files.js';
@@ -9,16 +10,18 @@ import { openModel } from './open-model.js';
 /** The settings with which the sub-agents of an agent are found. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
+  /** The prompts and files that their models may read. Default: none. */
+  readonly cabinet?: Cabinet | undefined;
   readonly warn: (message: string) => void;
   /** See `SubAgentOptions`. */
   readonly waitsForDecisions?: boolean;
 }
 
 /** The sub-agents of an agent; undefined unless its file has `agents`. */
-export function subAgentsOf(
+export async function subAgentsOf(
   agent: AgentConfig,
-  { settings, warn, waitsForDecisions = false }: SubAgentPlaces,
-): SubAgents | undefined {
+  { settings, cabinet, warn, waitsForDecisions = false }: SubAgentPlaces,
+): Promise<SubAgents | undefined> {
   if (agent.agents === undefined) return undefined;
   const { names = [], ...limits } = agent.agents;
   const opened = async (slug: string, model: string | undefined) => {
@@ -27,8 +30,10 @@ export function subAgentsOf(
     const chosen = chooseAgent(agents, { ...settings, agent: slug }, model, process.env);
     return { agent: chosen.agent, provider: await openModel(chosen, process.env) };
   };
+  const { storedTexts } = await import('@toolscript/tools');
   return createSubAgents({
     ...limits,
+    ...(cabinet && storedTexts(promptLibrary(cabinet))),
     waitsForDecisions,
     openAgent: (slug) => {
       // defence: named-sub-agents-only, without it: return opened(slug, undefined);

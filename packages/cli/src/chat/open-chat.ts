@@ -5,6 +5,7 @@ import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agen
 import { openModel } from '../agents/open-model.js';
 import { subAgentsOf } from '../agents/sub-agents.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
+import { findPrompts } from '../configuration/prompt-files.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
@@ -98,14 +99,16 @@ async function openChatOver(
   const isQuiet = isJson || printsOnlyAnswer(flags);
   const options = [...repeatedOptions(flags), ...repeatedAnswerOptions(flags)];
   const origin = { workspace: settings.cwd, command: 'chat' as const, options };
-  const subAgents = subAgentsOf(chosen.agent, { settings, warn });
+  const prompts = await findPrompts(process.env, settings.cwd, warn);
+  const cabinet = { documents: database.stores.documents, workspace: settings.cwd, prompts };
+  const subAgents = await subAgentsOf(chosen.agent, { settings, cabinet, warn });
   const workbench = await openCliHarness({
     more: subAgents?.tools,
     settings,
     engines,
     screen,
     origin,
-    documents: database.stores.documents,
+    cabinet,
     stdinIsTaken,
     stdoutIsTaken: isQuiet,
     interrupt,

@@ -1,7 +1,6 @@
 import type { Harness } from '@toolscript/core';
-import { MAX_TIMER_MS, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { MAX_TIMER_MS, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
-import { findPrompts } from '../configuration/prompt-files.js';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
@@ -15,6 +14,7 @@ import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { fileCodeIn } from '../usage-error.js';
 import type { Engines } from './engines.js';
+import type { Cabinet } from './exposed-cabinet.js';
 import { openHarnessWithServers } from './open-harness.js';
 
 /** A harness for the settings, with its approvals and its store. */
@@ -36,8 +36,8 @@ export interface CliHarnessOptions extends TerminalOptions {
   screen: Screen;
   /** The origin of its scripts. */
   origin: Origin;
-  /** The documents of its conversation, if it has one. */
-  documents?: DocumentStore;
+  /** The stored texts of its conversation, if it has one. */
+  cabinet?: Cabinet;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
   /** Tools that are exposed in addition to those that the settings name. */
@@ -45,7 +45,7 @@ export interface CliHarnessOptions extends TerminalOptions {
 }
 
 export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, documents, more } = options;
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -73,9 +73,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       kept,
       audit: audit.append,
       engines,
-      documents,
-      sharedBy: settings.cwd,
-      prompts: documents === undefined ? [] : await findPrompts(process.env, settings.cwd, warn),
+      cabinet,
       more,
       warn,
       onElicitation: approvals.askForm,

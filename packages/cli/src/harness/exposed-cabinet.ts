@@ -1,6 +1,6 @@
 import { ToolCallError, type DocumentStore, type Tool } from '@toolscript/core/protocol';
 import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
-import type { PromptFile, SnippetLibrary } from '@toolscript/tools';
+import type { PromptFile, PromptLibrary, SnippetLibrary } from '@toolscript/tools';
 import type { Settings } from '../configuration/settings.js';
 import { visible } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -29,7 +29,8 @@ const CABINET_TOOLS: readonly string[] = [
   'snippets.delete',
 ];
 
-export interface DocumentToolsOptions {
+/** The stored texts of a conversation, and their owners. */
+export interface Cabinet {
   readonly documents: DocumentStore;
   /** The workspace whose users share documents. Undefined: they share none. */
   readonly workspace?: string | undefined;
@@ -37,15 +38,21 @@ export interface DocumentToolsOptions {
   readonly prompts?: readonly PromptFile[] | undefined;
 }
 
-export async function openCabinetTools({ documents, workspace, prompts }: DocumentToolsOptions): Promise<Tool[]> {
+export async function openCabinetTools(cabinet: Cabinet): Promise<Tool[]> {
   const { cabinetTools, promptTools, snippetTools } = await import('@toolscript/tools');
+  const { documents, workspace } = cabinet;
   const library = { documents, workspace, principal: LOCAL_PRINCIPAL };
   return [
     ...cabinetTools({ documents, principal: LOCAL_PRINCIPAL }),
-    ...promptTools({ ...library, files: prompts }),
+    ...promptTools(promptLibrary(cabinet)),
     ...snippetTools(library),
     ...(workspace === undefined ? [] : await savedScripts(library)),
   ];
+}
+
+/** The prompts of scripts and of their models. */
+export function promptLibrary({ documents, workspace, prompts }: Cabinet): PromptLibrary {
+  return { documents, workspace, principal: LOCAL_PRINCIPAL, files: prompts };
 }
 
 /** The saved scripts of the user and the workspace. Throws a UsageError if the database fails. */

@@ -1,8 +1,7 @@
 import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
 import { exposeAlso } from '@toolscript/core/agent';
-import { present, type ApprovalPolicy, type DocumentStore, type Tool } from '@toolscript/core/protocol';
+import { present, type ApprovalPolicy, type Tool } from '@toolscript/core/protocol';
 import type { McpServers } from '@toolscript/mcp';
-import type { PromptFile } from '@toolscript/tools';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 import { isOfMcp } from '../mcp/exposed-servers.js';
@@ -12,7 +11,7 @@ import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { Engines } from './engines.js';
-import { openCabinetTools, withoutCabinet } from './exposed-cabinet.js';
+import { openCabinetTools, withoutCabinet, type Cabinet } from './exposed-cabinet.js';
 import { namedWebTools, openWebTools, packsNameWeb, WEB_TOOLS } from './exposed-web.js';
 
 export interface OpenHarness {
@@ -31,12 +30,8 @@ export interface HarnessSettings {
   audit?: AuditLog;
   /** Whether scripts get the tools for work on a folder. Default true. */
   coding?: boolean;
-  /** The documents of stored conversations. Default: none, so there is no File Cabinet. */
-  documents?: DocumentStore | undefined;
-  /** The workspace whose users share documents. Default: they share none. */
-  sharedBy?: string | undefined;
-  /** The prompts of files. Default: none. */
-  prompts?: readonly PromptFile[] | undefined;
+  /** The texts of stored conversations. Default: there is no File Cabinet. */
+  cabinet?: Cabinet | undefined;
   /** Tools that are exposed in addition to those that the settings name. */
   more?: readonly Tool[] | undefined;
   /** Closed with the harness, and if no harness can be created. */
@@ -73,20 +68,10 @@ export async function openHarnessWithServers(
 /** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   given: Settings,
-  {
-    approvals,
-    onInternalError,
-    kept,
-    audit,
-    coding = true,
-    documents,
-    sharedBy,
-    prompts,
-    more = [],
-    engines,
-  }: HarnessSettings,
+  { approvals, onInternalError, kept, audit, coding = true, cabinet, more = [], engines }: HarnessSettings,
 ): Promise<OpenHarness> {
-  const settings = withoutUnnamedWeb(documents === undefined ? withoutCabinet(given) : given);
+  const settings = withoutUnnamedWeb(cabinet === undefined ? withoutCabinet(given) : given);
+  const documents = cabinet?.documents;
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
     const undo = kept === undefined ? {} : { undo: { folder: kept.folder.changesFolder } };
@@ -94,8 +79,7 @@ export async function openHarness(
       ? codingTools({ roots: settings.cwd, exec: settings.exec, ...undo, ...present({ documents }) })
       : [];
     const forWeb = coding && knowsWeb(settings) ? await openWebTools(settings, process.env, documents) : [];
-    const forThread =
-      coding && documents !== undefined ? await openCabinetTools({ documents, workspace: sharedBy, prompts }) : [];
+    const forThread = coding && cabinet !== undefined ? await openCabinetTools(cabinet) : [];
     const all = [...forFolder, ...forThread, ...forWeb, ...more];
     checkWorkspaceTools(all, settings);
     const harness = createHarness({

@@ -26,7 +26,7 @@ export interface AgentFolderOptions {
   /** The workspace's agents. */
   readonly settings: Settings;
   readonly engines: Engines;
-  readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError' | 'documents'>;
+  readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError' | 'cabinet'>;
   readonly demo: ServedAgent;
   /** The servers whose tools agents may use; closed by the caller. */
   readonly servers: McpServers | undefined;
@@ -132,7 +132,7 @@ export class AgentFolder implements AgentDirectory {
 
   async #make(settings: Settings, agent: AgentConfig, remembered: readonly RememberedRule[]): Promise<Opened> {
     const { engines, parts, servers, warn } = this.#options;
-    const subAgents = subAgentsOf(agent, { settings, warn, waitsForDecisions: true });
+    const subAgents = await subAgentsOf(agent, { settings, cabinet: parts.cabinet, warn, waitsForDecisions: true });
     const approvals = suspendingPolicy(settings, remembered);
     const shared = { ...parts, approvals, engines: sharedEngines(engines), more: subAgents?.tools };
     const { harness } = await openHarness(settings, shared);

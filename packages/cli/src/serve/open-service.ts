@@ -1,10 +1,11 @@
 import type { McpServers } from '@toolscript/mcp';
 import { createCompiler, QuickJsPool } from '@toolscript/core';
-import { present, type DocumentStore } from '@toolscript/core/protocol';
+import { present } from '@toolscript/core/protocol';
 import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerRole } from '@toolscript/server';
 import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
+import type { Cabinet } from '../harness/exposed-cabinet.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { userFolder } from '../configuration/locations.js';
@@ -54,7 +55,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   const parts = {
     kept,
     audit: audit.append,
-    documents: database.stores.documents,
+    cabinet: { documents: database.stores.documents },
     onInternalError: (detail: string) => warn(`internal: ${visible(detail)}`),
   };
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
@@ -131,7 +132,7 @@ interface Parts {
   readonly kept: PersistentState;
   readonly audit: ReturnType<typeof openServiceAudit>['append'];
   readonly onInternalError: (detail: string) => void;
-  readonly documents: DocumentStore;
+  readonly cabinet: Cabinet;
   readonly servers: McpServers | undefined;
   readonly rules: RuleFolder;
 }

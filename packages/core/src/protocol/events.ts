@@ -154,6 +154,8 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     key: z.string(),
     agent: z.string(),
     task: z.string(),
+    /** The stored files that it reads before its task. */
+    file_keys: z.array(z.string()).readonly().optional(),
     tools: z.array(z.string()).readonly(),
     /** 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),

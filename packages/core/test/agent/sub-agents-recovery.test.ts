@@ -12,17 +12,17 @@ const first =
   (turn) =>
     turn === 0 ? runs(code) : says('Done.');
 
-/** `Leaf` n marks n. `Level 1` launches three leaves at once and then marks itself. */
+/** `Leaf` n reads a file and marks n. `Level 1` launches three leaves at once and then marks itself. */
 const launching = (how: 'sync' | 'async') => ({
   'Leaf 1': first("return tools.mark({ text: '1' });"),
   'Leaf 2': first("return tools.mark({ text: '2' });"),
   'Leaf 3': first("return tools.mark({ text: '3' });"),
   'Level 1': first(
     how === 'sync'
-      ? `const all = await Promise.all([1, 2, 3].map((n) => tools.agents.launch.sync({ task: 'Leaf ' + n })));
+      ? `const all = await Promise.all([1, 2, 3].map((n) => tools.agents.launch.sync({ task: 'Leaf ' + n, fileKey: 'notes' })));
          await tools.mark({ text: 'level 1' });
          return all.map(({ answer }) => answer);`
-      : `const all = await Promise.all([1, 2, 3].map((n) => tools.agents.launch.async({ task: 'Leaf ' + n })));
+      : `const all = await Promise.all([1, 2, 3].map((n) => tools.agents.launch.async({ task: 'Leaf ' + n, fileKey: 'notes' })));
          await tools.mark({ text: 'level 1' });
          return Promise.all(all.map(async ({ runId }) => (await tools.agents.result({ runId })).answer));`,
   ),
@@ -36,7 +36,7 @@ interface Cut {
 }
 
 function world(effects: Effects, store: HarnessStore) {
-  const subAgents = createSubAgents();
+  const subAgents = createSubAgents({ documentText: async (key) => `text of ${key}` });
   const harness = open({ tools: [...tools(effects), ...subAgents.tools], approvals: 'auto', store });
   return { harness, subAgents };
 }
@@ -100,6 +100,9 @@ describe('a run whose process ended while sub-agents worked', () => {
         for (const { agent_run_id: id } of started) {
           const own = unfolded.filter(({ run, payload }) => run === id && payload.type === 'response_done');
           expect(own.at(-1), `${where} ${id}`).toBeDefined();
+          const begun = unfolded.find(({ run, payload }) => run === id && payload.type === 'response_start');
+          const files = started.find((one) => one.agent_run_id === id)!.file_keys ?? [];
+          for (const key of files) if (begun) expect(JSON.stringify(begun), where).toContain(`text of ${key}`);
           const seqs = unfolded.flatMap(({ payload }) =>
             payload.type === 'agent_event' && payload.agent_run_id === id ? [payload.seq] : [],
           );

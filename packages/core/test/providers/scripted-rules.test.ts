@@ -378,6 +378,24 @@ describe('the scripted provider', () => {
     expect(model.turnsLeft).toBe(0);
   });
 
+  test('a request aside has its own system text, and the conversation before continues after it', () => {
+    const turn = (said: string) => ({ parts: [{ type: 'text' as const, text: said }] });
+    const endpoint = new ScriptedEndpoint({ turns: [turn('One.'), { ...turn('Two.'), aside: true }, turn('Three.')] });
+    const say = (list: Body[], more: Body = {}): string => {
+      const reply = endpoint.reply({ path: PATHS.chat, headers: {}, body: JSON.stringify({ ...chat(list), ...more }) });
+      if (reply.type === 'stream') reply.heard();
+      return reply.type;
+    };
+    const own = { messages: [go], tools: undefined };
+    expect(say([go])).toBe('stream');
+    expect(say([go], own)).toBe('stream');
+    expect(say([go], own)).toBe('json');
+    expect(say([go, go])).toBe('json');
+    expect(say([go, { role: 'assistant', content: 'One.' }, go])).toBe('stream');
+    expect(endpoint.violations[0]).toContain('The system text or the tools changed');
+    expect(endpoint.violations[1]).toContain('came back changed');
+  });
+
   test('an invalid scenario is rejected with the wrong member', () => {
     const wrong = { turns: [{ parts: [{ type: 'text', text: 'x', speed: 1 }] }] };
     expect(() => scriptedModel(wrong as never)).toThrow(ToolscriptUsageError);

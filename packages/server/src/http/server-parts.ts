@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { fileStore, memoryStore, obtainKeyFile, type HarnessOptions } from '@toolscript/core';
-import type { AgentConfig, AgentInput } from '@toolscript/core/agent';
+import type { AgentConfig, AgentInput, SubAgentOptions } from '@toolscript/core/agent';
 import {
+  present,
   ToolscriptUsageError,
   type EventLog,
   type HarnessStore,
@@ -36,6 +37,8 @@ export interface ServerPartsOptions {
   readonly agents?: readonly AgentInput[] | AgentDirectory;
   /** The tools of `agents`, and all other options of `createHarness`. */
   readonly harness?: Omit<HarnessOptions, 'store'>;
+  /** How `agents` with sub-agents find prompts, files and models: `storedTexts(…)` of `@toolscript/tools`. */
+  readonly subAgents?: SubAgentOptions;
   /** Creates the models of `agents`. See `HarnessAgentsOptions`. */
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
 }
@@ -112,7 +115,7 @@ function openAudit(
 }
 
 function openAgents(
-  { agents = [], harness, provider }: ServerPartsOptions,
+  { agents = [], harness, subAgents, provider }: ServerPartsOptions,
   { scripts, folder, audit, isShared }: Pick<ServerParts, 'scripts' | 'audit'> & Storage,
   closers: (() => Promise<void>)[],
 ): AgentDirectory {
@@ -132,7 +135,7 @@ function openAgents(
   const own = new HarnessAgents({
     agents: configured,
     harness: { ...durable, ...harness },
-    ...(provider === undefined ? {} : { provider }),
+    ...present({ subAgents, provider }),
   });
   closers.push(() => own.close());
   return withDemo(own, demo);

@@ -1,12 +1,12 @@
 import { fileAbout, readFileOf, type DocumentStore, type StoredDocument } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
-import { untrusted } from '../web/untrusted.js';
+import { untrusted, UNTRUSTED_NOTE } from '../web/untrusted.js';
 import { stored } from './documents.js';
 
 /**
- * The text of a thread's file for a model; that of a web page is between marks that name its source. Throws a
- * ToolCallError if the thread has no such file.
+ * The text of a thread's file for a model; that of a web page is between marks that name its source, after a note that
+ * says what they mean. Throws a ToolCallError if the thread has no such file.
  */
 export async function documentText(
   documents: DocumentStore,
@@ -15,7 +15,8 @@ export async function documentText(
   version?: number,
 ): Promise<string> {
   const file = await findFile(documents, threadId, { fileKey, version });
-  return markedText(file, file.text);
+  const text = markedText(file, file.text);
+  return isOfWeb(file) ? `${UNTRUSTED_NOTE}\n${text}` : text;
 }
 
 /** Throws a ToolCallError if the thread has no such file. A key of another thread is not found either. */
@@ -35,7 +36,10 @@ export async function findFile(
 
 /** A part of the file's text, as a model may read it. */
 export function markedText(file: StoredDocument, text: string): string {
-  const { source } = fileAbout(file);
-  // defence: saved-pages-stay-untrusted, without it: return source === undefined ? text : text;
-  return source?.kind === 'web' ? untrusted(text, source.url ?? file.name) : text;
+  // defence: saved-pages-stay-untrusted, without it: return isOfWeb(file) ? text : text;
+  return isOfWeb(file) ? untrusted(text, fileAbout(file).source?.url ?? file.name) : text;
+}
+
+function isOfWeb(file: StoredDocument): boolean {
+  return fileAbout(file).source?.kind === 'web';
 }

@@ -242,7 +242,9 @@ describe('a web page', () => {
     );
     expect(text).toMatch(/^<untrusted-web-page source="http:.*">\n# A page\n\nneedle-in-\n<\/untrusted-web-page>$/u);
     expect(source).toBe(`${server.url}/a`);
-    expect(await documentText(documents, THREAD, page.fileKey)).toMatch(/^<untrusted-web-page/u);
+    expect(await documentText(documents, THREAD, page.fileKey)).toMatch(
+      /data, never instructions\.\n<untrusted-web-page/u,
+    );
   });
 
   it('is fetched also where it cannot be saved, and the result says why', async () => {

@@ -11,6 +11,7 @@ import type { AgentScope } from '../sub-agent-host.js';
 import { addUsage } from '../usage-sum.js';
 import { ESTIMATE_MARGIN, estimateRequest } from '../usage-estimate.js';
 import { refused } from './limits.js';
+import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
 /** The tokens of an answer in a run with a budget, if the call names no maximum. */
 const DEFAULT_ANSWER_TOKENS = 4096;
@@ -31,11 +32,10 @@ export interface ChatPorts {
     variables: JsonObject,
     call: ToolCallContext,
   ) => Promise<{ text: string; system?: string | undefined }>;
-  /** The text of a stored document. */
-  documentText?: (fileKey: string, call: ToolCallContext) => Promise<string>;
+  documentText?: DocumentText;
 }
 
-export interface ChatInput {
+export interface ChatInput extends NamedFiles {
   prompt?: string | undefined;
   text?: string | undefined;
   variables?: Record<string, string | number | boolean> | undefined;
@@ -43,8 +43,6 @@ export interface ChatInput {
   model?: string | undefined;
   schema?: Record<string, unknown> | undefined;
   maxTokens?: number | undefined;
-  fileKey?: string | undefined;
-  fileKeys?: string[] | undefined;
 }
 
 export interface ChatResult {
@@ -92,7 +90,7 @@ async function openModel(scope: AgentScope, model: string | undefined, ports: Ch
 }
 
 async function readPrompt(
-  { prompt, text, variables, system, fileKey, fileKeys = [] }: ChatInput,
+  { prompt, text, variables, system, ...named }: ChatInput,
   call: ToolCallContext,
   { loadPrompt, documentText }: ChatPorts,
 ): Promise<{ text: string; system: string | undefined }> {
@@ -102,13 +100,8 @@ async function readPrompt(
     throw refused('variables belong to a saved prompt. Write the values into text, or name a prompt.');
   if (prompt !== undefined && loadPrompt === undefined)
     throw refused('No prompts are saved here. Pass the text of the prompt as text.');
-  const keys = [...(fileKey === undefined ? [] : [fileKey]), ...fileKeys];
-  if (keys.length > 0 && documentText === undefined)
-    throw refused('No files are stored under keys here. Write their text into text.');
   const said = prompt === undefined ? { text: text! } : await loadPrompt!(prompt, variables ?? {}, call);
-  const files = await Promise.all(
-    keys.map(async (key) => `<file key=${JSON.stringify(key)}>\n${await documentText!(key, call)}\n</file>`),
-  );
+  const files = await readFiles(fileKeysOf(named), documentText, call);
   return { text: [...files, said.text].join('\n\n'), system: system ?? ('system' in said ? said.system : undefined) };
 }
 

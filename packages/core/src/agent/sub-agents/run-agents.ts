@@ -12,6 +12,7 @@ import type { AgentScope, OpenSubAgents, SubAgentHost } from '../sub-agent-host.
 import { decidedNow } from './child-approvals.js';
 import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
 import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
+import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
 /** An agent that a sub-agent runs as. */
 export interface OpenedSubAgent {
@@ -35,6 +36,7 @@ export interface RunAgentsSettings {
   readonly lineage: Lineage;
   readonly maxDepth: number;
   readonly openAgent: ((slug: string, scope: AgentScope) => Promise<OpenedSubAgent>) | undefined;
+  readonly documentText: DocumentText | undefined;
   /** Opens the sub-agents of a sub-agent. */
   readonly openChild: (scope: AgentScope, lineage: Lineage) => OpenSubAgents;
   readonly onClosed: () => void;
@@ -42,7 +44,7 @@ export interface RunAgentsSettings {
   readonly waitsForDecisions: boolean;
 }
 
-export interface Launch {
+export interface Launch extends NamedFiles {
   agent?: string | undefined;
   task: string;
   tools?: string[] | undefined;
@@ -98,6 +100,7 @@ export class RunAgents implements OpenSubAgents {
     const slug = launch.agent ?? this.scope.agent.slug;
     this.#checkDepth();
     const opened = await this.#open(slug);
+    await this.#filesOf(fileKeysOf(launch));
     await this.scope.answerArrived();
     const start = this.#startOf({ ...launch, agent: slug }, call, { isDetached, opened });
     this.#settings.lineage.count.take();
@@ -200,7 +203,7 @@ export class RunAgents implements OpenSubAgents {
   }
 
   #startOf(
-    { agent, task, tools, budget: asked = {}, schema }: Launch & { agent: string },
+    { agent, task, tools, budget: asked = {}, schema, ...named }: Launch & { agent: string },
     { callId, scriptId, idempotencyKey }: LaunchingCall,
     { isDetached, opened }: { isDetached: boolean; opened: OpenedSubAgent },
   ): AgentStart {
@@ -210,6 +213,7 @@ export class RunAgents implements OpenSubAgents {
     const budget = dividedBudget(scope.budget, { ...within(own, scope.budget), ...present(asked) });
     if (budget.cost !== undefined && prices === undefined)
       throw refused(`The agent ${agent} has no prices, so its cost cannot be limited. Set prices in its file.`);
+    const fileKeys = fileKeysOf(named);
     const endsAt = asked.timeMs === undefined ? lineage.endsAt : earlier(Date.now() + asked.timeMs, lineage.endsAt);
     return {
       type: 'agent_start',
@@ -219,6 +223,7 @@ export class RunAgents implements OpenSubAgents {
       key: idempotencyKey,
       agent,
       task,
+      ...(fileKeys.length === 0 ? {} : { file_keys: fileKeys }),
       tools: this.#toolsFor(tools, opened.agent),
       depth: lineage.depth + 1,
       detached: isDetached,
@@ -242,15 +247,13 @@ export class RunAgents implements OpenSubAgents {
   #player(child: ChildRun, budget: RunBudget): ChildPlayer {
     const { start, identity } = child;
     const { runId, threadId, turnId } = identity;
-    const input = [start.task, ...(start.schema === undefined ? [] : [answerSchema(start.schema).request])].join(
-      '\n\n',
-    );
+    const input = () => this.#inputOf(start);
     const { storeIsWhole, decisions } = this.scope;
     const common = (signal: AbortSignal) => this.#optionsFor(start, budget, signal);
     const names = { runId, threadId, turnId };
     return {
       begin: async function* (signal) {
-        yield* runAgent({ ...(await common(signal)), ...names, input });
+        yield* runAgent({ ...(await common(signal)), ...names, input: await input() });
       },
       // The process that continues the parent owns its sub-agents.
       continue: async function* (events, signal) {
@@ -264,6 +267,16 @@ export class RunAgents implements OpenSubAgents {
         yield* runAgent({ ...(await common(signal)), ...names, history, nextSeq: events.length, input: text });
       },
     };
+  }
+
+  async #inputOf({ file_keys: fileKeys = [], task, schema }: AgentStart): Promise<string> {
+    const request = schema === undefined ? [] : [answerSchema(schema).request];
+    return [...(await this.#filesOf(fileKeys)), task, ...request].join('\n\n');
+  }
+
+  #filesOf(fileKeys: readonly string[]): Promise<string[]> {
+    const { app, principal, identity } = this.scope;
+    return readFiles(fileKeys, this.#settings.documentText, { app, principal, threadId: identity.threadId });
   }
 
   async #optionsFor(start: AgentStart, budget: RunBudget, signal: AbortSignal) {

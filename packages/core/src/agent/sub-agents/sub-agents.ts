@@ -8,6 +8,7 @@ import type { AgentScope, SubAgentHost } from '../sub-agent-host.js';
 import { chat, type ChatPorts } from './chat.js';
 import type { ChildReport, ChildRun } from './child-run.js';
 import { AgentCount, MAX_AGENTS, MAX_DEPTH, refused } from './limits.js';
+import { fileKeysOf } from './stored-files.js';
 import { countStarted, RunAgents, type Launch, type Lineage, type OpenedSubAgent } from './run-agents.js';
 
 export interface SubAgentOptions extends ChatPorts {
@@ -35,12 +36,13 @@ export interface SubAgents extends SubAgentHost {
 
 /** Creates the tools of sub-agents. Give the tools to the harness, and the result to `runAgent` as `subAgents`. */
 export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
-  const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent, waitsForDecisions = false } = options;
+  const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent, documentText, waitsForDecisions = false } = options;
   const runs = new Map<string, RunAgents>();
   const open = (scope: AgentScope, lineage: Lineage): RunAgents => {
     const { runId } = scope.identity;
     const onClosed = () => runs.delete(runId);
-    const opened = new RunAgents({ scope, lineage, maxDepth, openAgent, openChild: open, onClosed, waitsForDecisions });
+    const settings = { maxDepth, openAgent, documentText, openChild: open, onClosed, waitsForDecisions };
+    const opened = new RunAgents({ scope, lineage, ...settings });
     runs.set(runId, opened);
     return opened;
   };
@@ -68,6 +70,11 @@ export function exposeAlso(expose: HarnessOptions['expose'], tools: readonly Too
 type FindRun = (call: ToolCallContext) => RunAgents;
 
 const JsonSchema = z.record(z.string(), z.unknown());
+
+const FILES = {
+  fileKey: z.string().min(1).optional().describe('A stored file that the model reads first.'),
+  fileKeys: z.array(z.string().min(1)).max(20).optional(),
+};
 
 const TokensSchema = z.object({
   inputTokens: z.number(),
@@ -102,8 +109,7 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
       model: z.string().min(1).optional().describe("Default: this agent's model."),
       schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
       maxTokens: z.number().int().min(1).optional().describe('The maximum for the answer.'),
-      fileKey: z.string().min(1).optional().describe('A stored file that the model reads first.'),
-      fileKeys: z.array(z.string().min(1)).max(20).optional(),
+      ...FILES,
     }),
     output: z.object({
       text: z.string(),
@@ -121,7 +127,8 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
 }
 
 const LaunchSchema = z.strictObject({
-  task: z.string().min(1).describe('Everything that the sub-agent needs to know: it reads nothing else.'),
+  task: z.string().min(1).describe('Everything that the sub-agent needs to know: it reads only this, and the files.'),
+  ...FILES,
   agent: z.string().min(1).optional().describe('Default: this agent.'),
   tools: z.array(z.string()).optional().describe('Some of the tools of this agent. Default: all of them.'),
   budget: z
@@ -226,7 +233,13 @@ function assertSchema(schema: unknown): void {
   if (problem !== undefined) throw refused(`schema cannot be used: ${problem}`);
 }
 
-function previewOf({ agent, task, tools, budget }: Launch): string {
-  const facts = present({ agent, tools: tools?.join(', '), budget: budget && JSON.stringify(budget) });
+function previewOf({ agent, task, tools, budget, ...named }: Launch): string {
+  const files = fileKeysOf(named).map((key) => JSON.stringify(key));
+  const facts = present({
+    files: files.length === 0 ? undefined : files.join(', '),
+    agent,
+    tools: tools?.join(', '),
+    budget: budget && JSON.stringify(budget),
+  });
   return [task, ...Object.entries(facts).map(([name, fact]) => `${name}: ${fact}`)].join('\n');
 }

@@ -64,6 +64,11 @@ const AnswerTurnSchema = z.strictObject({
     .optional(),
   /** The request starts a new conversation, as after a summary. Otherwise it must contain the previous one. */
   begins_anew: z.boolean().default(false),
+  /**
+   * The request is the only one of a conversation with its own system text and tools, such as that of
+   * `agents.llm.chat`. The next request continues the conversation before.
+   */
+  aside: z.boolean().default(false),
   /** Texts that the new messages of the request must contain; otherwise it is a violation. */
   expect: z.array(z.string()).optional(),
 });

@@ -152,7 +152,8 @@ export class ScriptedEndpoint {
   #take(api: ProviderApi, request: SeenRequest): EndpointReply {
     const turn = this.#scenario.turns[this.#turns];
     if (turn?.type === 'answer' && turn.begins_anew) this.#judge.beginAnew();
-    const fresh = this.#judge.judge(request);
+    const judge = turn?.type === 'answer' && turn.aside ? new Judge() : this.#judge;
+    const fresh = judge.judge(request);
     if (turn === undefined)
       throw new Violation(`All ${this.#turns} turns of the scenario are used up. Add a turn for this request.`);
     if (turn.type === 'answer') {
@@ -167,14 +168,18 @@ export class ScriptedEndpoint {
       case 'failure':
         return this.#error(api, turn.status, turn.code, turn.message, turn.headers);
       case 'answer':
-        return this.#answer(api, request, turn);
+        return this.#answer(api, request, { turn, judge });
     }
   }
 
-  #answer(api: ProviderApi, request: SeenRequest, turn: ScenarioAnswer): EndpointReply {
+  #answer(
+    api: ProviderApi,
+    request: SeenRequest,
+    { turn, judge }: { turn: ScenarioAnswer; judge: Judge },
+  ): EndpointReply {
     const side = SIDES[api];
     const answer = planAnswer(turn, request, this.#turns, this.#scenario);
-    const heard = this.#judge.answering(request, answer, side.echo(answer));
+    const heard = judge.answering(request, answer, side.echo(answer));
     return { type: 'stream', frames: side.write(answer), requestId: this.#requestId(), heard };
   }
 

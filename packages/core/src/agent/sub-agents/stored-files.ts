@@ -1,0 +1,44 @@
+import type { ToolCallScope } from '../../protocol/index.js';
+import { refused } from './limits.js';
+
+/** The text of a stored document, as a model may read it. */
+export type DocumentText = (fileKey: string, call: ToolCallScope) => Promise<string>;
+
+/** The files that a model reads first. */
+export interface NamedFiles {
+  fileKey?: string | undefined;
+  fileKeys?: string[] | undefined;
+}
+
+/** The characters of all files that one model reads first: its conversation stores them. */
+const MAX_CHARACTERS = 1_000_000;
+
+/** Each key once. */
+export function fileKeysOf({ fileKey, fileKeys = [] }: NamedFiles): string[] {
+  return [...new Set([...(fileKey === undefined ? [] : [fileKey]), ...fileKeys])];
+}
+
+/** The texts of the files, each between marks with its key. Throws a `ToolCallError` for a file that is not found. */
+export async function readFiles(
+  keys: readonly string[],
+  documentText: DocumentText | undefined,
+  call: ToolCallScope,
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  if (documentText === undefined)
+    throw refused('No files are stored under keys here. Write their text into text or task.');
+  const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  if (characters <= MAX_CHARACTERS) return texts;
+  throw refused(
+    `The files have ${characters} characters together; a model may read ${MAX_CHARACTERS}. Name fewer files, or save the parts that it needs under a key.`,
+  );
+}
+
+/** The text cannot end its block. */
+function blockOf(key: string, text: string): string {
+  let tag = 'file';
+  // defence: file-blocks-cannot-end-themselves
+  while (text.includes(`</${tag}`)) tag += '-x';
+  return `<${tag} key=${JSON.stringify(key)}>\n${text}\n</${tag}>`;
+}
