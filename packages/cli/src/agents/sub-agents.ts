@@ -6,7 +6,7 @@ import { agentNamed, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
-/** The settings with which the sub-agents of an agent are found. */
+/** The settings that locate the sub-agents of an agent. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
   readonly warn: (message: string) => void;

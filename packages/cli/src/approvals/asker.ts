@@ -111,7 +111,7 @@ export class Asker {
   }
 
   /**
-   * Gives the terminal to another question when its turn comes. `left`: its answer if all questions are left for later.
+   * Gives the terminal to another question when its turn comes. `left`: the answer when all questions are suspended.
    */
   lend<Value>(use: (terminal: QuestionTerminal) => Promise<Value>, left: Value): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -135,7 +135,7 @@ export class Asker {
     this.#close(`\n  ${why}\n`);
   }
 
-  /** Leaves all open questions for later. False if there are none. */
+  /** Suspends all open questions. Returns false if there are none. */
   suspend(): boolean {
     const open = this.#open ?? this.#lent;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];

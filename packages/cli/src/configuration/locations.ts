@@ -74,7 +74,7 @@ export interface DataFolder {
   readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
-  /** Entries of servers that share a database, until and after they are copied there. */
+  /** Audit entries of servers that share a database. The entries stay here after they are copied to the database. */
   readonly serviceAuditFile: string;
   /** The token of the user's own server. */
   readonly tokenFile: string;

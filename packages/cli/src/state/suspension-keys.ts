@@ -10,8 +10,8 @@ const MIN_LENGTH = 32;
 export type SuspensionSecrets = readonly (string | Uint8Array)[];
 
 /**
- * The secrets that seal suspended scripts: the first one seals, each one opens. Those of the environment come first,
- * separated by commas; the key file is created only without them. Throws a UsageError.
+ * The secrets that seal suspended scripts: the first secret seals, and every secret opens. The environment variable,
+ * with secrets separated by commas, replaces the key file. Throws a UsageError.
  */
 export function suspensionKeys(path: string, environment: Environment): SuspensionSecrets {
   const name = visibleLine(path);
