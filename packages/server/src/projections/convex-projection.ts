@@ -177,5 +177,8 @@ function faultOf(error: unknown, place: string): Error {
     return new StoreUnavailableError(
       `The Convex deployment ${place} does not answer. Check the URL, and the network of this machine.`,
     );
-  return new Error(`The Convex deployment ${place} failed: ${message.slice(0, 500)}`, { cause: error });
+  return new Error(
+    `The Convex deployment ${place} failed. See its logs in the Convex dashboard: ${message.slice(0, 500)}`,
+    { cause: error },
+  );
 }

@@ -133,7 +133,10 @@ class Judgement {
       this.#break(`the effect ${tag} has happened, and is reported as ${status}`);
   }
 
-  /** A process whose claim has ended has no further effect, except for a call that was on its way: it is unknown. */
+  /**
+   * A process whose claim has ended has no further effect, except for a call that was already running: its outcome is
+   * unknown.
+   */
   #owners(): void {
     const epochs = new Map<string, number>();
     const newest = new Map<string, number>();
