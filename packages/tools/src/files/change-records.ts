@@ -116,7 +116,10 @@ export class ChangeRecords {
   async content(scriptId: string, hash: string): Promise<Buffer> {
     const bytes = await readFile(join(this.folderOf(scriptId), 'contents', hash)).catch(() => undefined);
     if (bytes === undefined || sha256(bytes) !== hash)
-      throw failure('io', 'The stored content of a file is missing or damaged, so the changes cannot be undone.');
+      throw failure(
+        'io',
+        'The stored content of a file is missing or damaged, so the changes cannot be undone. Restore the files by hand.',
+      );
     return bytes;
   }
 
@@ -207,7 +210,10 @@ function parsed(text: string): ChangeRecord {
   try {
     return ChangeRecord.parse(JSON.parse(text));
   } catch {
-    throw failure('io', 'The record of a change of this script is damaged, so its changes cannot be undone.');
+    throw failure(
+      'io',
+      'The record of a change of this script is damaged, so its changes cannot be undone. Restore the files by hand.',
+    );
   }
 }
 

@@ -167,7 +167,9 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
       },
     );
   if (root.access !== 'write')
-    throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder.`, { path: given });
+    throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder. Write to another folder.`, {
+      path: given,
+    });
   const stateFolder = workspace.stateFolder();
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);

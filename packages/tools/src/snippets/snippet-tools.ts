@@ -92,7 +92,10 @@ async function saveSnippet(
 function shortSchema(schema: z.output<typeof JsonSchema>, member: 'input' | 'output'): JsonObject {
   const { length } = JSON.stringify(schema);
   if (length <= MAX_SCHEMA) return schema as JsonObject;
-  throw failure('too_large', `The schema "${member}" has ${length} characters; at most ${MAX_SCHEMA} are allowed.`);
+  throw failure(
+    'too_large',
+    `The schema "${member}" has ${length} characters; at most ${MAX_SCHEMA} are allowed. Make it shorter.`,
+  );
 }
 
 function runTool({ documents, ...common }: SnippetLibrary): Tool {

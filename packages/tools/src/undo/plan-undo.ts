@@ -185,7 +185,7 @@ function isRestored(current: EntryState, { before, after }: NetChange): boolean 
   return !isUnchanged || before.mode === after.mode || before.mode === (current as typeof before).mode;
 }
 
-/** The old permissions, unless the script kept them: then those that the user may have set since. */
+/** The old permissions if the script changed them; otherwise the current ones, which the user may have set since. */
 function permissionsAfter(
   before: Extract<EntryState, { kind: 'file' }>,
   after: EntryState,

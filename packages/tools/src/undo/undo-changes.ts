@@ -87,7 +87,10 @@ function publicPlan(plan: PreparedUndo): UndoPlan {
   return { scriptId, direction, planId, files, conflicts, notUndoable, callIds };
 }
 
-/** A file that changes during the undo, a damaged record or a full disk: nothing was changed. */
+/**
+ * Returns a refusal if a file changes during the undo, a record is damaged or the disk is full. Nothing was changed
+ * then.
+ */
 async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
   try {
     return await work();
