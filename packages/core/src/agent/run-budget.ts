@@ -58,14 +58,14 @@ export class RunBudget {
     this.#parent?.charge(amounts);
   }
 
-  /** A budget inside of this one. `used`: counted here already. */
+  /** Reserves a child budget. `used`: the part that this budget has already counted. */
   reserve(limits: Amounts, used: Amounts = {}): RunBudget {
     const child = new RunBudget(limits, used, this);
     this.#children.add(child);
     return child;
   }
 
-  /** Returns a part to the parent: less than expected is needed. */
+  /** Returns a part to the parent, if less than expected is needed. */
   limitTo(limits: Amounts): void {
     this.#limits = limits;
   }

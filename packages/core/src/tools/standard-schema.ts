@@ -66,7 +66,7 @@ function writeJsonSchema(schema: StandardSchema, direction: 'input' | 'output', 
     const { $schema: _dialect, ...rest } = schema['~standard'].jsonSchema[direction]({ target: 'draft-2020-12' });
     return rest;
   } catch (error) {
-    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema: ${textOf(error)}`);
+    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema. Change the schema: ${textOf(error)}`);
   }
 }
 

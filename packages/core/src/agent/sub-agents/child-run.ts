@@ -13,7 +13,7 @@ import { HarmlessScripts } from '../harmless-scripts.js';
 import { spentIn } from '../spent.js';
 import type { AgentScope } from '../sub-agent-host.js';
 
-/** How a sub-agent ended, or that it works. */
+/** The status of a sub-agent: `running`, or how it ended. */
 export type ChildStatus = 'running' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
 /** The state or result of a sub-agent, as scripts read it. */
@@ -33,7 +33,7 @@ export interface ChildReport {
 /** The stored facts of a sub-agent: its `agent_start`. */
 export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 
-/** Plays a sub-agent: starts it, continues it from its events, or sends it another prompt. */
+/** Runs a sub-agent: starts it, resumes it from its events, or sends it another prompt. */
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
@@ -48,13 +48,13 @@ interface ChildSettings {
   readonly schema: AnswerSchema | undefined;
   /** The events that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** The run is to be left as the end of its process would leave it. */
+  /** True if the run must stop as after a crash of its process. */
   readonly isInterrupted: () => boolean;
-  /** It waits for decisions, so that whoever waits for it may have to be suspended. */
+  /** Called when the sub-agent waits for decisions: the calls that wait for it may have to be suspended. */
   readonly onWaiting: () => void;
 }
 
-/** Events that a later process does not need, and that an item's end repeats. */
+/** Events that a later process does not need, because the end of the item repeats them. */
 const NOT_STORED = ['item_delta', 'usage_update'];
 
 /** One sub-agent. Its events are stored as events of the run that launched it. */
@@ -98,7 +98,7 @@ export class ChildRun {
     return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
   }
 
-  /** Starts it, or continues it. `onEnd`: it has ended, waits, or is interrupted. */
+  /** Starts or resumes the sub-agent. `onEnd` is called when it has ended, is suspended, or is interrupted. */
   run(player: ChildPlayer, onEnd: () => void): void {
     this.#player = player;
     this.#work ??= this.#play(player).then(() => {
@@ -111,7 +111,7 @@ export class ChildRun {
     return this.#work !== undefined;
   }
 
-  /** Resolves when the work on it has stopped: it has ended, waits, or is interrupted. */
+  /** Resolves when the sub-agent has ended, is suspended, or is interrupted. */
   get stopped(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
@@ -123,7 +123,7 @@ export class ChildRun {
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
     await Promise.race([this.stopped, aborted]);
-    // One that waits does not continue while its run works: it is cancelled, or the run is suspended.
+    // A suspended sub-agent does not resume while its parent runs. Either it is cancelled, or the parent is suspended.
     if (!signal.aborted && this.isWaiting) {
       await Promise.race([this.#cancelled, aborted]);
       await Promise.race([this.stopped, aborted]);
@@ -134,7 +134,7 @@ export class ChildRun {
     if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
-    // It is resumed only to end: its suspended script must not stay in the store.
+    // Resumes it only to end it, so that its suspended script does not stay in the store.
     if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
     this.#onCancelled();
   }
@@ -144,7 +144,9 @@ export class ChildRun {
     if (this.isOver) return;
     if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
     this.#fail(
-      new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'),
+      new Error(
+        'The process ended while this sub-agent worked, and the call that launched it did not continue. Launch it again.',
+      ),
     );
     this.#isOver = true;
   }
@@ -237,7 +239,7 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage since the last call, in this process, that of its own sub-agents included. */
+  /** The usage in this process since the last call, including its own sub-agents. */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
     const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
     this.#counted = this.#events.length;
