@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** Maximum output of a query, in bytes. */
 const MAX_OUTPUT = 64 << 20;
 
-/** Why the servers cannot be started here; undefined if they can. */
+/** The reason why the servers cannot be started here; undefined if they can. */
 export function missingServers() {
   const missing = ['redis-server', 'initdb', 'postgres', 'psql'].filter(
     (program) => spawnSync(program, ['--version']).status !== 0,
