@@ -14,7 +14,7 @@ export interface SubAgentPlaces {
   readonly waitsForDecisions?: boolean;
 }
 
-/** The sub-agents of an agent; undefined unless its file has `agents`. */
+/** Creates the sub-agents of an agent. Returns undefined unless the agent's file has `agents`. */
 export function subAgentsOf(
   agent: AgentConfig,
   { settings, warn, waitsForDecisions = false }: SubAgentPlaces,

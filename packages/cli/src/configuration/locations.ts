@@ -22,7 +22,7 @@ export const WORKSPACE_PROMPTS = '.toolscript/prompts';
 export interface UserFolder {
   readonly path: string;
   readonly configFile: string;
-  /** The same in TypeScript. Only one of them may exist. */
+  /** The same settings in TypeScript. Only one of the two files may exist. */
   readonly configCodeFile: string;
   /** The user's own agents, one file each. */
   readonly agentsFolder: string;

@@ -23,7 +23,7 @@ export class ThreadFiles {
     this.#marks = marks;
   }
 
-  /** Those that were never imported, oldest first. Throws a UsageError if the system refuses. */
+  /** The files that were never imported, oldest first. Throws a UsageError if the system refuses. */
   unimported(): ThreadFile[] {
     const names = orRefuse(
       () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),

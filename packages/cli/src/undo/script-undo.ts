@@ -10,7 +10,7 @@ export interface FolderUndoOptions {
   readonly harness: () => Promise<Pick<Harness, 'inspect' | 'revertible' | 'revert'>>;
   /** Decides about the calls to undo, after the user has confirmed the undo. */
   readonly approvals: ApprovalPolicy;
-  /** Loaded only when they are needed. */
+  /** Functions of `@toolscript/tools`, which are loaded only for an undo. */
   readonly tools: {
     readonly planUndo: typeof planUndo;
     readonly undoChanges: typeof undoChanges;
@@ -20,7 +20,7 @@ export interface FolderUndoOptions {
 
 type Script = Pick<UndoRequest, 'scriptId' | 'direction'>;
 
-/** The tools whose changes of files are recorded. */
+/** The tools that record their changes of files. */
 const RECORDING = ['writeFile', 'applyPatch'];
 /** These tools start programs, which may change any file without a record. */
 const COMMANDS = ['exec', 'shell'];
