@@ -80,7 +80,7 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
       SELECT named.principal, named.run_id, ${STEP} AS step, first
       FROM named LEFT JOIN held ON held.principal = named.principal
       WHERE ${HAS_ROOM} ORDER BY step, first LIMIT ${MAX_PRINCIPALS}`,
-    /** The oldest of given runs that no other claim takes now. */
+    /** The oldest of the given runs that no other claim has locked. */
     oneOf: claimOf(
       `WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`,
       skipLocked,
@@ -121,7 +121,7 @@ export class RunClaims {
   async #claimFairly(parameters: Parameters, served: Parameters, max: number | undefined): Promise<Row | undefined> {
     if (max !== undefined) {
       if ((await this.#principals({ ...served, max })).length === 0) return undefined;
-      // Two claims at once would both find room below the maximum.
+      // The lock prevents that two concurrent claims both find room below the maximum.
       await this.database.lock('shares of principals');
     }
     const turns = await this.#principals({ ...served, max: max ?? null });

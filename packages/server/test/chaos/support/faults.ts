@@ -5,14 +5,14 @@ import type { Cluster } from './cluster.js';
 /** Maximum time from the end of a lease to the next claim, in ms: the interval at which workers look for lost runs. */
 const CLAIM_MS = 2_000;
 
-/** How long the campaign waits for the claims of other workers, in ms. A later claim breaks a law. */
+/** Maximum wait for the claims of other workers, in ms. A later claim breaks a law. */
 const PATIENCE_MS = LEASE_MS + 20_000;
 
 /** From the end of a worker to the claim of its run by another one. */
 export interface Recovery {
   readonly runId: string;
   readonly ms: number;
-  /** The other worker could see that the process was dead. If not, it had to wait for the end of the lease. */
+  /** True if the other worker could see that the process was dead. Otherwise, it waited for the end of the lease. */
   readonly isKnownDead: boolean;
 }
 

@@ -81,7 +81,8 @@ class Judgement {
     this.figures.states[state] = (this.figures.states[state] ?? 0) + 1;
     this.figures.maxEpoch = Math.max(this.figures.maxEpoch, epoch);
     const events = await allEvents(this.#stores, runId);
-    // A call fails if the store is away when it should be suspended. Then nobody is asked, and the script ends.
+    // A call fails if the store is unavailable when the call should be suspended. No user is asked, and the script
+    // ends.
     const isUnasked = isLeft && operationsIn(events).get(`${key}.left`) === 'failed';
     const expected = isLeft && !isUnasked ? 'suspended' : 'completed';
     if (state !== expected)
