@@ -33,7 +33,7 @@ export async function findFile(
   );
 }
 
-/** A part of the file's text, as a model may read it. */
+/** A part of the file's text, marked for a model. */
 export function markedText(file: StoredDocument, text: string): string {
   const { source } = fileAbout(file);
   // defence: saved-pages-stay-untrusted, without it: return source === undefined ? text : text;

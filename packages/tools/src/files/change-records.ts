@@ -105,7 +105,7 @@ export class ChangeRecords {
       const [, name, state] = RECORD_NAME.exec(file) ?? [];
       if (name === undefined) continue;
       const text = await readIfThere(join(folder, file));
-      // Another process has just completed it or discarded it.
+      // Another process has just completed or deleted the record.
       if (text === undefined) return this.read(scriptId);
       records.push({ ...parsed(text), name, isDone: state === 'done' });
     }

@@ -15,7 +15,7 @@ export interface PromptFile {
   readonly text: string;
   readonly description?: string | undefined;
   readonly variables?: JsonObject | undefined;
-  /** Where it comes from, for users. */
+  /** The file of the prompt, for messages to users. */
   readonly file: string;
 }
 

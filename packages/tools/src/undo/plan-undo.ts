@@ -161,7 +161,7 @@ class UndoPlanner {
     this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
   }
 
-  /** Undefined: the path leads to another place now. */
+  /** Undefined if the path now leads to another file. */
   async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
     const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
     // defence: undo-follows-no-links, without it: return target;
@@ -177,7 +177,7 @@ class UndoPlanner {
   }
 }
 
-/** The place is already as it was before the script. */
+/** The file is already as it was before the script. */
 function isRestored(current: EntryState, { before, after }: NetChange): boolean {
   if (!sameState(current, before)) return false;
   // Only the permissions were changed.

@@ -17,7 +17,7 @@ import { prepareUndo, refusal, type PreparedUndo, type UndoPlan, type UndoRefusa
  */
 
 export interface UndoOptions {
-  /** `redo` reverts the last undo. Default `undo`. */
+  /** `undo` reverts the changes of the script, and `redo` reverts the last undo. Default `undo`. */
   readonly direction?: UndoDirection;
   readonly signal?: AbortSignal;
 }
