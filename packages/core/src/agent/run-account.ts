@@ -10,7 +10,7 @@ import { totalOf, UsageSum } from './usage-sum.js';
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
   readonly budget: RunBudget;
-  /** True: no answer may exceed the budget. Default: no answer is requested after it is used. */
+  /** True: no answer may exceed the budget. Default: the run requests no further answer once the budget is used. */
   readonly isStrict: boolean;
   readonly emit: (payload: EventPayload) => void;
 }

@@ -43,7 +43,7 @@ export class RunBudget {
     return this.#limits.tokens !== undefined || this.#limits.cost !== undefined;
   }
 
-  /** Undefined if calls are not limited: then none needs to be counted. */
+  /** Undefined if calls are not limited, so that nothing counts them. */
   get takeCall(): (() => boolean) | undefined {
     if (this.#limits.calls === undefined) return undefined;
     return () => {

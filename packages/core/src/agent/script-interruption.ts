@@ -22,7 +22,7 @@ export class ScriptInterruption {
     this.#controller.abort(new RunInterruption());
   }
 
-  /** Whether an event is to be dropped. */
+  /** Whether the run drops an event of the script. */
   readonly withholds = (payload: EventPayload): boolean => {
     if (this.#approvalIds === undefined || this.#isSettled) return false;
     if (payload.type === 'item_start') return payload.item_type === 'script_execution_output';

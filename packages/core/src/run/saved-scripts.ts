@@ -47,7 +47,7 @@ export async function linkSavedScripts(
   try {
     return await link(services, script, owner, limits);
   } catch (error) {
-    // A closed compiler refuses every script, this one too.
+    // A closed compiler rejects every script, including this one.
     if (error instanceof ToolscriptUsageError) throw error;
     if (!(error instanceof ToolCallError))
       reportInternalError(services, '', `the saved scripts of a script could not be read: ${String(error)}`);

@@ -57,7 +57,7 @@ const SCRIPTS: readonly string[] = [
   'return [context, context.capabilities]',
 ];
 
-/** The names that the script contains itself are no news to it. */
+/** The names that the script itself contains reveal nothing to it. */
 const NAMED = [
   'return tools.openVault({ page: 1 })',
   'return await openVault({ page: 1 })',

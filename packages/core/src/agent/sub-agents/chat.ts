@@ -12,16 +12,16 @@ import { addUsage } from '../usage-sum.js';
 import { ESTIMATE_MARGIN, estimateRequest } from '../usage-estimate.js';
 import { refused } from './limits.js';
 
-/** The tokens of an answer in a run with a budget, if the call names no maximum. */
+/** Default maximum tokens of an answer in a run with a budget. */
 const DEFAULT_ANSWER_TOKENS = 4096;
 
-/** A model, with the price of its tokens if that is known. */
+/** A model and, if known, the price of its tokens. */
 export interface OpenedChatModel {
   readonly provider: ModelProvider;
   readonly prices?: Prices | undefined;
 }
 
-/** How one call of a model finds what its arguments name. A missing port means that there is nothing to find. */
+/** Ports that find the prompts, files and models that the arguments of a call name. Without a port, there are none. */
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
   openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;

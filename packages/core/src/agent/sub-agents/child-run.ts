@@ -37,7 +37,7 @@ export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
-  /** Resumes it after it was suspended, with the decisions that its run has received. */
+  /** Resumes a suspended sub-agent with the decisions that its run has received. */
   resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
   prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
@@ -83,7 +83,7 @@ export class ChildRun {
     this.#counted = earlier.length;
   }
 
-  /** Whether it has ended, with a valid answer if it needs one. */
+  /** Whether the sub-agent has ended. If it needs a valid answer, it ends with one. */
   get isOver(): boolean {
     return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
   }
@@ -139,7 +139,7 @@ export class ChildRun {
     this.#onCancelled();
   }
 
-  /** Ends it with its parent. */
+  /** Ends the sub-agent together with its parent. */
   end(): void {
     if (this.isOver) return;
     if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
@@ -151,7 +151,7 @@ export class ChildRun {
     this.#isOver = true;
   }
 
-  /** Leaves it to the process that continues its parent. */
+  /** Interrupts the sub-agent. The process that resumes its parent resumes it. */
   interrupt(): void {
     this.#stop.abort(new RunInterruption());
   }
@@ -185,7 +185,7 @@ export class ChildRun {
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 
-  /** Scripts that have only read start anew when it continues: all of their events are stored. */
+  /** Scripts that have only read restart when the sub-agent resumes, because all of their events are stored. */
   #restartLater(): void {
     const scripts = new HarmlessScripts();
     for (const payload of this.#payloads) scripts.take(payload);
@@ -215,7 +215,7 @@ export class ChildRun {
     return this.#events.at(-1)?.payload;
   }
 
-  /** The prompt that asks for a valid answer; undefined if none is needed, or one was sent before. */
+  /** The prompt that asks for a valid answer; undefined if the answer is valid, or the prompt was already sent. */
   #repair(): string | undefined {
     const { schema } = this.#settings;
     const last = this.#last;

@@ -7,7 +7,7 @@ export const MAX_DEPTH = 3;
 /** Sub-agents of one run, at all levels together. */
 export const MAX_AGENTS = 20;
 
-/** The budget that a launch asks for. */
+/** The budget that a launch requests. */
 export interface AskedBudget {
   tokens?: number | undefined;
   cost?: number | undefined;

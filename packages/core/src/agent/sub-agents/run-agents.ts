@@ -13,7 +13,7 @@ import { decidedNow } from './child-approvals.js';
 import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
 import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
 
-/** An agent that a sub-agent runs as. */
+/** The agent of a sub-agent. */
 export interface OpenedSubAgent {
   readonly agent: AgentConfig;
   readonly provider: ModelProvider;
@@ -103,7 +103,7 @@ export class RunAgents implements OpenSubAgents {
     this.#settings.lineage.count.take();
     const child = this.#add(start, []);
     this.scope.emit(start);
-    // A sub-agent works only after a process that recovers the run can find it.
+    // Stores the start before the sub-agent works, so that a process that recovers the run finds it.
     await this.scope.flush();
     return this.#started(child);
   }
@@ -293,7 +293,7 @@ export class RunAgents implements OpenSubAgents {
     };
   }
 
-  /** Whether the run can be suspended for its sub-agents: its scripts are recovered from the store. */
+  /** Whether the run can be suspended for its sub-agents. This needs a store, from which its scripts are recovered. */
   get #mayWait(): boolean {
     return this.#settings.waitsForDecisions && this.scope.harness.hasStore;
   }
