@@ -282,6 +282,10 @@ export function startFailure(program: string, error: unknown): Error {
         data,
       );
     default:
-      return failure('not_started', `${name} could not be started (${systemCode(error) ?? 'unknown error'}).`, data);
+      return failure(
+        'not_started',
+        `${name} could not be started (${systemCode(error) ?? 'unknown error'}). Check the program.`,
+        data,
+      );
   }
 }

@@ -11,7 +11,7 @@ export function checkSpelling(path: string): void {
   if (path.length === 0) throw failure('bad_path', 'The path is empty. Name a file or a folder.');
   if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} contains a NUL byte. Remove it.`);
   if (/\p{Surrogate}/u.test(path))
-    throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate).`);
+    throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate). Remove it.`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes. Use a shorter one.`);
   }

@@ -13,7 +13,7 @@ export function failedRequest(error: unknown, url: URL, limits: WebLimits): Erro
     return failure('timed_out', `${at} had not sent the whole page after ${limits.timeoutMs} ms. Try again later.`);
   if (name === 'AbortError') return failure('aborted', 'The call was aborted before it ended.');
   if (code === 'HPE_HEADER_OVERFLOW')
-    return failure('too_large', `${at} sent more than ${limits.maxHeaderBytes} bytes of headers.`);
+    return failure('too_large', `${at} sent more than ${limits.maxHeaderBytes} bytes of headers. Read another page.`);
   if (code.startsWith('HPE_')) return failure('network', `${at} did not answer with valid HTTP. Check the URL.`);
   if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR'))
     return failure('unreadable', `${at} sent a compressed page that is damaged. Try again later.`);
