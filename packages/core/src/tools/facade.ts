@@ -73,7 +73,12 @@ class CallFacade implements Facade, CallReporter {
       try {
         this.#admit(call, resolve);
       } catch {
-        resolve(refusal('ToolExecutionError', 'Toolscript itself failed, so the call was not made.'));
+        resolve(
+          refusal(
+            'ToolExecutionError',
+            'Toolscript itself failed, so the call was not made. Make it again; if it fails again, report it.',
+          ),
+        );
       }
     });
   }

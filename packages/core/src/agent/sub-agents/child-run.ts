@@ -145,7 +145,7 @@ export class ChildRun {
     if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
     this.#fail(
       new Error(
-        'The process ended while this sub-agent worked, and the call that launched it did not continue. Launch it again.',
+        'The process ended while this sub-agent worked, and the call that launched it did not continue. Check its effects before you launch it again.',
       ),
     );
     this.#isOver = true;

@@ -22,7 +22,8 @@ export const SECTION = {
 const MAGIC = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 export function readSections(binary: Uint8Array): WasmSection[] {
-  if (!MAGIC.every((byte, index) => binary[index] === byte)) throw new Error('not a WebAssembly 1.0 binary');
+  if (!MAGIC.every((byte, index) => binary[index] === byte))
+    throw new Error('the engine is not a WebAssembly 1.0 binary; install quickjs-wasi again');
   const sections: WasmSection[] = [];
   const reader = new ByteReader(binary, MAGIC.length);
   while (!reader.done) {
