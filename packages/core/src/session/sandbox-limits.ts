@@ -17,7 +17,7 @@ interface CallsOfTape {
 }
 
 /**
- * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay repeats all
+ * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may repeat all
  * recorded calls. The host refuses new calls over the limits, and larger arguments.
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
