@@ -61,7 +61,7 @@ export function undoChanges(
       const plan = await prepare();
       if ('refused' in plan) return plan;
       if (plan.planId !== expected)
-        return refusal('changed', `${scriptId} has changed more files meanwhile. Look at the changes again.`);
+        return refusal('changed', `${scriptId} has changed more files since the preview. Review the changes again.`);
       if (plan.conflicts.length > 0) return conflictRefusal(plan);
       await commitUndo(workspace, plan, signal);
       return publicPlan(plan);
