@@ -53,13 +53,14 @@ export class ByteReader {
 
   byte(): number {
     const value = this.source[this.offset++];
-    if (value === undefined) throw new Error('unexpected end of a WebAssembly section');
+    if (value === undefined) throw new Error('unexpected end of a WebAssembly section; install quickjs-wasi again');
     return value;
   }
 
   bytes(length: number): Uint8Array {
     const end = this.offset + length;
-    if (end > this.source.length) throw new Error('unexpected end of a WebAssembly section');
+    if (end > this.source.length)
+      throw new Error('unexpected end of a WebAssembly section; install quickjs-wasi again');
     const part = this.source.subarray(this.offset, end);
     this.offset = end;
     return part;
