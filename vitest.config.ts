@@ -2,10 +2,13 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
 const SHARED = [
-  'packages/{client,core,mcp,tools}/test/**/*.test.ts',
+  'packages/{client,core,mcp}/test/**/*.test.ts',
+  // The OS sandbox of a process has one set of rules, and the tests of exec need several.
+  'packages/tools/test/!(exec|files)/**/*.test.ts',
+  'packages/tools/test/*.test.ts',
   'packages/cli/test/{approvals,commands,configuration,input,mcp,terminal,threads,view}/**/*.test.ts',
   'packages/cli/test/chat/!(conversation|waiting).test.ts',
-  'packages/server/test/{access,http,observability,projections,responses,runs}/**/*.test.ts',
+  'packages/server/test/{http,observability,projections,responses,runs}/**/*.test.ts',
 ];
 
 export default defineConfig({

@@ -21,7 +21,7 @@ const { status } = spawnSync(
 );
 rmSync(folder, { recursive: true, force: true });
 console.log(`
-What to try next:
+Next steps:
   node packages/cli/bin/toolscript.js eval -e 'return await tools.listDir({ path: "." })'
   node packages/cli/bin/toolscript.js tools --types
   node packages/cli/bin/toolscript.js doctor

@@ -1,5 +1,5 @@
-// A server with an agent whose model writes a text in chunks. Its parent sends its requests as messages. Its argument is
-// JSON: { token, workers, store, events, roles }. Without a store, it has a file for itself.
+// Runs a server with an agent whose model writes a text in chunks. The parent process sends requests as messages. Its
+// argument is JSON: { token, workers, store, events, roles }. Without a store, it has a file for itself.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 const plain = createHttpServer((request, response) => void talkPlainly(request, response));
 await new Promise((resolve) => plain.listen(0, '127.0.0.1', resolve));
 process.on('message', (question) => void answer(question));
-// A parent that was killed closes nothing.
+// The channel disconnects even if the parent was killed.
 process.once('disconnect', () => process.exit());
 process.send({ baseUrl, plainUrl: `http://127.0.0.1:${plain.address().port}` });
 

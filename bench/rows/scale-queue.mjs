@@ -17,7 +17,7 @@ const LEASE = { owner: 'the benchmark', leaseMs: 60_000 };
 export const name = 'scale-queue';
 export const ownResult = true;
 
-/** Claims from a queue in which one principal has thousands of runs, and others have one each, after them. */
+/** Measures claims from a queue: one principal has thousands of runs, and each later principal has one. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined) return [absentRow({ name, title: 'a long queue', unit: 'ms', better: 'lower' }, reason)];
@@ -68,7 +68,7 @@ async function measureStores(stores, noisy) {
   return [await row('claim', `a claim while ${SLOTS} runs are held`, claims), wait];
 }
 
-/** Works until the runs of all quiet principals have begun. Returns the times of the claims, and the waits. */
+/** Claims runs until the runs of all quiet principals have started. Returns the times of the claims, and the waits. */
 async function work(runs) {
   const claims = [];
   const waits = [];

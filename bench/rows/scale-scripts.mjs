@@ -15,7 +15,7 @@ const SOURCE = 'return await tools.ask({})';
 export const name = 'scale-scripts';
 export const ownResult = true;
 
-/** Suspended scripts in PostgreSQL, with every commit flushed, compared with those in files. */
+/** Compares suspended scripts in PostgreSQL, with every commit flushed, with suspended scripts in files. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined)
@@ -35,7 +35,7 @@ export async function measure({ effort }) {
 async function measureStores({ postgres, files }, effort) {
   const stores = [postgres, files];
   const harnesses = stores.map((store) => openAsking(store));
-  // It shares nothing with the first one but the database and the key.
+  // This harness shares only the database and the key with the first one.
   const otherWorker = openAsking(postgres);
   const timed = { forMs: effort.blockMs };
   const row = (what, title, limit, block) =>

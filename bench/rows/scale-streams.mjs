@@ -10,7 +10,7 @@ const AT_ONCE = 50;
 export const name = 'scale-streams';
 export const ownResult = true;
 
-/** Thousands of open streams of one process, which all get the events of a run that was suspended meanwhile. */
+/** Measures thousands of open streams of one process. Each stream receives the events of a run that was suspended. */
 export async function measure({ effort: { openStreams } }) {
   const reason = missingServers();
   if (reason !== undefined) return [absentRow({ name, title: 'many streams', unit: '', better: 'lower' }, reason)];

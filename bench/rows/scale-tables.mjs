@@ -12,7 +12,7 @@ const LIMIT = { limit: 10, limitOf: 'p99' };
 export const name = 'scale-tables';
 export const ownResult = true;
 
-/** The time of reads when PostgreSQL has many events. */
+/** Measures reads when PostgreSQL has many events. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined)

@@ -9,7 +9,7 @@ const CONCURRENT = 40;
 export const name = 'scale';
 export const ownResult = true;
 
-/** One process over a file, and several over PostgreSQL and Redis, in turn on one machine. */
+/** Measures one process over a file, and several over PostgreSQL and Redis, in turn on one machine. */
 export async function measure({ effort }) {
   const reason = missingServers();
   if (reason !== undefined) return [absentRow({ name, title: 'several machines', unit: '', better: 'lower' }, reason)];

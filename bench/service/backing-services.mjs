@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The longest output of a query, in bytes. */
+/** Maximum output of a query, in bytes. */
 const MAX_OUTPUT = 64 << 20;
 
-/** The reason for which the servers cannot be started here; undefined if they can. */
+/** The reason why the servers cannot be started here; undefined if they can. */
 export function missingServers() {
   const missing = ['redis-server', 'initdb', 'postgres', 'psql'].filter(
     (program) => spawnSync(program, ['--version']).status !== 0,
@@ -30,7 +30,7 @@ export class BackingServices {
 
   static async start() {
     const services = new BackingServices();
-    // After an error that nobody has handled, and after Ctrl-C.
+    // Stops the servers after an unhandled error, and after Ctrl-C.
     process.once('exit', () => services.#kill());
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     services.#ports = [await freePort(), await freePort()];

@@ -77,7 +77,7 @@ export class BenchServer {
     return response;
   }
 
-  /** Approves the calls for which the run waits. */
+  /** Approves the pending calls of the run. */
   async approve(runId) {
     const { data } = await this.#json('GET', `/api/v2/approvals?runId=${runId}`);
     assert.ok(data.length > 0, 'the run waits for no approval');

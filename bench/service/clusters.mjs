@@ -3,7 +3,7 @@ import { BenchServer } from './bench-server.mjs';
 /** Runs at the same time, over all workers. */
 const WORKERS = 200;
 
-/** The ways in which one machine can serve: in one process over a file, and with roles over PostgreSQL and Redis. */
+/** The deployments on one machine: one process over a file, and one process per role over PostgreSQL and Redis. */
 export const EMBEDDED = { name: 'one process over a file', workers: 0 };
 export const DISTRIBUTED = [1, 2, 4].map((workers) => ({
   name: `PostgreSQL and Redis, ${workers} worker${workers === 1 ? '' : 's'}`,

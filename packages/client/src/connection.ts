@@ -53,7 +53,9 @@ export class Connection {
   }
 
   #listen(): void {
-    const error = new Error(`The server has sent nothing for ${this.#maxSilenceMs} ms.`);
+    const error = new Error(
+      `The server has sent nothing for ${this.#maxSilenceMs} ms. Check the network and the server.`,
+    );
     this.#silence = setTimeout(() => this.#controller.abort(error), this.#maxSilenceMs);
   }
 

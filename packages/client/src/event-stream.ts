@@ -83,7 +83,7 @@ async function* batchesOf(
         if (position.isEnded) return;
         if (fresh.length < events.length && position.isBehind(events)) break;
       }
-      error = new Error('The connection ended before the stream did.');
+      error = new Error('The connection ended before the stream did. Read the stream again.');
     } catch (thrown) {
       error = thrown;
     } finally {

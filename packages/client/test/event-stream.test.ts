@@ -92,7 +92,9 @@ describe('a stream', () => {
     };
     const { seqs, retries } = await streamFrom([silentBehindTheFirst], { maxSilenceMs: 200 });
     expect(seqs).toEqual([0, 1]);
-    expect(retries.at(-1)!.error).toMatchObject({ message: 'The server has sent nothing for 200 ms.' });
+    expect(retries.at(-1)!.error).toMatchObject({
+      message: 'The server has sent nothing for 200 ms. Check the network and the server.',
+    });
   });
 
   it('reads an event that was truncated by a lost connection from the next one', async () => {

@@ -53,7 +53,7 @@ beforeAll(() => {
 async function call(name: string, input: object, signal = new AbortController().signal): Promise<unknown> {
   const tool = tools.get(name)!;
   const valid = tool.validateInput(input);
-  if (!valid.ok) throw new TypeError(`${name} does not know its own arguments`);
+  if (!valid.ok) throw new TypeError(`${name} rejects the arguments of this test; correct them`);
   tool.permissions?.(valid.value as never);
   await tool.preview?.(valid.value as never, { app: undefined, principal: undefined, threadId: undefined });
   try {

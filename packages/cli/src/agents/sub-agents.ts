@@ -7,7 +7,7 @@ import { agentNamed, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
-/** The settings with which the sub-agents of an agent are found. */
+/** The settings that locate the sub-agents of an agent. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
   /** The prompts and files that their models may read. Default: none. */
@@ -17,7 +17,7 @@ export interface SubAgentPlaces {
   readonly waitsForDecisions?: boolean;
 }
 
-/** The sub-agents of an agent; undefined unless its file has `agents`. */
+/** Creates the sub-agents of an agent. Returns undefined unless the agent's file has `agents`. */
 export async function subAgentsOf(
   agent: AgentConfig,
   { settings, cabinet, warn, waitsForDecisions = false }: SubAgentPlaces,

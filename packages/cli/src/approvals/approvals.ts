@@ -30,7 +30,7 @@ type AskForm = NonNullable<InboundHandlers['onElicitation']>;
 export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
   exec: Settings['exec'];
-  /** A question without an answer for this long is left for later, in ms. Undefined: no limit. */
+  /** A question without an answer for this long is suspended, in ms. Undefined: no limit. */
   suspendAfterMs: number | undefined;
   rules: WorkspaceRules;
   screen: Screen;

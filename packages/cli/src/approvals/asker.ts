@@ -62,7 +62,7 @@ export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
-  /** A question without an answer for this long is left for later, in ms. Undefined: no limit. */
+  /** A question without an answer for this long is suspended, in ms. Undefined: no limit. */
   suspendAfterMs: number | undefined;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
@@ -102,7 +102,7 @@ export class Asker {
     });
   };
 
-  /** Decisions about several calls, by approval; calls that are left for later have none. */
+  /** Decisions about several calls, by approval; suspended calls have none. */
   async askAll(requests: readonly ApprovalRequest[]): Promise<Record<string, Decision>> {
     const answers = await Promise.all(
       requests.map(async (request) => [request.approvalId, await this.ask(request)] as const),
@@ -111,7 +111,7 @@ export class Asker {
   }
 
   /**
-   * Gives the terminal to another question when its turn comes. `left`: its answer if all questions are left for later.
+   * Gives the terminal to another question when its turn comes. `left`: the answer when all questions are suspended.
    */
   lend<Value>(use: (terminal: QuestionTerminal) => Promise<Value>, left: Value): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -135,7 +135,7 @@ export class Asker {
     this.#close(`\n  ${why}\n`);
   }
 
-  /** Leaves all open questions for later. False if there are none. */
+  /** Suspends all open questions. Returns false if there are none. */
   suspend(): boolean {
     const open = this.#open ?? this.#lent;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];

@@ -21,7 +21,10 @@ export interface FormOptions {
 /** Keys that were typed before the question was visible are dropped for this long, in ms. */
 const TYPED_AHEAD_MS = 400;
 
-/** For commands at a terminal that make no calls, so that servers offer them the same tools. */
+/**
+ * Cancels every question. Commands that make no calls pass it, so that servers offer them the same tools as other
+ * commands at a terminal.
+ */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasQuestionTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
 }

@@ -115,7 +115,7 @@ export class ChatSession {
     const common = this.#common(signal);
     if (continuation.type === 'run') {
       const { events, history, storeIsWhole } = continuation;
-      // The process ended after the script was suspended, and before its run was.
+      // The process suspended the script and ended before it suspended the run.
       if (!isInterrupted) await this.#settings.workbench.harness.decide(scriptId, decisions);
       return this.#play(recoverRun({ ...common, events, history, force, storeIsWhole }));
     }

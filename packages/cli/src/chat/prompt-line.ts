@@ -53,7 +53,7 @@ export class PromptReader {
 
 interface TypedLine {
   readonly text: string;
-  /** It did not end because the user pressed Enter. */
+  /** A paste ended the line, not the Enter key. */
   readonly isPasted: boolean;
 }
 

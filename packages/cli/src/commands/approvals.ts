@@ -65,7 +65,7 @@ async function readInputs(
     });
 }
 
-/** Without the scripts whose details cannot be read: `show` reports why. */
+/** Omits the scripts whose details cannot be read: `show` reports why. */
 async function inspectAll(
   kept: PersistentState,
   scripts: readonly KeptScript[],

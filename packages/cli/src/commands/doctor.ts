@@ -26,7 +26,7 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
   return isWell ? EXIT.completed : EXIT.failed;
 }
 
-/** Without members that are not settings. */
+/** Omits members that are not settings. */
 function shown({ named: _named, ...settings }: Settings): object {
   return settings;
 }

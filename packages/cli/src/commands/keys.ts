@@ -90,7 +90,7 @@ function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoke
   } catch (error) {
     const path = visibleLine(dataFolder(process.env).path);
     throw new UsageError(
-      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
+      `The audit log in ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give your user write permission, or free disk space.`,
     );
   }
 }

@@ -65,10 +65,14 @@ async function connect(
 async function finish(opened: McpServers, name: string, callback: Callback, screen: Screen): Promise<void> {
   const [before] = opened.status();
   if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, and needs no login.`);
-  if (!callback.isAwaited) throw new UsageError(visibleLine(before?.problem ?? `${name} cannot be connected.`));
+  if (!callback.isAwaited)
+    throw new UsageError(
+      visibleLine(before?.problem ?? `${name} cannot be connected. Check its entry and the network.`),
+    );
   await opened.finishLogin(name, await callback.address());
   const [after] = opened.status();
-  if (after?.state !== 'connected') throw new UsageError(visibleLine(after?.problem ?? `${name} refuses the login.`));
+  if (after?.state !== 'connected')
+    throw new UsageError(visibleLine(after?.problem ?? `${name} refuses the login. Repeat the command to try again.`));
   screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
 }
 

@@ -112,7 +112,8 @@ export async function trustServer(name: string, flags: TrustFlags): Promise<numb
   const place = await mcpPlace(flags, screen);
   return withServers(await readMcpConfiguration(place), [name], place.workspace, async (servers) => {
     const [server] = servers?.status() ?? [];
-    if (server?.state !== 'connected') throw new UsageError(server?.problem ?? `${name} is not connected.`);
+    if (server?.state !== 'connected')
+      throw new UsageError(server?.problem ?? `${name} is not connected. To find the cause: toolscript doctor`);
     if (server.untrusted.length === 0) {
       screen.line(`All tools of ${visibleLine(name)} are trusted already.`);
       return EXIT.completed;

@@ -84,7 +84,7 @@ async function act<View extends EventView>(
 ): Promise<number> {
   const { flags, engines, source, command } = options;
   const view = options.makeView(screen, settings);
-  // After an interruption, no input is awaited.
+  // An interruption closes the input, so that nothing waits for it.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
   const workbench = await openCliHarness({
     settings,

@@ -91,7 +91,7 @@ async function onSnippets({ cwd, thread }: SnippetsFlags, act: (opened: Opened) 
     await act({ library, owner: { threadId }, screen });
     return EXIT.completed;
   } catch (error) {
-    // For a model, the message names a tool; everything else in it is for users too.
+    // The message ends with a tool for the model to call. Users get a command instead.
     if (!(error instanceof ToolCallError)) throw error;
     const message = error.message.replace(/ Call snippets\.list.*$/u, ` To list them: ${ownCommand()} snippets`);
     throw new UsageError(visibleLine(message));

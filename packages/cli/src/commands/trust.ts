@@ -65,7 +65,7 @@ function shownServers({ path, servers }: McpFile): string {
   return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
 }
 
-/** The rest of the entry that has an effect: variables and rules also decide what the server does. */
+/** The other members of the entry that have an effect. Variables and rules also decide what the server does. */
 function settingsLine(entry: unknown): string {
   const {
     command: _command,

@@ -62,7 +62,9 @@ async function findTarget(
   const { scriptId } = script;
   const origin = await kept.origins.of(scriptId);
   if (origin === undefined)
-    throw new UsageError(`The folder in which ${scriptId} was started is unknown, so it cannot be undone.`);
+    throw new UsageError(
+      `The folder in which ${scriptId} was started is unknown, so it cannot be undone. Restore the files by hand.`,
+    );
   const target = { scriptId, principal: ownerOf(script).principal, direction: redo ? 'redo' : 'undo' } as const;
   return { target, workspace: await realFolder(origin.workspace) };
 }

@@ -22,7 +22,7 @@ export const WORKSPACE_PROMPTS = '.toolscript/prompts';
 export interface UserFolder {
   readonly path: string;
   readonly configFile: string;
-  /** The same in TypeScript. Only one of them may exist. */
+  /** The same settings in TypeScript. Only one of the two files may exist. */
   readonly configCodeFile: string;
   /** The user's own agents, one file each. */
   readonly agentsFolder: string;
@@ -74,7 +74,7 @@ export interface DataFolder {
   readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
-  /** Entries of servers that share a database, until and after they are copied there. */
+  /** Audit entries of servers that share a database. The entries stay here after they are copied to the database. */
   readonly serviceAuditFile: string;
   /** The token of the user's own server. */
   readonly tokenFile: string;

@@ -63,7 +63,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   });
   const onInternalError = internalErrorReporter(kept, screen);
   const warn = screen.notice;
-  // A question has no time limit of the harness: it is left for later, at once or after `approvalTimeoutMs`.
+  // The harness sets no time limit for a question. The asker suspends it, at once or after `approvalTimeoutMs`.
   const limits = { ...settings.limits, approvalTimeoutMs: MAX_TIMER_MS };
   const { harness, servers, tools, suggestRule } = await openHarnessWithServers(
     { ...settings, limits },

@@ -7,7 +7,7 @@ export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
   'other-server': 'of a different server',
 };
 
-/** The same as a sentence. */
+/** The same reasons as clauses of a sentence. */
 export const HELD_BACK_BECAUSE: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'it is new',
   changed: 'it has changed',

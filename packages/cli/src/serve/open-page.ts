@@ -13,8 +13,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 const DEFAULT_OPENER = ['xdg-open'] as const;
 
 /**
- * Opens an address in the user's browser. Other users can see the arguments of a process, so the address, which
- * contains the token, is in a file that only this user can read; the file leads to it.
+ * Opens an address in the user's browser. The address contains the token, and other users can see the arguments of a
+ * process. So the browser opens a file that only this user can read, and the file redirects to the address.
  *
  * @returns a function that deletes the file.
  */

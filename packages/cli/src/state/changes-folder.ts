@@ -15,7 +15,7 @@ export class ChangesFolder {
     if (isScriptId(scriptId)) await rm(join(this.#path, scriptId), { recursive: true, force: true });
   }
 
-  /** Deletes those of scripts that another process, or a process on another machine, has deleted. */
+  /** Deletes the old files of scripts that another process, on this machine or another one, has deleted. */
   async deleteOrphans({ journal }: Pick<HarnessStore, 'journal'>): Promise<void> {
     const names = await readdir(this.#path).catch(() => [] as string[]);
     for (const name of names) if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);

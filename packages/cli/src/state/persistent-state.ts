@@ -14,7 +14,7 @@ export interface PersistentState {
   readonly folder: DataFolder;
   readonly store: ScriptStore;
   readonly origins: OriginFolder;
-  /** The first one seals, each one opens. */
+  /** The first secret seals; every secret opens. */
   readonly suspensionKey: () => SuspensionSecrets;
 }
 

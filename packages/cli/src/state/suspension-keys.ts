@@ -10,8 +10,9 @@ const MIN_LENGTH = 32;
 export type SuspensionSecrets = readonly (string | Uint8Array)[];
 
 /**
- * The secrets that seal suspended scripts: the first one seals, each one opens. Those of the environment come first,
- * separated by commas; the key file is created only without them. Throws a UsageError.
+ * The secrets that seal suspended scripts: the first secret seals, and every secret opens. The secrets of the
+ * environment variable, separated by commas, come first. The key file is created only if the variable is unset. Throws
+ * a UsageError.
  */
 export function suspensionKeys(path: string, environment: Environment): SuspensionSecrets {
   const name = visibleLine(path);

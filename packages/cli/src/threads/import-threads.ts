@@ -85,7 +85,7 @@ async function importRun(
     renamed.push(event);
     state.take(event);
   }
-  // Without the epoch, because another process may have imported the run by now.
+  // Omits the epoch, because another process may have imported the run by now.
   await stores.threads.append(renamed);
   await finishRun(stores, fence, state);
 }

@@ -23,7 +23,7 @@ export class ThreadFiles {
     this.#marks = marks;
   }
 
-  /** Those that were never imported, oldest first. Throws a UsageError if the system refuses. */
+  /** The files that were never imported, oldest first. Throws a UsageError if the system refuses. */
   unimported(): ThreadFile[] {
     const names = orRefuse(
       () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),
@@ -42,7 +42,7 @@ export class ThreadFiles {
       .toSorted((left, right) => left.changedMs - right.changedMs);
   }
 
-  /** Marks the file: it is not imported again. A damaged file is, after it has changed. */
+  /** Marks the file as imported. A damaged file is imported again after it has changed. */
   mark({ name, changedMs }: ThreadFile, result: 'imported' | 'damaged'): void {
     orRefuse(
       () => {

@@ -30,7 +30,7 @@ export async function openUndo(settings: Settings, parts: Parts): Promise<OpenUn
   };
 }
 
-/** The user has confirmed the undo, so only the user's prohibitions are left. */
+/** The user has confirmed the undo, so only the user's `deny` rules still apply. */
 function confirmed({ approve, rules }: Settings): ApprovalPolicy {
   return withoutAsking(approve === 'deny' ? 'deny' : 'auto', rules);
 }

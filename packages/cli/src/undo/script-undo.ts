@@ -10,7 +10,7 @@ export interface FolderUndoOptions {
   readonly harness: () => Promise<Pick<Harness, 'inspect' | 'revertible' | 'revert'>>;
   /** Decides about the calls to undo, after the user has confirmed the undo. */
   readonly approvals: ApprovalPolicy;
-  /** Loaded only when they are needed. */
+  /** Functions of `@toolscript/tools`, which are loaded only for an undo. */
   readonly tools: {
     readonly planUndo: typeof planUndo;
     readonly undoChanges: typeof undoChanges;
@@ -20,9 +20,9 @@ export interface FolderUndoOptions {
 
 type Script = Pick<UndoRequest, 'scriptId' | 'direction'>;
 
-/** The tools whose changes of files are recorded. */
+/** The tools that record their changes of files. */
 const RECORDING = ['writeFile', 'applyPatch'];
-/** Their programs may change any file, without a record. */
+/** These tools start programs, which may change any file without a record. */
 const COMMANDS = ['exec', 'shell'];
 
 /**
@@ -101,7 +101,7 @@ function running({ scriptId }: KeptScriptDetails): UndoRefusal {
   return { refused: 'busy', message: `${scriptId} is running. Wait until it has ended, or end it.`, conflicts: [] };
 }
 
-/** No call can be undone in place of the files, or the files are the problem. */
+/** True if no call can be undone, or if the files themselves prevent the undo. */
 function isOnlyFiles({ refused }: UndoRefusal, { calls }: UndoReport): boolean {
   return calls.length === 0 || (refused !== 'nothing_recorded' && refused !== 'already_undone');
 }

@@ -31,7 +31,7 @@ type Payload = StreamEvent['payload'];
 /** The name of the model that the run waits for. */
 const MODEL = 'model';
 
-/** The codes of diagnostics that are not shown: progress is shown as it arrives, and a value is shown itself. */
+/** The codes of diagnostics that are not shown. The view already shows the progress and the value that they report. */
 const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {

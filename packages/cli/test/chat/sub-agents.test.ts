@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Scene, script, text, type Turn } from './scene.js';
 
-/** A turn of another conversation than the one before. */
+/** A turn in a different conversation than the previous turn. */
 const anew = (turn: Turn): Turn => ({ ...turn, begins_anew: true }) as Turn;
 
 const LAUNCH = "return (await tools.agents.launch.sync({ task: 'Read a.txt.' })).answer";

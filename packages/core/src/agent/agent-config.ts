@@ -81,8 +81,8 @@ export const AgentConfigSchema = z.strictObject({
   /** Tools that the model may also call one by one. If scripts are disabled, it may call all tools. */
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
   /**
-   * Lets the agent ask models and launch sub-agents. `names`: the agents that it may launch besides itself. The code
-   * that creates the harness reads it: see `createSubAgents`. Default: off.
+   * Lets the agent ask models and launch sub-agents. `names`: the agents that it may launch besides itself. The host
+   * reads this member when it creates the harness: see `createSubAgents`. Default: off.
    */
   agents: z
     .strictObject({

@@ -154,7 +154,7 @@ export class AgentRun {
     this.#subAgents = this.#settings.openSubAgents?.({ addUsage, answerArrived });
   }
 
-  /** Leaves the sub-agents to the run that continues this one, unless they have ended with it. */
+  /** Interrupts the sub-agents, unless they have ended. The process that resumes this run resumes them. */
   async interrupt(): Promise<void> {
     await this.#subAgents?.close('interrupted');
   }

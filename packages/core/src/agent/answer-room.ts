@@ -1,10 +1,10 @@
 import type { Prices } from './agent-config.js';
 import type { Amounts, RunBudget } from './run-budget.js';
 
-/** An answer with less room than this many tokens is not requested. */
+/** The run requests no answer that would have fewer tokens than this. */
 export const MIN_ANSWER_TOKENS = 64;
 
-/** The tokens that an answer may have so that its run stays within its budget, whatever the model writes. */
+/** Maximum tokens of an answer that keep the run within its budget, whatever the model writes. */
 export function answerRoom(budget: RunBudget, inputTokens: number, prices: Prices | undefined): number {
   const byTokens = budget.left('tokens') - inputTokens;
   if (prices === undefined || prices.output === 0) return Math.floor(byTokens);
@@ -12,7 +12,7 @@ export function answerRoom(budget: RunBudget, inputTokens: number, prices: Price
   return Math.floor(Math.min(byTokens, byCost));
 }
 
-/** The maximum that an answer uses. */
+/** The maximum usage of an answer. */
 export function answerBound(inputTokens: number, outputTokens: number, prices: Prices | undefined): Amounts {
   const tokens = inputTokens + outputTokens;
   if (prices === undefined) return { tokens };

@@ -8,10 +8,10 @@ export type CheckedAnswer =
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {
-  /** The request for such an answer, for the end of a prompt. */
+  /** The text that asks for such an answer. It ends a prompt. */
   readonly request: string;
   check(answer: string): CheckedAnswer;
-  /** The prompt after an answer that does not fit. An answer is repaired once. */
+  /** The prompt that asks to repair an answer that does not fit. An answer is repaired once. */
   repair(problem: string): string;
 }
 

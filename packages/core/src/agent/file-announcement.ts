@@ -72,7 +72,9 @@ function keyOf(line: string): string {
   return /^- ("(?:[^"\\]|\\.)*")/u.exec(line)?.[1] ?? '';
 }
 
-/** Strangers choose the titles of web pages, so only their addresses are announced: the model has named those. */
+/**
+ * Strangers choose the titles of web pages, so only the addresses are announced. The model itself named the addresses.
+ */
 function lineOf(file: DocumentInfo): string {
   const { title = '', source } = fileAbout(file);
   const isWeb = source?.kind === 'web';

@@ -18,7 +18,9 @@ export class HostedCodeWatch {
     this.#isOffered = isOffered;
   }
 
-  /** Whether code waits for the results of its calls: a request must then hold nothing else after the answer. */
+  /**
+   * Whether code waits for the results of its calls. If so, a request may contain only these results after the answer.
+   */
   get waits(): boolean {
     return this.#read().waiting.length > 0;
   }
@@ -32,7 +34,7 @@ export class HostedCodeWatch {
     }
   }
 
-  /** Gives up a container that the provider no longer has. False: the failure is another one. */
+  /** Drops a container that the provider no longer has. Returns false for any other failure. */
   takeFailure({ code, message }: ProviderFailure): boolean {
     const holder = code === CONTAINER_LOST ? containerHolder(this.#items) : undefined;
     if (holder === undefined) return false;

@@ -129,7 +129,7 @@ export function agentSystem(
   return systemText(harness, agentFor(provider, agent), mode);
 }
 
-/** If the provider has no tools that take raw text, or runs no code, scripts arrive as an argument. */
+/** Scripts arrive as an argument if the provider has no tools that take raw text, or runs no code. */
 export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
   const { customTools, hostedCode = false } = capabilities;
   const isMissing = (agent.carrier === 'custom' && !customTools) || (agent.carrier === 'hosted' && !hostedCode);

@@ -10,7 +10,7 @@ import { totalOf, UsageSum } from './usage-sum.js';
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
   readonly budget: RunBudget;
-  /** True: no answer may exceed the budget. Default: no answer is requested after it is used. */
+  /** True: no answer may exceed the budget. Default: the run requests no further answer once the budget is used. */
   readonly isStrict: boolean;
   readonly emit: (payload: EventPayload) => void;
 }
@@ -21,7 +21,7 @@ export class RunAccount {
   readonly #settings: AccountSettings;
   /** The cost of sub-agents, and of requests of tools. */
   #otherCost: number | undefined;
-  /** The part of the budget that is held for the current answer. */
+  /** The part of the budget that is reserved for the current answer. */
   #hold: RunBudget | undefined;
   #arrival: Promise<void> = Promise.resolve();
 
@@ -36,7 +36,7 @@ export class RunAccount {
     return budget.left('cost') <= 0 ? 'cost_budget' : undefined;
   }
 
-  /** The request with a limit for its answer; the limit's name if the budget has no room for an answer. */
+  /** Returns the request with a limit for its answer, or the limit's name if the budget has no room for an answer. */
   bounded(request: ModelRequest): ModelRequest | 'token_budget' | 'cost_budget' {
     const { budget, agent, isStrict } = this.#settings;
     if (!isStrict || !budget.isLimited) return request;
@@ -51,8 +51,8 @@ export class RunAccount {
   }
 
   /**
-   * The same answer. Its script may run before its usage is counted: until it has arrived, the budget holds what it
-   * may use, and then what its provider reports.
+   * Returns the same answer. Its script may run before its usage is counted. So the budget reserves the maximum usage
+   * until the answer has arrived, and then the usage that the provider reports.
    */
   async *arriving(answer: AsyncIterable<EventPayload>): AsyncGenerator<EventPayload> {
     const hold = this.#hold;
@@ -112,7 +112,7 @@ export class RunAccount {
     if (usage !== undefined) this.#settings.emit({ type: 'usage_update', usage });
   }
 
-  /** For the end of the run. */
+  /** The usage and the cost, for the event that ends the run. */
   get totals(): { usage?: Usage; cost?: number } {
     const own = this.#costOf(this.usage.own);
     const cost = own === undefined ? this.#otherCost : own + (this.#otherCost ?? 0);

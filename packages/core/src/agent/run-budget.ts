@@ -43,7 +43,7 @@ export class RunBudget {
     return this.#limits.tokens !== undefined || this.#limits.cost !== undefined;
   }
 
-  /** Undefined if calls are not limited: then none needs to be counted. */
+  /** Undefined if calls are not limited, so that nothing counts them. */
   get takeCall(): (() => boolean) | undefined {
     if (this.#limits.calls === undefined) return undefined;
     return () => {
@@ -58,14 +58,14 @@ export class RunBudget {
     this.#parent?.charge(amounts);
   }
 
-  /** A budget inside of this one. `used`: counted here already. */
+  /** Reserves a child budget. `used`: the part that this budget has already counted. */
   reserve(limits: Amounts, used: Amounts = {}): RunBudget {
     const child = new RunBudget(limits, used, this);
     this.#children.add(child);
     return child;
   }
 
-  /** Returns a part to the parent: less than expected is needed. */
+  /** Returns a part to the parent, if less than expected is needed. */
   limitTo(limits: Amounts): void {
     this.#limits = limits;
   }

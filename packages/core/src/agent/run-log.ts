@@ -45,7 +45,7 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
 }
 
 export interface RunLogPort extends Pick<PayloadSink, 'flush' | 'takeCall'> {
-  /** Whether an event is to be dropped. */
+  /** Whether the log drops an event. */
   readonly withholds?: (payload: EventPayload) => boolean;
 }
 

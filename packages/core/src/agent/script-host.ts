@@ -51,7 +51,7 @@ export function hostOver(conditions: RunConditions, sourceDeltas: boolean): Scri
   };
 }
 
-/** Sets the status of an interrupted script's item, as that of a script that waits for decisions of its own. */
+/** Sets the status of an interrupted script's item to `suspended`, as for a script that waits for its own decisions. */
 export function markSuspended({ log }: RunConditions, { scriptId }: Outcome): void {
   const item = log.items.find((one) => one.type === 'script_execution' && one.script_id === scriptId);
   if (item !== undefined) log.emit({ type: 'item_update', item_id: item.id, changes: { status: 'suspended' } });

@@ -1,11 +1,11 @@
 import { RunInterruption, type ApprovalRequest, type EventPayload, type Outcome } from '../protocol/index.js';
 
-/** Events that an interrupted script emits, although it continues later. */
+/** Events of an interrupted script that are dropped, because the script is recovered later. */
 const WITHHELD = ['tool_call_start', 'tool_call_done', 'approval_requested', 'approval_resolved', 'script_log'];
 
 /**
- * Suspends the running script of a run whose sub-agents wait for decisions: the script is left as the end of its process
- * would leave it, and recovered after the decisions. Its later events are dropped.
+ * Interrupts the running script of a run whose sub-agents wait for decisions. The script stays in the store as after a
+ * crash, and is recovered after the decisions. Its later events are dropped.
  */
 export class ScriptInterruption {
   readonly #controller = new AbortController();
@@ -22,7 +22,7 @@ export class ScriptInterruption {
     this.#controller.abort(new RunInterruption());
   }
 
-  /** Whether an event is to be dropped. */
+  /** Whether the run drops an event of the script. */
   readonly withholds = (payload: EventPayload): boolean => {
     if (this.#approvalIds === undefined || this.#isSettled) return false;
     if (payload.type === 'item_start') return payload.item_type === 'script_execution_output';

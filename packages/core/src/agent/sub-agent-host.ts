@@ -39,7 +39,10 @@ export interface AgentScope {
   flush(): Promise<void>;
   /** Counts the usage of a sub-agent, or of a request that a tool made, in the totals of the run. */
   addUsage(usage: Usage | undefined, cost: number | undefined): void;
-  /** Resolves when the answer that the run plays has arrived: until then, the budget holds all that it may use. */
+  /**
+   * Resolves when the current answer of the run has arrived. Until then, the budget reserves the maximum usage of this
+   * answer.
+   */
   answerArrived(): Promise<void>;
   /** The number of calls that the run's scripts have started, and that have not ended. */
   runningCalls(): number;
@@ -65,7 +68,7 @@ export interface SubAgentHost {
   open(scope: AgentScope): OpenSubAgents;
   /** The budget of a run that is itself a sub-agent. */
   readonly budget?: RunBudget;
-  /** The run that launched this one, and the agents on the way to it. */
+  /** The run that launched this one, and the chain of agents from the first run to this one. */
   readonly parentRunId?: string;
   readonly path?: readonly string[];
 }

@@ -106,7 +106,7 @@ export class AnswerWork {
     return this.script({ source, language: 'ts', item });
   }
 
-  /** Why the caller of a tool may not call it: providers only advise their models about this. */
+  /** Why the caller of a tool may not call it. Toolscript checks this, because providers only advise their models. */
   #wrongCaller(call: FunctionCallItem): string | undefined {
     const callers = this.#settings.callers.get(call.name) ?? 'direct';
     if (codeOfCall(call) === undefined)

@@ -403,7 +403,7 @@ function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
   };
 }
 
-/** By the system's clock: the other time comes from another process. */
+/** Uses the system's clock, because the other time comes from another process. */
 function isPast(timeMs: number): boolean {
   return timeMs <= Date.now();
 }

@@ -12,7 +12,7 @@ export function compilerExecutable(): string {
     return join(folder, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc');
   } catch {
     throw new Error(
-      `TypeScript's native compiler is not installed: the package ${name}, an optional dependency of typescript 7.`,
+      `TypeScript's native compiler is not installed: the package ${name}, an optional dependency of typescript 7. Install it: npm install --include=optional`,
     );
   }
 }

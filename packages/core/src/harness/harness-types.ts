@@ -87,7 +87,10 @@ export interface ProcessTextOptions extends RunOptions {
    * before the `item_done`. Default false: `item_start` and `item_done` are emitted together at the end of the block.
    */
   scriptSourceDeltas?: boolean;
-  /** Receives the outcome of each script; for a suspended one, at the end of the answer, with its `suspension`. */
+  /**
+   * Receives the outcome of each script. The outcome of a suspended script arrives at the end of the answer, with its
+   * `suspension`.
+   */
   onOutcome?: (outcome: Outcome) => void;
   /** Ids for the run's events; generated if omitted. */
   runId?: string;
@@ -273,8 +276,8 @@ export interface Harness {
   /** The approvals of runs that name none. */
   readonly approvals: ApprovalPolicy | undefined;
   /**
-   * This harness with only the named tools; they share everything else. Names that it does not have are left out. With
-   * fewer tools, the result keeps those of this moment, and `close` of it does nothing: it ends with this harness.
+   * This harness with only the named tools; they share everything else. Unknown names are ignored. A result with fewer
+   * tools keeps the tools of this moment. Its `close` does nothing: it ends with this harness.
    */
   narrowed(tools: readonly string[]): Harness;
   /** Starts threads before the first script. */

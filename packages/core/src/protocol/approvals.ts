@@ -24,7 +24,7 @@ export interface ApprovalRequest {
   plan: readonly PlannedCall[];
   /** The plan lists this call with these exact arguments, so a decision for the plan covers it. */
   planned: boolean;
-  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents?: readonly string[];
   /** In ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;

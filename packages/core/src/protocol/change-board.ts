@@ -3,7 +3,10 @@
  * ends at once.
  */
 export class ChangeBoard {
-  /** By key, so that a change costs nothing for the listeners of others. Those for every key are under undefined. */
+  /**
+   * Listeners by key, so that a change of one key costs nothing for the listeners of other keys. Listeners of every key
+   * are under undefined.
+   */
   readonly #listeners = new Map<string | undefined, Set<ChangeListener>>();
   readonly #onListen: () => void;
   #isClosed = false;

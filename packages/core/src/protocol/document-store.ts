@@ -21,7 +21,7 @@ export const DocumentPlaceSchema = z.strictObject({
 });
 export type DocumentPlace = z.infer<typeof DocumentPlaceSchema>;
 
-/** The most that `about` may have, in UTF-8 bytes of JSON. */
+/** Maximum size of `about`, in UTF-8 bytes of JSON. */
 const MAX_ABOUT_BYTES = 65_536;
 
 /** As it is read back: a copy, through JSON. */
@@ -76,7 +76,7 @@ export interface StoredDocument extends DocumentInfo {
 export const DocumentQuerySchema = PageQuerySchema.extend({
   scope: DocumentScopeSchema,
   kind: DocumentKindSchema,
-  /** How the names begin. Default: any. */
+  /** The prefix of the names. Default: any. */
   prefix: z.string().max(256).optional(),
 });
 export type DocumentQuery = z.input<typeof DocumentQuerySchema>;
@@ -87,7 +87,7 @@ export interface DocumentPage {
   readonly next?: string;
 }
 
-/** The most that one scope stores for one kind. The oldest versions beyond `versions` are deleted. */
+/** The maximum that one scope stores for one kind. The oldest versions beyond `versions` are deleted. */
 export interface DocumentLimits {
   /** UTF-8 bytes of one text. */
   readonly bytes: number;
@@ -107,7 +107,8 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 /**
  * Texts that outlive a script, by scope, kind and name, in versions. The rules of `RunStore` about transactions and
  * arguments apply here too. An expired document does not exist for any function. The documents of a thread are deleted
- * with the thread. A branch of a thread begins with copies of the versions that were saved before the turn it leaves at.
+ * with the thread. A branch of a thread starts with copies of the versions that were saved before the turn at which it
+ * branches.
  */
 export interface DocumentStore {
   /**

@@ -6,7 +6,7 @@ export interface RunIdentity {
   turnId: string;
   /** The run that launched this one, which is a sub-agent's. */
   parentRunId?: string;
-  /** The agents on the way to it, itself included. */
+  /** The chain of agents from the first run to this one, inclusive. */
   agents?: readonly string[];
 }
 

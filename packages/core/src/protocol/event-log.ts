@@ -94,7 +94,7 @@ export interface DeadLetterPage {
   readonly next?: string;
 }
 
-/** Number of runs, those that are delivered next, whose events give `GroupLag.oldestAt`. */
+/** Number of runs that `GroupLag.oldestAt` considers: those that are delivered next. */
 export const LAG_SAMPLE = 20;
 
 /** The runs and events that a group has not handled. */

@@ -64,7 +64,8 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#waiters = [];
     for (const waiter of waiters) {
       if (this.#handled >= waiter.upTo) waiter.resolve();
-      else if (this.#isLeft) waiter.reject(new Error('The consumer stopped before it handled the event.'));
+      else if (this.#isLeft)
+        waiter.reject(new Error('The consumer stopped before it handled the event. Read the stream to its end.'));
       else this.#waiters.push(waiter);
     }
   }

@@ -21,7 +21,7 @@ export const ApprovalRequestEventSchema = z.looseObject({
   line: z.number().optional(),
   snippet: z.string().optional(),
   context: z.string().optional(),
-  /** The agents on the way to the one that makes the call, for a call of a sub-agent. */
+  /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
   /** In ms since 1970. */

@@ -55,7 +55,7 @@ export type SavedScriptCheck =
 
 /** The harness, for a tool that keeps saved scripts. */
 export interface SavedScripts {
-  /** Those that are linked to the calling script. Empty for structured calls and detached tasks. */
+  /** The saved scripts that are linked to the calling script. Empty for structured calls and detached tasks. */
   readonly linked: readonly SavedScript[];
   /** Compiles a saved script against the tools of the harness, without running it. */
   readonly check: (script: SavedScript) => Promise<SavedScriptCheck>;

@@ -53,7 +53,8 @@ export const storeErrors = Object.freeze({
     new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
   turnNotEnded: (turnId: string) =>
     new ThreadBusyError(`The turn ${turnId} has not ended. Decide its approvals or stop it, then branch after it`),
-  runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}`),
+  runNotHeld: (runId: string, epoch: number) =>
+    new StaleEpochError(`Epoch ${epoch} has no claim on the run ${runId}. Claim the run first`),
   otherVersion: (name: string, expected: number, newest: number) =>
     new DocumentConflictError(
       `${JSON.stringify(name)} is at version ${newest}, not ${expected} (0: it does not exist). Read it again, then save it`,

@@ -35,7 +35,7 @@ export interface ToolCallContext {
 /** Who may call a tool if the model's provider runs code: the model itself, that code, or both. */
 export type ToolCallers = 'direct' | 'code' | 'both';
 
-/** Whose call it is: what a tool knows of a call before it runs. */
+/** The caller: what a tool knows about a call before the call runs. */
 export type ToolCallScope = Pick<ToolCallContext, 'app' | 'principal' | 'threadId'>;
 
 export type ApprovalMode = 'never' | 'always' | 'policy';
@@ -84,7 +84,7 @@ export interface Tool {
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
   /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
-  /** The most characters of the preview that users see. Longer ones are cut in the middle. Default 4000. */
+  /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
   /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;

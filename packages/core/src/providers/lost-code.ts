@@ -1,12 +1,12 @@
 import { codeOfCall, type FunctionCallItem, type HostedCodeItem, type OutputItem } from '../protocol/index.js';
 import { membersOf, nameOf } from './wire-values.js';
 
-/** The longest excerpt of one result, in characters. */
+/** Maximum excerpt of one result, in characters. */
 const MAX_EXCERPT = 2000;
 
 /**
- * The conversation without hosted code that cannot be resumed: a service that finds a call of such code refuses the
- * request, or waits for results. A report replaces the code, its calls and their results.
+ * Returns the conversation with a report in place of lost hosted code, its calls and their results. A service that
+ * finds a call of lost code refuses the request, or waits for results.
  */
 export function withoutLostCode(
   conversation: readonly OutputItem[],

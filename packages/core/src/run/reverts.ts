@@ -170,7 +170,7 @@ function revertibleCall(
 ): RevertibleCall {
   const call = { callId, tool, input, ...(line === undefined ? {} : { line }) };
   if (state === 'done') return { ...call, status: 'reverted' };
-  // A failed revert is tried again.
+  // A failed revert is retried.
   if (state === 'started' && services.registry.get(tool)?.idempotent !== true)
     return { ...call, status: 'unknown', reason: 'its revert started, and nobody knows whether it took effect' };
   const reason = whyNot(services.registry.get(tool), status, resultOmitted === true);
@@ -190,7 +190,7 @@ async function revertStates(services: HarnessServices, scriptId: string): Promis
   return (content && journalState(content)?.reverts) ?? new Map();
 }
 
-/** A revert does not outlive its process, so a decision that is left for later is a denial. */
+/** A revert does not outlive its process, so a deferred decision counts as a denial. */
 function withoutSuspending(policy: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
   if (typeof policy === 'function') return answering(policy);
   if (typeof policy !== 'object' || !('rules' in policy) || policy.ask === undefined) return policy;

@@ -19,7 +19,7 @@ import { typesOfSchemas, type ToolRegistry } from '../tools/index.js';
 import { writtenNames } from '../text/identifier-name.js';
 import type { LazyChecker } from './lazy-checker.js';
 
-/** The most saved scripts that one script can run, together with those that they run themselves. */
+/** Maximum number of saved scripts that one script can run, including those that they run themselves. */
 const MAX_SCRIPTS = 32;
 
 /** The part of a harness's services that compiles scripts for its tools. */
@@ -35,8 +35,8 @@ interface Services extends Pick<DurabilityServices, 'onInternalError'> {
 type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
 
 /**
- * Links a script to the saved scripts that its calls name, and those to the ones that they name. The versions that are
- * the newest now are the ones that run, whenever the script is resumed.
+ * Links a script to the saved scripts that its calls name, and those to the ones that they name. The script runs the
+ * versions that are the newest now, even if it is resumed later.
  */
 export async function linkSavedScripts(
   services: Services,
@@ -47,7 +47,7 @@ export async function linkSavedScripts(
   try {
     return await link(services, script, owner, limits);
   } catch (error) {
-    // A closed compiler refuses every script, this one too.
+    // A closed compiler rejects every script, including this one.
     if (error instanceof ToolscriptUsageError) throw error;
     if (!(error instanceof ToolCallError))
       reportInternalError(services, '', `the saved scripts of a script could not be read: ${String(error)}`);
@@ -118,7 +118,7 @@ async function savedScriptsOf(
   return found;
 }
 
-/** Only of an exposed tool: a script that cannot call it must not run a saved script either. */
+/** Returns only an exposed tool: a script that cannot call the tool must not run its saved scripts either. */
 function toolWithScripts({ registry, exposed }: Services, name: string): Tool | undefined {
   const tool = registry.get(name);
   if (tool?.savedScript === undefined || !exposed.has(tool.name)) return undefined;
@@ -168,7 +168,7 @@ function notFound(error: unknown): ScriptFailure {
   });
 }
 
-/** One was deleted, and another one was saved under its name. */
+/** A saved script was deleted, and another one was saved under its name. */
 function ambiguous(id: string): ScriptFailure {
   return scriptFailure(
     'ScriptRuntimeError',

@@ -27,7 +27,7 @@ export class LineWeight {
 }
 
 /**
- * An error takes 6 times the size of its line: at this maximum about 100 MB in all. Examples of this maximum are 800
- * words on one line of 20 KB, and 4000 on one of 4 KB.
+ * Maximum weight of the lines with errors. An error takes 6 times the size of its line, so the maximum is about 100 MB.
+ * A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000 words.
  */
 const MAX_WEIGHT = 2 ** 24;

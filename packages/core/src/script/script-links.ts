@@ -5,7 +5,7 @@ import { LineIndex } from './line-index.js';
 import { PositionTable } from './position-table.js';
 import { encodePositions } from './wrapper.js';
 
-/** How deep saved scripts can run each other. */
+/** Maximum depth to which saved scripts can run each other. */
 const MAX_DEPTH = 8;
 /** Lines before the source of a saved script: the one that declares `input`. */
 const LINES_BEFORE = 1;

@@ -17,8 +17,8 @@ interface CallsOfTape {
 }
 
 /**
- * The limits of a script that is resumed with limits that may be lower than at its start. The replay may repeat the
- * recorded calls; the host refuses calls over the limits, and larger arguments.
+ * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may repeat all
+ * recorded calls. The host refuses new calls over the limits, and larger arguments.
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);

@@ -109,7 +109,11 @@ export class ScriptCalls {
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
     // A process that allows detached tasks suspended the script; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
-      return this.#refuse(call, 'ToolNotFoundError', 'tools.spawn is not available here any more.');
+      return this.#refuse(
+        call,
+        'ToolNotFoundError',
+        'tools.spawn is no longer available here. Call the tool directly.',
+      );
     switch (call.name) {
       case '$sleep':
         return this.#sleep(call);

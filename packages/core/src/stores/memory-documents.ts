@@ -152,7 +152,7 @@ export class MemoryDocuments implements DocumentStore {
     return this.#shelf(scope, kind).documents.get(name) ?? [];
   }
 
-  /** Without the documents that have expired. */
+  /** The documents that have not expired. */
   #shelf(scope: DocumentScope, kind: string): Shelf {
     const key = JSON.stringify([kind, scope.kind, scope.id]);
     let shelf = this.#shelves.get(key);

@@ -55,7 +55,7 @@ export class ScriptLister {
     const awake = await this.#awake();
     const scripts: ListedScript[] = [];
     let position = after;
-    // Reads more than a page if few of them match.
+    // If few scripts of a page match, the next reads are larger.
     for (let max = limit; ; max *= 4) {
       const part = await this.#after(position, max, state, awake);
       for (let start = 0; start < part.length; start += AT_ONCE) {

@@ -38,7 +38,7 @@ export class CallRecord {
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
-  /** Held until the script has its answer. */
+  /** Undefined after the script has received its answer. */
   #deliver: ((result: CallResult) => void) | undefined;
   #settledListeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;

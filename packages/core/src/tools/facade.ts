@@ -73,7 +73,12 @@ class CallFacade implements Facade, CallReporter {
       try {
         this.#admit(call, resolve);
       } catch {
-        resolve(refusal('ToolExecutionError', 'Toolscript itself failed, so the call was not made.'));
+        resolve(
+          refusal(
+            'ToolExecutionError',
+            'Toolscript itself failed, so the call was not made. Make it again; if it fails again, report it.',
+          ),
+        );
       }
     });
   }
@@ -141,7 +146,12 @@ class CallFacade implements Facade, CallReporter {
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
     // defence: no-call-after-the-end
     if (this.#closed)
-      return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
+      return deliver(
+        refusal(
+          'ToolExecutionError',
+          'The script has ended, so it can no longer call tools. Await all calls before the end.',
+        ),
+      );
     // defence: call-ids-are-used-once
     if (this.#table.get(call.callId) !== undefined)
       return deliver(refusal('ToolExecutionError', 'A call with this id already exists.'));

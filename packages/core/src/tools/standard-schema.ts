@@ -66,7 +66,7 @@ function writeJsonSchema(schema: StandardSchema, direction: 'input' | 'output', 
     const { $schema: _dialect, ...rest } = schema['~standard'].jsonSchema[direction]({ target: 'draft-2020-12' });
     return rest;
   } catch (error) {
-    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema: ${textOf(error)}`);
+    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema. Change the schema: ${textOf(error)}`);
   }
 }
 
@@ -84,7 +84,9 @@ function judge(schema: StandardSchema, sent: Extract<Validated, { ok: true }>): 
   } catch (error) {
     if (error instanceof NotJsonError)
       return refused('the schema of this tool makes values that JSON cannot represent; make them in execute');
-    return refused(`the schema of this tool failed: ${textOf(error)}`);
+    return refused(
+      `the schema of this tool threw an error, which the author of the tool must correct: ${textOf(error)}`,
+    );
   }
 }
 

@@ -15,7 +15,7 @@ export function assertToolName(name: unknown, namespace?: 'mcp'): asserts name i
   const shown = JSON.stringify(name.slice(0, 100));
   const segments = name.split('.');
   if (segments.length > MAX_SEGMENTS) {
-    throw new ToolscriptUsageError(`The tool name ${shown} has more than ${MAX_SEGMENTS} parts.`);
+    throw new ToolscriptUsageError(`The tool name ${shown} has more than ${MAX_SEGMENTS} parts. Use fewer.`);
   }
   for (const segment of segments) assertSegment(segment, shown);
   const first = segments[0] as string;
@@ -37,11 +37,13 @@ function assertSegment(segment: string, shown: string): void {
     );
   }
   if (segment.length > MAX_SEGMENT_LENGTH) {
-    throw new ToolscriptUsageError(`A part of the tool name ${shown} is longer than ${MAX_SEGMENT_LENGTH} characters.`);
+    throw new ToolscriptUsageError(
+      `A part of the tool name ${shown} is longer than ${MAX_SEGMENT_LENGTH} characters. Use a shorter name.`,
+    );
   }
   if (!SEGMENT.test(segment)) {
     throw new ToolscriptUsageError(
-      `The tool name ${shown} has characters other than letters, digits, "_", "$" and "-".`,
+      `The tool name ${shown} has characters other than letters, digits, "_", "$" and "-". Rename the tool.`,
     );
   }
   if (FORBIDDEN_SEGMENTS.includes(segment)) {

@@ -56,7 +56,7 @@ function toJsonSchema(
     return JSON.parse(JSON.stringify(json)) as JsonObject;
   } catch (error) {
     if (error instanceof ToolscriptUsageError) throw error;
-    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema: ${errorText(error)}`);
+    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema. Change the schema: ${errorText(error)}`);
   }
 }
 

@@ -74,7 +74,7 @@ describe('a run whose process ended while sub-agents worked', () => {
     'launched %s: each effect happens once, no sub-agent starts twice, and each of them ends and is reported',
     async (how) => {
       const whole = await cuts(how);
-      // A cut at every event takes long, and most of them are alike.
+      // An interruption at every event takes long, and most interruptions are alike.
       const some = whole.slice(0, -1).filter((_, index) => index % 4 === 0);
       expect(some.length).toBeGreaterThan(15);
       let complete = 0;
@@ -139,7 +139,7 @@ describe('a sub-agent that outlives its script', () => {
     const events: StreamEvent[] = [];
     for await (const event of runAgent({ provider, agent, input: 'Go.', harness, subAgents })) events.push(event);
     const ends = all(events).filter(({ payload }) => payload.type === 'response_done');
-    // The one that sleeps ends with the run, and before it.
+    // The sleeping sub-agent ends with the run, and before the run itself.
     expect(ends.map(({ payload }) => payload.type === 'response_done' && payload.status)).toEqual([
       'completed',
       'cancelled',

@@ -57,7 +57,7 @@ const SCRIPTS: readonly string[] = [
   'return [context, context.capabilities]',
 ];
 
-/** The names that the script contains itself are no news to it. */
+/** The names that the script itself contains reveal nothing to it. */
 const NAMED = [
   'return tools.openVault({ page: 1 })',
   'return await openVault({ page: 1 })',
@@ -82,7 +82,7 @@ describe.each(['error', 'off'] as const)('a tool that is not exposed, with typec
 
   it.each(SCRIPTS)('is in nothing that a script or its model reads: %s', async (source) => {
     const { operations: _operations, plan: _plan, ...outcome } = await harness.runScript(source);
-    // A name that the script put together is no news to it either.
+    // A name that the script itself composed reveals nothing to it.
     const put = source.includes('"openVa"') ? 'openVault' : source;
     expect(JSON.stringify(outcome).replaceAll(put, '').toLowerCase()).not.toContain(SECRET);
   });

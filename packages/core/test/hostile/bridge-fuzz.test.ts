@@ -86,7 +86,7 @@ const replacing = (module: string, from: string | RegExp, to: string): PlantedFa
   module,
   change: (source) => {
     const changed = source.replace(from, to);
-    if (changed === source) throw new Error(`${module} has no such line any more`);
+    if (changed === source) throw new Error(`${module} does not contain the text of this fault; update the fault`);
     return changed;
   },
 });

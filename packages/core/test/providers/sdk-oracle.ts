@@ -47,7 +47,7 @@ export async function failWithSdk(recording: Recording): Promise<{ native: unkno
     if (error instanceof Anthropic.APIError) return { native: (error.error as { error: unknown }).error };
     throw error;
   }
-  throw new Error('The SDK took an error for an answer.');
+  throw new Error('The SDK returned an answer instead of throwing an error.');
 }
 
 const settings = { apiKey: 'none', maxRetries: 0 };
@@ -131,7 +131,7 @@ async function readChat(recording: Recording): Promise<SdkReading> {
   reading.text = (message.content ?? '') + (message.refusal ?? '');
   reading.reasoning = reasoning;
   for (const call of message.tool_calls ?? []) {
-    if (call.type !== 'function') throw new Error(`The call is a ${call.type}.`);
+    if (call.type !== 'function') throw new Error(`The call has the type ${call.type}, not "function".`);
     reading.calls.push({ callId: call.id, name: call.function.name, arguments: call.function.arguments });
   }
   return { reading, whole };

@@ -34,7 +34,7 @@ function expectDeltasToMatch(events: readonly DetectorEvent[]): void {
       pending += event.text;
       continue;
     }
-    if (event.type !== 'segment') throw new Error(`nobody asked for ${event.type}`);
+    if (event.type !== 'segment') throw new Error(`unexpected event: ${event.type}`);
     const { segment } = event;
     expect(pending).toBe(segment.type === 'text' || segment.type === 'reasoning' ? segment.text : '');
     pending = '';

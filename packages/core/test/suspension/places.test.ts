@@ -34,7 +34,7 @@ return [before.stack, after.stack];`;
 });
 
 describe('the place of a call whose process ended', () => {
-  /** The store at the death of its process, after `mark` has started, and then the result of recovery. */
+  /** Copies the store after `mark` has started, as if the process died then. Returns the result of the recovery. */
   async function recovered(source: string) {
     const store = memoryStore();
     let started = () => {};

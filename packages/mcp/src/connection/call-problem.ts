@@ -26,7 +26,10 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
     );
   if (error instanceof ProtocolError) return failed(`The MCP server "${server}" refused the call: ${said}`, 'refused');
   if (code === SdkErrorCode.InvalidResult)
-    return failed(`The MCP server "${server}" answered with a result that the protocol does not allow.`, 'invalid');
+    return failed(
+      `The MCP server "${server}" answered with a result that the protocol does not allow. Report this to the author of the server.`,
+      'invalid',
+    );
   return failed(`The call of the MCP server "${server}" failed: ${said}`, 'failed');
 }
 

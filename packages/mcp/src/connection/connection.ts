@@ -165,7 +165,9 @@ export class ServerConnection {
   /** The open client, or the one that is being opened. Rejects with a `ConnectError`. */
   #open(): Promise<Client> {
     if (this.#state === 'closed')
-      return Promise.reject(new ConnectError(`The connection to the MCP server "${this.#config.name}" is closed.`));
+      return Promise.reject(
+        new ConnectError(`The connection to the MCP server "${this.#config.name}" is closed. Connect it again.`),
+      );
     if (this.#client !== undefined) return Promise.resolve(this.#client);
     clearTimeout(this.#retry);
     this.#opening ??= this.#connect();

@@ -5,7 +5,7 @@ import { oneLine } from './readable.js';
 /** Text on standard output that is not a message: some programs print a few lines. */
 const MAX_JUNK_LINES = 1_000;
 const MAX_SHOWN = 200;
-/** The end of the error output that is kept, in characters. */
+/** Maximum characters kept from the end of the error output. */
 const STDERR_TAIL = 2_000;
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;

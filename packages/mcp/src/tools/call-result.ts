@@ -29,7 +29,7 @@ export function readResult(
   if (outputSchema !== undefined && typeof value !== 'object')
     throw new ToolCallError(
       'ToolExecutionError',
-      `The tool "${name}" answered with text instead of its declared data.`,
+      `The tool "${name}" answered with text instead of its declared data. Report this to the author of the server.`,
     );
   return value;
 }

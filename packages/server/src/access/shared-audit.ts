@@ -19,7 +19,7 @@ export interface HashedEntry {
 
 /** The entries of all servers. */
 export interface AuditTable {
-  /** Those of the hashes that are stored. */
+  /** Returns the hashes that are already stored. */
   known(hashes: readonly string[]): Promise<ReadonlySet<string>>;
   /** Adds entries in order, all or none. Stored ones are skipped. */
   add(entries: readonly HashedEntry[]): Promise<void>;

@@ -97,7 +97,7 @@ export class RunMetrics {
     this.#startAtZero();
   }
 
-  /** A counter that appears with its first value hides that value from Prometheus, which sees no increase. */
+  /** Prometheus sees no increase in a counter that appears with its first value, so counters start at 0. */
   #startAtZero(): void {
     for (const reason of RunReasonSchema.options) this.claimed.inc({ reason }, 0);
     for (const state of FINAL_RUN_STATES) this.ended.inc({ state }, 0);

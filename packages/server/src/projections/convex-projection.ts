@@ -113,7 +113,7 @@ class ConvexProjection implements Projection {
     const named = functionNamed(`toolscript:${name}`);
     const all = { secret, ...args };
     try {
-      // Without its queue: calls of several runs are independent, and a call that fails ends no other one.
+      // Disables the client's queue: calls of several runs are independent, and a failed call ends no other call.
       if (kind === 'query') return await client.query(named as FunctionReference<'query'>, all);
       return await client.mutation(named as FunctionReference<'mutation'>, all, { skipQueue: true });
     } catch (error) {
@@ -177,5 +177,8 @@ function faultOf(error: unknown, place: string): Error {
     return new StoreUnavailableError(
       `The Convex deployment ${place} does not answer. Check the URL, and the network of this machine.`,
     );
-  return new Error(`The Convex deployment ${place} failed: ${message.slice(0, 500)}`, { cause: error });
+  return new Error(
+    `The Convex deployment ${place} failed. See its logs in the Convex dashboard: ${message.slice(0, 500)}`,
+    { cause: error },
+  );
 }

@@ -50,7 +50,7 @@ export async function conversationOf(service: Service, { run }: PreviousResponse
   }
 }
 
-/** The run that followed it in its thread. */
+/** The next run of the same thread. */
 async function nextOf({ stores }: Service, { runId, threadId }: Run): Promise<Run | undefined> {
   const all = await allRuns(stores, threadId);
   return all[all.findIndex((other) => other.runId === runId) + 1];

@@ -35,7 +35,7 @@ export class AwaitedThreads {
   /** The persistence worker acknowledges what it has stored, and the log announces that. */
   #awaitStored({ run_id: runId, seq, payload }: StreamEvent): Promise<boolean> {
     const { threads, log } = this.#settings;
-    // While the run works, nobody waits for this, and each of its own events would be a change.
+    // While the run works, nobody waits for the stored event, and each of the run's own events would wake this watch.
     const isLast = payload.type === 'response_done';
     return untilTrue({
       watch: isLast ? (signal) => log.watch({ signal, runId }) : undefined,

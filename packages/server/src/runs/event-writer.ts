@@ -17,7 +17,7 @@ export interface EventWriterSettings {
   readonly log: EventLog;
   readonly threads: ThreadStore;
   readonly epoch: number;
-  /** Rejects with a `StaleEpochError` if this process no longer holds the run. */
+  /** Rejects with a `StaleEpochError` if this process no longer has the claim of the run. */
   readonly confirmHeld: () => Promise<void>;
   /** A persistence worker copies the events from the log to the thread store. Default false: this process does. */
   readonly isPersistedElsewhere?: boolean | undefined;

@@ -184,7 +184,7 @@ export class HeldRun {
     clearInterval(this.#renewing);
   }
 
-  /** Whether events are written. Those of a drained run are not: its next worker continues from the stored ones. */
+  /** Whether events are written. A drained run writes no events: its next worker continues from the stored ones. */
   get #isWriting(): boolean {
     return this.#stopped === undefined || this.#stopped === 'cancelled';
   }

@@ -197,7 +197,7 @@ export class PersistenceWorker {
   }
 }
 
-/** No further event is worth a wait. */
+/** Whether the events can be stored without a wait for further ones. */
 function isWhole(events: readonly StreamEvent[]): boolean {
   return events.length >= MAX_EVENTS || events.at(-1)!.payload.type === 'response_done';
 }

@@ -66,8 +66,8 @@ async function* storedEvents(
 }
 
 /**
- * The events of a run that has not ended, until the log is silent: it may have lost the run. Then the thread store has
- * the events.
+ * Yields the events of a run that has not ended, until the log is silent. The log may have lost the run; the thread
+ * store then has its events.
  */
 async function* openEvents(
   stores: StreamStores,

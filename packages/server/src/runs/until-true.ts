@@ -28,7 +28,7 @@ export async function untilTrue({ watch, isTrue, waitMs, lookMs, signal }: Waiti
   let changing: Promise<void> | undefined;
   try {
     for (;;) {
-      // Both begin before the check, so that no change is missed.
+      // Both promises exist before the check, so that no change is missed.
       const woken = new Promise<void>((resolve) => (wake = resolve));
       if (changes !== undefined) changing ??= next();
       if (await isTrue()) return true;

@@ -5,7 +5,7 @@ import { RunCleaner, streamRun } from '#server/runs/index.js';
 
 const LEASE = { owner: 'the test', leaseMs: 60_000 };
 
-/** A run of whose events the thread store has the first ones. */
+/** A run whose first events are in the thread store. */
 async function openRun(stored: number) {
   const [stores, log] = [memoryStores(), memoryEventLog()];
   const input = [{ type: 'message' as const, id: 'item_u', role: 'user' as const, content: 'hello' }];

@@ -40,7 +40,10 @@ async function untilRefused(
   }
 }
 
-/** A disk that is full refuses an event in one sentence; those before it are stored, and the next one is when it has room. */
+/**
+ * A disk that is full refuses an event in one sentence; the earlier events are stored, and the next one is stored once
+ * the disk has room.
+ */
 async function expectWhole(stores: ServiceStores, disk: SmallDisk, sentence: RegExp): Promise<void> {
   const { run } = await stores.runs.create(DRAFT);
   await stores.threads.append([eventOf(run, 0)]);

@@ -34,7 +34,7 @@ export async function findFile(
   );
 }
 
-/** A part of the file's text, as a model may read it. */
+/** A part of the file's text, marked for a model. */
 export function markedText(file: StoredDocument, text: string): string {
   // defence: saved-pages-stay-untrusted, without it: return isOfWeb(file) ? text : text;
   return isOfWeb(file) ? untrusted(text, fileAbout(file).source?.url ?? file.name) : text;

@@ -21,7 +21,10 @@ export async function stored<Value>(call: Promise<Value>): Promise<Value> {
 function describeStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error.name === 'NotFoundError')
-    return failure('unavailable', 'This conversation is not stored, so nothing can be saved in it.');
+    return failure(
+      'unavailable',
+      'This conversation is not stored, so nothing can be saved in it. Return the text instead.',
+    );
   if (error.name === 'StoreUnavailableError')
     return failure('unavailable', 'The store of documents failed. Try again later.');
   const reason = REASONS[error.name as keyof typeof REASONS];
@@ -31,7 +34,10 @@ function describeStoreError(error: unknown): unknown {
 /** Throws a ToolCallError for a call outside a conversation. */
 export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
   if (threadId !== undefined) return threadId;
-  throw failure('unavailable', 'This call belongs to no conversation, so it has no File Cabinet.');
+  throw failure(
+    'unavailable',
+    'This call belongs to no conversation, so it has no File Cabinet. Make it in a conversation.',
+  );
 }
 
 export function expiryOf(hours: number | undefined): { expiresAt?: number } {

@@ -116,7 +116,7 @@ function deleteTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   });
 }
 
-/** A value of the user reaches conversations to come, so the policy decides about it. */
+/** Later conversations read a value of the user, so the policy decides about it. */
 function isOfPrincipal({ scope }: { scope: Scope }): boolean {
   return scope === 'principal';
 }

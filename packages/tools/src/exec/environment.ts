@@ -50,7 +50,7 @@ export function childEnvironment(
         `'${name}' cannot be the name of an environment variable. Use letters, digits and _`,
       );
     if (value.includes('\0'))
-      throw failure('not_started', `The value of the environment variable ${name} contains a NUL byte.`);
+      throw failure('not_started', `The value of the environment variable ${name} contains a NUL byte. Remove it.`);
     environment[name] = value;
   }
   return environment;

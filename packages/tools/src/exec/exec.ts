@@ -201,7 +201,7 @@ function checkCommand(command: readonly string[]): void {
   if (command.length === 0 || command[0] === '')
     throw failure('not_started', "The command names no program. Write ['PROGRAM', 'ARGUMENT'].");
   if (command.some((argument) => argument.includes('\0')))
-    throw failure('not_started', 'An argument of the command contains a NUL byte.');
+    throw failure('not_started', 'An argument of the command contains a NUL byte. Remove it.');
 }
 
 /** A command in the form that a user sees when deciding. */

@@ -253,7 +253,7 @@ export function startFailure(program: string, error: unknown): Error {
       return failure(
         'not_started',
         program.includes('/')
-          ? `There is no program at ${name}.`
+          ? `There is no program at ${name}. Check the path.`
           : `There is no program ${name} on PATH. Install it, or give its path.`,
         data,
       );
@@ -261,7 +261,11 @@ export function startFailure(program: string, error: unknown): Error {
     case 'EPERM':
       return failure('not_started', `${name} may not be executed. Check its permissions.`, data);
     case 'ENOEXEC':
-      return failure('not_started', `${name} is not a program that this system can run.`, data);
+      return failure(
+        'not_started',
+        `${name} is not a program that this system can run. Install one for this system.`,
+        data,
+      );
     case 'E2BIG':
       return failure(
         'not_started',
@@ -278,6 +282,10 @@ export function startFailure(program: string, error: unknown): Error {
         data,
       );
     default:
-      return failure('not_started', `${name} could not be started (${systemCode(error) ?? 'unknown error'}).`, data);
+      return failure(
+        'not_started',
+        `${name} could not be started (${systemCode(error) ?? 'unknown error'}). Check the program.`,
+        data,
+      );
   }
 }

@@ -23,7 +23,8 @@ export function requireProgram(name: string, path: string, folder: string): stri
   if (!name.includes('/'))
     throw failure('not_started', `There is no program ${quotePath(name)} on PATH. Install it, or give its path.`, data);
   const place = resolve(folder, name);
-  if (!existsSync(place)) throw failure('not_started', `There is no program at ${quotePath(name)}.`, data);
+  if (!existsSync(place))
+    throw failure('not_started', `There is no program at ${quotePath(name)}. Check the path.`, data);
   const problem = statSync(place).isFile()
     ? `may not be executed. Run: chmod u+x ${quotePath(name)}`
     : 'is not a file, so it cannot be executed.';

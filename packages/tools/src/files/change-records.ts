@@ -105,7 +105,7 @@ export class ChangeRecords {
       const [, name, state] = RECORD_NAME.exec(file) ?? [];
       if (name === undefined) continue;
       const text = await readIfThere(join(folder, file));
-      // Another process has just completed it or discarded it.
+      // Another process has just completed or deleted the record.
       if (text === undefined) return this.read(scriptId);
       records.push({ ...parsed(text), name, isDone: state === 'done' });
     }
@@ -116,7 +116,10 @@ export class ChangeRecords {
   async content(scriptId: string, hash: string): Promise<Buffer> {
     const bytes = await readFile(join(this.folderOf(scriptId), 'contents', hash)).catch(() => undefined);
     if (bytes === undefined || sha256(bytes) !== hash)
-      throw failure('io', 'The stored content of a file is missing or damaged, so the changes cannot be undone.');
+      throw failure(
+        'io',
+        'The stored content of a file is missing or damaged, so the changes cannot be undone. Restore the files by hand.',
+      );
     return bytes;
   }
 
@@ -207,7 +210,10 @@ function parsed(text: string): ChangeRecord {
   try {
     return ChangeRecord.parse(JSON.parse(text));
   } catch {
-    throw failure('io', 'The record of a change of this script is damaged, so its changes cannot be undone.');
+    throw failure(
+      'io',
+      'The record of a change of this script is damaged, so its changes cannot be undone. Restore the files by hand.',
+    );
   }
 }
 

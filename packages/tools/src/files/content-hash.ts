@@ -10,7 +10,7 @@ export function linkHash(target: string): string {
   return `link:${sha256(Buffer.from(target))}`;
 }
 
-/** The hash of what a change leaves at its place; undefined if it leaves nothing. */
+/** The hash of the content after a change; undefined if the change deletes it. */
 export function hashAfter({
   bytes,
   link,

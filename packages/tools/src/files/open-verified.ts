@@ -219,14 +219,18 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
   const data = { path: path.given };
   switch (systemCode(error)) {
     case 'ENOENT':
-      return failure('missing', `${name} does not exist.`, data);
+      return failure('missing', `${name} does not exist. Check the path.`, data);
     case 'ENOTDIR':
       return failure('not_a_folder', `${name} is not a folder, or a part of its path is not.`, data);
     case 'EISDIR':
       return failure('not_a_file', `${name} is a folder, not a regular file.`, data);
     case 'EACCES':
     case 'EPERM':
-      return failure('not_permitted', `The system does not permit access to ${name}.`, data);
+      return failure(
+        'not_permitted',
+        `The system does not permit access to ${name}. Give your user permission, or use another path.`,
+        data,
+      );
     case 'ELOOP':
       return failure(
         'io',
@@ -234,7 +238,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
         data,
       );
     case 'ENAMETOOLONG':
-      return failure('bad_path', `The path ${name} is too long for the file system.`, data);
+      return failure('bad_path', `The path ${name} is too long for the file system. Use a shorter one.`, data);
     case 'EMFILE':
     case 'ENFILE':
       return failure(
@@ -246,7 +250,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'EDQUOT':
       return failure('io', `There is no room left on the disk for ${name}. Free disk space and try again.`, data);
     case 'EROFS':
-      return failure('read_only', `${name} is on a read-only file system.`, data);
+      return failure('read_only', `${name} is on a read-only file system. Use another folder.`, data);
     default:
       return failure('io', `${name} could not be used (${systemCode(error) ?? 'unknown error'}).`, data);
   }

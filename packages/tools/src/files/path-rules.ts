@@ -8,22 +8,25 @@ const MAX_NAMES = 128;
 
 /** Rejects paths that must not reach a file system call. */
 export function checkSpelling(path: string): void {
-  if (path.length === 0) throw failure('bad_path', 'The path is empty.');
-  if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} contains a NUL byte.`);
+  if (path.length === 0) throw failure('bad_path', 'The path is empty. Name a file or a folder.');
+  if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} contains a NUL byte. Remove it.`);
   if (/\p{Surrogate}/u.test(path))
-    throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate).`);
+    throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate). Remove it.`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
-    throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes.`);
+    throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes. Use a shorter one.`);
   }
   const names = path.split(/[/\\]/).filter((name) => name !== '' && name !== '.' && name !== '..');
   if (names.length > MAX_NAMES)
-    throw failure('bad_path', `The path ${quotePath(path)} has more than ${MAX_NAMES} names.`);
+    throw failure('bad_path', `The path ${quotePath(path)} has more than ${MAX_NAMES} names. Use a shorter one.`);
   for (const name of names) checkName(path, name);
 }
 
 function checkName(path: string, name: string): void {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
-    throw failure('bad_path', `A name in the path ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes.`);
+    throw failure(
+      'bad_path',
+      `A name in the path ${quotePath(path)} is longer than ${MAX_NAME_BYTES} bytes. Use a shorter one.`,
+    );
   }
 }
 

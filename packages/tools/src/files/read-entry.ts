@@ -31,7 +31,7 @@ export async function readEntry(workspace: Workspace, target: WriteTarget, maxBy
         ? await readLink(folder, basename(realPath))
         : await readRegular(folder, target, maxBytes);
     } catch (error) {
-      // A failure made here has a code too, which the system does not know.
+      // A `ToolCallError` has a code too, but not one of the system.
       throw error instanceof ToolCallError ? error : ioFailure({ given, absolute: realPath }, error);
     }
   });

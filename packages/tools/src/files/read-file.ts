@@ -110,7 +110,7 @@ async function block(
 function beyondEnd(path: string, name: string, line: number, total: number): Error {
   return failure(
     'out_of_range',
-    `${quotePath(path)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`,
+    `${quotePath(path)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end. Read an earlier line.`,
     {
       path,
       totalLines: total,

@@ -95,7 +95,9 @@ async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<Wo
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };
   } catch (error) {
     if (failureReason(error) !== 'missing') throw error;
-    throw failure('missing', `${quotePath(path.given)} is a link to a file that does not exist.`, { path: path.given });
+    throw failure('missing', `${quotePath(path.given)} is a link to a file that does not exist. Use another path.`, {
+      path: path.given,
+    });
   }
 }
 

@@ -167,7 +167,9 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
       },
     );
   if (root.access !== 'write')
-    throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder.`, { path: given });
+    throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder. Write to another folder.`, {
+      path: given,
+    });
   const stateFolder = workspace.stateFolder();
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
@@ -179,18 +181,26 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   // defence: file-tools-make-no-repository, without it: const rule = protectedName(inRoot, workspace.unprotected);
   const rule = protectedName(inRoot, workspace.unprotected) ?? repositoryFile(inRoot, workspace.unprotected);
   if (rule) {
-    throw failure('protected', `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}).`, {
-      path: given,
-      name: rule.name,
-    });
+    throw failure(
+      'protected',
+      `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}). Use another path.`,
+      {
+        path: given,
+        name: rule.name,
+      },
+    );
   }
 }
 
 function checkProduct({ present, absent }: ProductFiles, realPath: string, given: string): void {
   if (![...present, ...absent].some((path) => isInside(path, realPath))) return;
-  throw failure('protected', `The path ${quotePath(given)} is protected: this program is run from there.`, {
-    path: given,
-  });
+  throw failure(
+    'protected',
+    `The path ${quotePath(given)} is protected: this program is run from there. Use another path.`,
+    {
+      path: given,
+    },
+  );
 }
 
 export function isInside(folder: string, path: string): boolean {
@@ -210,7 +220,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
     );
   }
   if (!statSync(realPath).isDirectory())
-    throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
+    throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder. Name a folder.`);
   return Object.freeze({ realPath, givenPath, access });
 }
 
@@ -233,9 +243,13 @@ function onFirstUse<T>(make: () => T): () => T {
 }
 
 function ownState(given: string): Error {
-  return failure('protected', `The path ${quotePath(given)} is protected: Toolscript stores its own state there.`, {
-    path: given,
-  });
+  return failure(
+    'protected',
+    `The path ${quotePath(given)} is protected: Toolscript stores its own state there. Use another path.`,
+    {
+      path: given,
+    },
+  );
 }
 
 function kernelDevices(): ReadonlySet<number> {

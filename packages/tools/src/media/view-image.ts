@@ -107,7 +107,7 @@ export async function loadImage(
   const path = resolvePath(workspace, image.path);
   const { bytes } = await readImage(workspace, path);
   if (sha256(bytes) !== image.sha256)
-    throw failure('changed', `The image ${quotePath(path.given)} has changed since it was viewed.`, {
+    throw failure('changed', `The image ${quotePath(path.given)} has changed since it was viewed. View it again.`, {
       path: path.given,
     });
   return { mediaType: checkedHeader(bytes, path).mediaType, bytes };
@@ -129,27 +129,36 @@ function readImage(
 
 function checkSize(bytes: number, path: WorkspacePath): void {
   if (bytes <= MAX_IMAGE_BYTES) return;
-  throw failure('too_large', `The image ${quotePath(path.given)} has ${bytes} bytes; at most 5 MB can be viewed.`, {
-    path: path.given,
-    bytes,
-  });
+  throw failure(
+    'too_large',
+    `The image ${quotePath(path.given)} has ${bytes} bytes; at most 5 MB can be viewed. Make it smaller.`,
+    {
+      path: path.given,
+      bytes,
+    },
+  );
 }
 
 function checkedHeader(bytes: Buffer, path: WorkspacePath): ImageHeader {
   const header = imageHeader(bytes);
   const data = { path: path.given };
-  if (!header) throw failure('not_an_image', `${quotePath(path.given)} is not a PNG, JPEG, GIF or WebP image.`, data);
+  if (!header)
+    throw failure(
+      'not_an_image',
+      `${quotePath(path.given)} is not a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.`,
+      data,
+    );
   const { mediaType, width, height } = header;
   if (width === 0 || height === 0)
     throw failure(
       'not_an_image',
-      `${quotePath(path.given)} starts like ${mediaType} but is damaged or truncated.`,
+      `${quotePath(path.given)} starts like ${mediaType} but is damaged or truncated. Replace it with a complete image.`,
       data,
     );
   if (width > MAX_SIDE || height > MAX_SIDE)
     throw failure(
       'too_large',
-      `The image ${quotePath(path.given)} is ${width} × ${height} pixels; at most ${MAX_SIDE} a side can be viewed.`,
+      `The image ${quotePath(path.given)} is ${width} × ${height} pixels; at most ${MAX_SIDE} a side can be viewed. Scale it down.`,
       { ...data, width, height },
     );
   return header;
@@ -160,7 +169,7 @@ function inlineData(bytes: Buffer, path: WorkspacePath, wanted: boolean | undefi
   if (bytes.length > MAX_INLINE_BYTES)
     throw failure(
       'too_large',
-      `The image ${quotePath(path.given)} has ${bytes.length} bytes; with inline: true at most ${MAX_INLINE_BYTES} can be returned.`,
+      `The image ${quotePath(path.given)} has ${bytes.length} bytes; with inline: true at most ${MAX_INLINE_BYTES} can be returned. Omit inline.`,
       { path: path.given, bytes: bytes.length },
     );
   return { data: bytes.toString('base64') };

@@ -260,7 +260,7 @@ export class PatchPlanner {
         if (!inTheWay) continue;
         throw failure(
           'not_a_folder',
-          `${quotePath(file.given.given)} cannot be created: the patch makes ${quotePath(inTheWay.given.given)} a file.`,
+          `${quotePath(file.given.given)} cannot be created: the patch makes ${quotePath(inTheWay.given.given)} a file. Use another path.`,
         );
       }
     }

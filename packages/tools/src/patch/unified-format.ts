@@ -173,7 +173,8 @@ class UnifiedParser {
     const { start, git, sides, renamedFrom, renamedTo } = header;
     const patchLine = start + 1 + this.#skipped;
     if (sides?.before === NO_FILE && sides.after === NO_FILE) throw this.#problem(start, 'neither side names a file');
-    if (sides && hunks.length === 0) throw this.#problem(this.#at - 1, 'the file has no hunk');
+    if (sides && hunks.length === 0)
+      throw this.#problem(this.#at - 1, 'the file has no hunk; add one that begins with @@');
     if (header.isNew || sides?.before === NO_FILE)
       return this.#noteMode(header, this.#add(this.#named(start, git?.after, sides?.after), patchLine, hunks));
     if (header.isDeleted || sides?.after === NO_FILE) {
@@ -325,7 +326,7 @@ class UnifiedParser {
 
   #refuseLong(line: string): void {
     // defence: patch-names-cap
-    if (line.length > MAX_HEADER_CHARACTERS) throw this.#refusal('a file name is too long');
+    if (line.length > MAX_HEADER_CHARACTERS) throw this.#refusal('a file name is too long; use a shorter one');
   }
 
   #refuseBinary(line: string): void {

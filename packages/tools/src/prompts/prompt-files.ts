@@ -15,7 +15,7 @@ export interface PromptFile {
   readonly text: string;
   readonly description?: string | undefined;
   readonly variables?: JsonObject | undefined;
-  /** Where it comes from, for users. */
+  /** The file of the prompt, for messages to users. */
   readonly file: string;
 }
 
@@ -151,12 +151,14 @@ function readHead(file: string, text: string): Head {
   try {
     value = parse(text, { maxAliasCount: 10, prettyErrors: false }) ?? {};
   } catch (error) {
-    throw new ToolscriptUsageError(`${file}: the front matter is not YAML: ${failureMessage(error)}`);
+    throw new ToolscriptUsageError(`${file}: the front matter is not YAML. Correct it: ${failureMessage(error)}`);
   }
   if (!isRecord(value))
     throw new ToolscriptUsageError(`${file}: the front matter must have members, such as "description: …".`);
   const checked = FrontMatter.safeParse(value);
   if (checked.success) return checked.data as Head;
   const [issue] = checked.error.issues;
-  throw new ToolscriptUsageError(`${file}: the front matter is wrong at "${issue?.path.join('.')}": ${issue?.message}`);
+  throw new ToolscriptUsageError(
+    `${file}: the front matter is wrong at "${issue?.path.join('.')}". Correct it: ${issue?.message}`,
+  );
 }

@@ -3,14 +3,14 @@ import { failure } from '../failure.js';
 /** A literal text, or a variable. */
 export type TemplatePart = string | { readonly variable: string };
 
-/** The most characters that a filled-in text has. */
+/** Maximum characters of a filled-in text. */
 const MAX_FILLED = 1_000_000;
 
 const OPENING = /\{\{\{\{|\{\{[ \t]*([\p{L}_][\p{L}\p{N}_]{0,63})[ \t]*\}\}|\{\{/gu;
 
 /**
  * Reads a text with `{{variables}}`. `{{{{` stands for two braces, and every other character for itself. Throws a
- * failure for two braces that do neither, with their line.
+ * failure, with the line, for two braces that do neither.
  */
 export function parseTemplate(text: string): readonly TemplatePart[] {
   const parts: TemplatePart[] = [];

@@ -6,7 +6,7 @@ import { variablesOf, type TemplatePart } from './template.js';
 const MAX_VARIABLES = 100;
 const MAX_SCHEMA = 10_000;
 
-/** The check of the variables of one prompt. */
+/** Checks the variables of one prompt. */
 export interface PromptVariables {
   /** JSON Schema of an object. */
   readonly schema: JsonObject;
@@ -21,12 +21,15 @@ export interface PromptVariables {
 export function readVariables(parts: readonly TemplatePart[], given: JsonObject | undefined): PromptVariables {
   const used = variablesOf(parts);
   if (used.length > MAX_VARIABLES)
-    throw failure('bad_prompt', `The prompt has ${used.length} variables; at most ${MAX_VARIABLES} are allowed.`);
+    throw failure(
+      'bad_prompt',
+      `The prompt has ${used.length} variables; at most ${MAX_VARIABLES} are allowed. Use fewer.`,
+    );
   const { length } = JSON.stringify(given ?? {});
   if (length > MAX_SCHEMA)
     throw failure(
       'bad_prompt',
-      `The schema of the variables has ${length} characters; at most ${MAX_SCHEMA} are allowed.`,
+      `The schema of the variables has ${length} characters; at most ${MAX_SCHEMA} are allowed. Make it shorter.`,
     );
   const schema = given === undefined ? schemaFor(used) : closed(given);
   const declared = new Set(Object.keys(isRecord(schema['properties']) ? schema['properties'] : {}));

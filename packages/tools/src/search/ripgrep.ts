@@ -168,7 +168,8 @@ export async function ripgrepPath(): Promise<string> {
 
 function searchFailure(text: string): Error {
   const said = text.replace(/^rg: /, '').trim();
-  if (said === '') return failure('io', 'The search failed: ripgrep could not read a file or folder in it.');
+  if (said === '')
+    return failure('io', 'The search failed: ripgrep could not read a file or folder in it. Search a smaller folder.');
   return failure('bad_pattern', `ripgrep rejected the search: ${withAdvice(said)}`);
 }
 

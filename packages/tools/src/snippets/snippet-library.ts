@@ -98,7 +98,7 @@ export async function findSnippet(
 
 /**
  * The newest versions of all snippets of an owner as tools, `snippets.NAME`, with exact declarations: for
- * `harness.tools.replace`, before a turn. If two snippets have one name, the one of the narrower scope counts.
+ * `harness.tools.replace`, before a turn. If two snippets have the same name, the narrower scope wins.
  */
 export async function loadSnippetTools(
   { documents, ...common }: SnippetLibrary,

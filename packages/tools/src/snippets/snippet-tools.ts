@@ -81,7 +81,8 @@ async function saveSnippet(
   const output = schemas.output === undefined ? undefined : shortSchema(schemas.output, 'output');
   checkSchemas(input, output);
   const checked = await savedScripts?.check({ name, version: 1, source, input, output });
-  if (checked === undefined) throw failure('unavailable', 'Snippets can be saved only in a harness.');
+  if (checked === undefined)
+    throw failure('unavailable', 'Snippets can be saved only in a harness. Call the tool in a script.');
   if (!checked.ok) throw failure('bad_script', `The snippet was not saved. ${checked.problem}`);
   const about = { description, input, ...(output === undefined ? {} : { output }) };
   const draft = { scope, kind: 'snippet', name, text: source, about, idempotencyKey: callKey(context) } as const;
@@ -92,7 +93,10 @@ async function saveSnippet(
 function shortSchema(schema: z.output<typeof JsonSchema>, member: 'input' | 'output'): JsonObject {
   const { length } = JSON.stringify(schema);
   if (length <= MAX_SCHEMA) return schema as JsonObject;
-  throw failure('too_large', `The schema "${member}" has ${length} characters; at most ${MAX_SCHEMA} are allowed.`);
+  throw failure(
+    'too_large',
+    `The schema "${member}" has ${length} characters; at most ${MAX_SCHEMA} are allowed. Make it shorter.`,
+  );
 }
 
 function runTool({ documents, ...common }: SnippetLibrary): Tool {

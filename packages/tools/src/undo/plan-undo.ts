@@ -161,7 +161,7 @@ class UndoPlanner {
     this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
   }
 
-  /** Undefined: the path leads to another place now. */
+  /** Undefined if the path now leads to another file. */
   async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
     const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
     // defence: undo-follows-no-links, without it: return target;
@@ -177,7 +177,7 @@ class UndoPlanner {
   }
 }
 
-/** The place is already as it was before the script. */
+/** The file is already as it was before the script. */
 function isRestored(current: EntryState, { before, after }: NetChange): boolean {
   if (!sameState(current, before)) return false;
   // Only the permissions were changed.
@@ -185,7 +185,7 @@ function isRestored(current: EntryState, { before, after }: NetChange): boolean 
   return !isUnchanged || before.mode === after.mode || before.mode === (current as typeof before).mode;
 }
 
-/** The old permissions, unless the script kept them: then those that the user may have set since. */
+/** The old permissions if the script changed them; otherwise the current ones, which the user may have set since. */
 function permissionsAfter(
   before: Extract<EntryState, { kind: 'file' }>,
   after: EntryState,

@@ -17,7 +17,7 @@ import { prepareUndo, refusal, type PreparedUndo, type UndoPlan, type UndoRefusa
  */
 
 export interface UndoOptions {
-  /** `redo` reverts the last undo. Default `undo`. */
+  /** `undo` reverts the changes of the script, and `redo` reverts the last undo. Default `undo`. */
   readonly direction?: UndoDirection;
   readonly signal?: AbortSignal;
 }
@@ -61,7 +61,7 @@ export function undoChanges(
       const plan = await prepare();
       if ('refused' in plan) return plan;
       if (plan.planId !== expected)
-        return refusal('changed', `${scriptId} has changed more files meanwhile. Look at the changes again.`);
+        return refusal('changed', `${scriptId} has changed more files since the preview. Review the changes again.`);
       if (plan.conflicts.length > 0) return conflictRefusal(plan);
       await commitUndo(workspace, plan, signal);
       return publicPlan(plan);
@@ -87,7 +87,10 @@ function publicPlan(plan: PreparedUndo): UndoPlan {
   return { scriptId, direction, planId, files, conflicts, notUndoable, callIds };
 }
 
-/** A file that changes during the undo, a damaged record or a full disk: nothing was changed. */
+/**
+ * Returns a refusal if a file changes during the undo, a record is damaged or the disk is full. Nothing was changed
+ * then.
+ */
 async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
   try {
     return await work();

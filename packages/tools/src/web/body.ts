@@ -75,10 +75,16 @@ function decoderOf({ headers }: IncomingMessage, url: URL): Duplex | undefined {
     case 'br':
       return createBrotliDecompress();
     default:
-      throw failure('unreadable', `${visible(url.host)} sent a page in the unknown coding "${visible(coding)}".`);
+      throw failure(
+        'unreadable',
+        `${visible(url.host)} sent a page in the unknown coding "${visible(coding)}". Read another page.`,
+      );
   }
 }
 
 function tooLarge(url: URL, max: number, when = ''): Error {
-  return failure('too_large', `The page of ${visible(url.host)} is larger than ${max} bytes${when}.`);
+  return failure(
+    'too_large',
+    `The page of ${visible(url.host)} is larger than ${max} bytes${when}. Read a smaller page.`,
+  );
 }

@@ -56,5 +56,8 @@ async function received(
 }
 
 function tooManyRedirects(url: URL, max: number): Error {
-  return failure('too_many_redirects', `${visible(url.host)} redirects more than ${max} times.`);
+  return failure(
+    'too_many_redirects',
+    `${visible(url.host)} redirects more than ${max} times. Fetch the URL to which they lead.`,
+  );
 }

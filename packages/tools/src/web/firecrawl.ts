@@ -28,7 +28,8 @@ export interface ScrapedPage {
 export async function scrapePage(service: Service, url: URL, signal: AbortSignal): Promise<ScrapedPage> {
   const body = { url: url.href, formats: ['markdown'], onlyMainContent: true };
   const answer = ScrapeSchema.safeParse(await callService(service, '/v2/scrape', body, signal));
-  if (!answer.success) throw failure('unavailable', `Firecrawl returned no Markdown for ${visible(url.href)}.`);
+  if (!answer.success)
+    throw failure('unavailable', `Firecrawl returned no Markdown for ${visible(url.href)}. Read another page.`);
   const { markdown, metadata = {} } = answer.data.data;
   const { statusCode = 200, title = '' } = metadata;
   if (statusCode >= 400) throw pageStatus(url, statusCode);

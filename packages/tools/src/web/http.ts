@@ -72,7 +72,8 @@ async function request(
 
 function checkHeaders(headers: HttpInput['headers']): void {
   const names = Object.keys(headers);
-  if (names.length > MAX_HEADERS) throw failure('bad_url', `A request may have at most ${MAX_HEADERS} headers.`);
+  if (names.length > MAX_HEADERS)
+    throw failure('bad_url', `A request may have at most ${MAX_HEADERS} headers. Send fewer.`);
   for (const name of names) {
     // defence: http-owns-its-connection
     if (OWN_HEADERS.test(name))
@@ -81,7 +82,7 @@ function checkHeaders(headers: HttpInput['headers']): void {
       validateHeaderName(name);
       validateHeaderValue(name, headers[name]!);
     } catch {
-      throw failure('bad_url', `The header "${visible(name)}" is not valid.`);
+      throw failure('bad_url', `The header "${visible(name)}" is not valid. Correct it or leave it out.`);
     }
   }
 }

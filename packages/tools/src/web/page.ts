@@ -70,7 +70,7 @@ function decoderFor(charset: string, url: URL): { decode: (bytes: Buffer) => str
   } catch {
     throw failure(
       'unreadable',
-      `${visible(url.host)} sent text in the character set "${visible(charset.slice(0, 40))}", which is unknown.`,
+      `${visible(url.host)} sent text in the character set "${visible(charset.slice(0, 40))}", which is unknown. Read another page.`,
     );
   }
 }

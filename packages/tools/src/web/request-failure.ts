@@ -10,14 +10,14 @@ export function failedRequest(error: unknown, url: URL, limits: WebLimits): Erro
   const cause = (error as { cause?: { name?: string } }).cause?.name;
   const at = visible(url.host);
   if (name === 'TimeoutError' || cause === 'TimeoutError')
-    return failure('timed_out', `${at} had not sent the whole page after ${limits.timeoutMs} ms.`);
+    return failure('timed_out', `${at} had not sent the whole page after ${limits.timeoutMs} ms. Try again later.`);
   if (name === 'AbortError') return failure('aborted', 'The call was aborted before it ended.');
   if (code === 'HPE_HEADER_OVERFLOW')
-    return failure('too_large', `${at} sent more than ${limits.maxHeaderBytes} bytes of headers.`);
-  if (code.startsWith('HPE_')) return failure('network', `${at} did not answer with valid HTTP.`);
+    return failure('too_large', `${at} sent more than ${limits.maxHeaderBytes} bytes of headers. Read another page.`);
+  if (code.startsWith('HPE_')) return failure('network', `${at} did not answer with valid HTTP. Check the URL.`);
   if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR'))
-    return failure('unreadable', `${at} sent a compressed page that is damaged.`);
+    return failure('unreadable', `${at} sent a compressed page that is damaged. Try again later.`);
   if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
-    return failure('network', `${at} closed the connection before the whole page had arrived.`);
+    return failure('network', `${at} closed the connection before the whole page had arrived. Try again later.`);
   return failure('network', `${at} could not be reached: ${visible(code === '' ? failureMessage(error) : code)}.`);
 }

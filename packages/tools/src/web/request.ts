@@ -57,7 +57,9 @@ function responseTo(
     });
     if (isBackground === true) request.on('socket', (socket) => socket.unref());
     request.on('response', resolve);
-    request.on('upgrade', () => reject(new Error('The server wants to leave HTTP.')));
+    request.on('upgrade', () =>
+      reject(new Error('The server requested a protocol other than HTTP. Read another page.')),
+    );
     request.on('error', reject);
     request.end(body);
   });

@@ -65,7 +65,7 @@ function parsed(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw failure('unavailable', `${name} sent an answer that is not JSON.`);
+    throw failure('unavailable', `${name} sent an answer that is not JSON. Try again later.`);
   }
 }
 
@@ -73,7 +73,8 @@ function unreachable(error: unknown, name: string, signal: AbortSignal): Error {
   if ((error as { code?: unknown }).code === 'ToolExecutionError') return error as Error;
   if (signal.aborted) return failure('aborted', 'The call was aborted before it ended.');
   const { name: kind, cause } = error as { name?: string; cause?: { code?: string } };
-  if (kind === 'TimeoutError') return failure('timed_out', `${name} did not answer within ${TIMEOUT_MS} ms.`);
+  if (kind === 'TimeoutError')
+    return failure('timed_out', `${name} did not answer within ${TIMEOUT_MS} ms. Try again later.`);
   return failure('unavailable', `${name} could not be reached: ${cause?.code ?? failureMessage(error)}.`);
 }
 
@@ -81,7 +82,11 @@ function refused({ name, setting }: Service, status: number): Error {
   if (status === 401 || status === 403)
     return failure('unavailable', `${name} rejects the key (status ${status}). Check ${setting}.`, { status });
   if (status === 402)
-    return failure('unavailable', `${name} reports that the account of ${setting} has no credit left.`, { status });
+    return failure(
+      'unavailable',
+      `${name} reports that the account of ${setting} has no credit left. Add credit to it.`,
+      { status },
+    );
   if (status === 429)
     return failure('unavailable', `${name} reports too many requests (status 429). Try again later.`, { status });
   return failure('unavailable', `${name} answered with status ${status}.`, { status });

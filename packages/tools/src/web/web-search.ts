@@ -83,7 +83,8 @@ async function search(
     throw failure('missing_key', `webSearch needs a key of the Perplexity Search API: set ${setting}.`);
   const body = { query, max_results: maxResults, max_tokens_per_page: TOKENS_PER_PAGE };
   const answer = AnswerSchema.safeParse(await callService(perplexity, '/search', body, signal));
-  if (!answer.success) throw failure('unavailable', 'Perplexity sent an answer without a list of results.');
+  if (!answer.success)
+    throw failure('unavailable', 'Perplexity sent an answer without a list of results. Try again later.');
   const results = distinct(answer.data.results.flat().flatMap(toFound)).slice(0, maxResults * queriesOf(query).length);
   pages.prefetch(results.slice(0, Math.min(prefetch, maxPrefetch)).map(({ url }) => url));
   return { results, note: UNTRUSTED_NOTE };

@@ -157,7 +157,12 @@ describe('a command that does not start is rejected for', () => {
       'not_started',
       /^There is no program 'no-such-program-here' on PATH\. Install it, or give its path\.$/,
     ],
-    ['a path that is not there', { command: ['./none'] }, 'not_started', /^There is no program at '.\/none'\.$/],
+    [
+      'a path that is not there',
+      { command: ['./none'] },
+      'not_started',
+      /^There is no program at '.\/none'\. Check the path\.$/,
+    ],
     ['a file that is no program', { command: ['./not-a-program'] }, 'not_started', /may not be executed/],
     ['a folder', { command: ['./sub'] }, 'not_started', /may not be executed/],
     ['an empty command', { command: [] }, 'not_started', /names no program/],

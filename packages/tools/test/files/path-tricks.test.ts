@@ -146,7 +146,8 @@ describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside 
     const result = await writeFile(workspace, { path: target, content: 'taken over' }).catch((error: unknown) => error);
     expect(snapshot(outside)).toEqual(before);
     if (result instanceof ToolCallError) return expect(snapshot(inside)).toEqual(others);
-    // A name that is only unusual is written under exactly that name, inside; existing files stay.
+    // A file with an unusual but allowed name is written inside the workspace under exactly this name. Other files
+    // stay.
     const { path: written } = result as { path: string };
     const now = snapshot(inside);
     expect(now[written]).toMatch(/taken over$/);

@@ -44,7 +44,7 @@ describe('slice mode', () => {
   it('rejects an offset beyond the end and names the length', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\n', 'empty.txt': '' });
     const error = await refusal(() => readFile(workspace, { path: 'a.txt', offset: 2 }));
-    expect(error.message).toBe("'a.txt' has 1 line; offset 2 is beyond its end.");
+    expect(error.message).toBe("'a.txt' has 1 line; offset 2 is beyond its end. Read an earlier line.");
     expect(await readFile(workspace, { path: 'empty.txt' })).toMatchObject({
       content: '',
       lines: [],

@@ -129,24 +129,56 @@ describe('viewImage', () => {
     expect(JSON.stringify(most).length).toBeLessThan(DEFAULT_LIMITS.maxToolResultBytes);
     const error = await refusal(() => viewImage(workspace, { path: 'large.png', inline: true }));
     expect(error.message).toBe(
-      "The image 'large.png' has 5242880 bytes; with inline: true at most 750000 can be returned.",
+      "The image 'large.png' has 5242880 bytes; with inline: true at most 750000 can be returned. Omit inline.",
     );
   });
 
   it.each([
-    ['text.png', 'not_an_image', "'text.png' is not a PNG, JPEG, GIF or WebP image."],
-    ['vector.png', 'not_an_image', "'vector.png' is not a PNG, JPEG, GIF or WebP image."],
-    ['empty.png', 'not_an_image', "'empty.png' is not a PNG, JPEG, GIF or WebP image."],
-    ['cut.png', 'not_an_image', "'cut.png' starts like image/png but is damaged or truncated."],
-    ['cut.jpg', 'not_an_image', "'cut.jpg' starts like image/jpeg but is damaged or truncated."],
-    ['none.png', 'not_an_image', "'none.png' starts like image/png but is damaged or truncated."],
-    ['wide.png', 'too_large', "The image 'wide.png' is 8001 × 10 pixels; at most 8000 a side can be viewed."],
+    [
+      'text.png',
+      'not_an_image',
+      "'text.png' is not a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.",
+    ],
+    [
+      'vector.png',
+      'not_an_image',
+      "'vector.png' is not a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.",
+    ],
+    [
+      'empty.png',
+      'not_an_image',
+      "'empty.png' is not a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.",
+    ],
+    [
+      'cut.png',
+      'not_an_image',
+      "'cut.png' starts like image/png but is damaged or truncated. Replace it with a complete image.",
+    ],
+    [
+      'cut.jpg',
+      'not_an_image',
+      "'cut.jpg' starts like image/jpeg but is damaged or truncated. Replace it with a complete image.",
+    ],
+    [
+      'none.png',
+      'not_an_image',
+      "'none.png' starts like image/png but is damaged or truncated. Replace it with a complete image.",
+    ],
+    [
+      'wide.png',
+      'too_large',
+      "The image 'wide.png' is 8001 × 10 pixels; at most 8000 a side can be viewed. Scale it down.",
+    ],
     [
       'bomb.png',
       'too_large',
-      "The image 'bomb.png' is 4294967295 × 4294967295 pixels; at most 8000 a side can be viewed.",
+      "The image 'bomb.png' is 4294967295 × 4294967295 pixels; at most 8000 a side can be viewed. Scale it down.",
     ],
-    ['sparse.png', 'too_large', "The image 'sparse.png' has 5242881 bytes; at most 5 MB can be viewed."],
+    [
+      'sparse.png',
+      'too_large',
+      "The image 'sparse.png' has 5242881 bytes; at most 5 MB can be viewed. Make it smaller.",
+    ],
     [
       'device.png',
       'link_outside',
@@ -158,7 +190,7 @@ describe('viewImage', () => {
       "'second-name.jpg' has a second name (a hard link), so it may be a file from outside the workspace. Replace it with a copy.",
     ],
     ['a', 'not_a_file', "'a' is a folder, not a regular file."],
-    ['none', 'missing', "'none' does not exist."],
+    ['none', 'missing', "'none' does not exist. Check the path."],
     ['../x.png', 'outside', "The path '../x.png' is outside the workspace. Use a path inside it."],
   ])('refuses %s', async (path, reason, message) => {
     const error = await refusal(() => viewImage(workspace, { path }));

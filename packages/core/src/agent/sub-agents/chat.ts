@@ -13,16 +13,16 @@ import { ESTIMATE_MARGIN, estimateRequest } from '../usage-estimate.js';
 import { refused } from './limits.js';
 import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
-/** The tokens of an answer in a run with a budget, if the call names no maximum. */
+/** Default maximum tokens of an answer in a run with a budget. */
 const DEFAULT_ANSWER_TOKENS = 4096;
 
-/** A model, with the price of its tokens if that is known. */
+/** A model and, if known, the price of its tokens. */
 export interface OpenedChatModel {
   readonly provider: ModelProvider;
   readonly prices?: Prices | undefined;
 }
 
-/** How one call of a model finds what its arguments name. A missing port means that there is nothing to find. */
+/** Ports that find the prompts, files and models that the arguments of a call name. Without a port, there are none. */
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
   openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;
@@ -85,7 +85,9 @@ async function openModel(scope: AgentScope, model: string | undefined, ports: Ch
     throw refused(`No other model can be chosen here. Omit model to use ${scope.provider.model}.`);
   const opened = await ports.openModel(model, scope);
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
-    throw refused(`The cost of ${model} is not known, so it cannot be used within the cost budget of this run.`);
+    throw refused(
+      `The cost of ${model} is not known, so it cannot be used within the cost budget of this run. Use another model.`,
+    );
   return opened;
 }
 
@@ -95,7 +97,9 @@ async function readPrompt(
   { loadPrompt, documentText }: ChatPorts,
 ): Promise<{ text: string; system: string | undefined }> {
   if ((prompt === undefined) === (text === undefined))
-    throw refused('agents.llm.chat needs either prompt, the name of a saved prompt, or text.');
+    throw refused(
+      'agents.llm.chat needs either prompt or text. Pass the name of a saved prompt as prompt, or the text as text.',
+    );
   if (text !== undefined && variables !== undefined)
     throw refused('variables belong to a saved prompt. Write the values into text, or name a prompt.');
   if (prompt !== undefined && loadPrompt === undefined)
@@ -161,7 +165,7 @@ class Chat {
     if (cost !== undefined) this.#cost = (this.#cost ?? 0) + cost;
   }
 
-  /** The request, and a budget for it: calls at the same time cannot exceed the budget of the run together. */
+  /** Returns the request and a budget for it, so that concurrent calls together stay within the budget of the run. */
   #reserve(): { request: ModelRequest; budget: RunBudget } {
     const { scope, model, maxTokens, system } = this.#settings;
     const { budget } = scope;

@@ -13,7 +13,7 @@ import { HarmlessScripts } from '../harmless-scripts.js';
 import { spentIn } from '../spent.js';
 import type { AgentScope } from '../sub-agent-host.js';
 
-/** How a sub-agent ended, or that it works. */
+/** The status of a sub-agent: `running`, or how it ended. */
 export type ChildStatus = 'running' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
 /** The state or result of a sub-agent, as scripts read it. */
@@ -33,11 +33,11 @@ export interface ChildReport {
 /** The stored facts of a sub-agent: its `agent_start`. */
 export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 
-/** Plays a sub-agent: starts it, continues it from its events, or sends it another prompt. */
+/** Runs a sub-agent: starts it, resumes it from its events, or sends it another prompt. */
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
-  /** Resumes it after it was suspended, with the decisions that its run has received. */
+  /** Resumes a suspended sub-agent with the decisions that its run has received. */
   resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
   prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
@@ -48,13 +48,13 @@ interface ChildSettings {
   readonly schema: AnswerSchema | undefined;
   /** The events that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** The run is to be left as the end of its process would leave it. */
+  /** True if the run must stop as after a crash of its process. */
   readonly isInterrupted: () => boolean;
-  /** It waits for decisions, so that whoever waits for it may have to be suspended. */
+  /** Called when the sub-agent waits for decisions: the calls that wait for it may have to be suspended. */
   readonly onWaiting: () => void;
 }
 
-/** Events that a later process does not need, and that an item's end repeats. */
+/** Events that a later process does not need, because the end of the item repeats them. */
 const NOT_STORED = ['item_delta', 'usage_update'];
 
 /** One sub-agent. Its events are stored as events of the run that launched it. */
@@ -83,7 +83,7 @@ export class ChildRun {
     this.#counted = earlier.length;
   }
 
-  /** Whether it has ended, with a valid answer if it needs one. */
+  /** Whether the sub-agent has ended. If it needs a valid answer, it ends with one. */
   get isOver(): boolean {
     return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
   }
@@ -98,7 +98,7 @@ export class ChildRun {
     return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
   }
 
-  /** Starts it, or continues it. `onEnd`: it has ended, waits, or is interrupted. */
+  /** Starts or resumes the sub-agent. `onEnd` is called when it has ended, is suspended, or is interrupted. */
   run(player: ChildPlayer, onEnd: () => void): void {
     this.#player = player;
     this.#work ??= this.#play(player).then(() => {
@@ -111,7 +111,7 @@ export class ChildRun {
     return this.#work !== undefined;
   }
 
-  /** Resolves when the work on it has stopped: it has ended, waits, or is interrupted. */
+  /** Resolves when the sub-agent has ended, is suspended, or is interrupted. */
   get stopped(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
@@ -123,7 +123,7 @@ export class ChildRun {
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
     await Promise.race([this.stopped, aborted]);
-    // One that waits does not continue while its run works: it is cancelled, or the run is suspended.
+    // A suspended sub-agent does not resume while its parent runs. Either it is cancelled, or the parent is suspended.
     if (!signal.aborted && this.isWaiting) {
       await Promise.race([this.#cancelled, aborted]);
       await Promise.race([this.stopped, aborted]);
@@ -134,22 +134,24 @@ export class ChildRun {
     if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
-    // It is resumed only to end: its suspended script must not stay in the store.
+    // Resumes it only to end it, so that its suspended script does not stay in the store.
     if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
     this.#onCancelled();
   }
 
-  /** Ends it with its parent. */
+  /** Ends the sub-agent together with its parent. */
   end(): void {
     if (this.isOver) return;
     if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
     this.#fail(
-      new Error('The process ended while this sub-agent worked, and the call that launched it did not continue.'),
+      new Error(
+        'The process ended while this sub-agent worked, and the call that launched it did not continue. Check its effects before you launch it again.',
+      ),
     );
     this.#isOver = true;
   }
 
-  /** Leaves it to the process that continues its parent. */
+  /** Interrupts the sub-agent. The process that resumes its parent resumes it. */
   interrupt(): void {
     this.#stop.abort(new RunInterruption());
   }
@@ -183,7 +185,7 @@ export class ChildRun {
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 
-  /** Scripts that have only read start anew when it continues: all of their events are stored. */
+  /** Scripts that have only read restart when the sub-agent resumes, because all of their events are stored. */
   #restartLater(): void {
     const scripts = new HarmlessScripts();
     for (const payload of this.#payloads) scripts.take(payload);
@@ -213,7 +215,7 @@ export class ChildRun {
     return this.#events.at(-1)?.payload;
   }
 
-  /** The prompt that asks for a valid answer; undefined if none is needed, or one was sent before. */
+  /** The prompt that asks for a valid answer; undefined if the answer is valid, or the prompt was already sent. */
   #repair(): string | undefined {
     const { schema } = this.#settings;
     const last = this.#last;
@@ -237,7 +239,7 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage since the last call, in this process, that of its own sub-agents included. */
+  /** The usage in this process since the last call, including its own sub-agents. */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
     const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
     this.#counted = this.#events.length;

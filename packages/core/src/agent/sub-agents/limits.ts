@@ -7,7 +7,7 @@ export const MAX_DEPTH = 3;
 /** Sub-agents of one run, at all levels together. */
 export const MAX_AGENTS = 20;
 
-/** The budget that a launch asks for. */
+/** The budget that a launch requests. */
 export interface AskedBudget {
   tokens?: number | undefined;
   cost?: number | undefined;
@@ -15,11 +15,11 @@ export interface AskedBudget {
   timeMs?: number | undefined;
 }
 
-/** Figures that are cut to whole numbers. */
+/** Figures that are rounded down to whole numbers. */
 const WHOLE = ['tokens', 'calls'];
 
 /**
- * The budget of a sub-agent: what the call asks for, at most what its parent has left. Default: half of the rest.
+ * The budget of a sub-agent: the requested one, up to the rest of its parent's budget. Default: half of the rest.
  * Throws a `ToolCallError` if the parent has less.
  */
 export function dividedBudget(parent: RunBudget, asked: AskedBudget = {}): Amounts {
@@ -36,7 +36,7 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
   // defence: children-within-the-budget-of-their-parent
   if (asked !== undefined && asked > left)
     throw refused(
-      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Name at most that.`,
+      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Ask for at most that.`,
     );
   const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
   if (given > 0) return given;

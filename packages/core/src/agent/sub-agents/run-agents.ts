@@ -14,20 +14,20 @@ import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
 import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
 import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
-/** An agent that a sub-agent runs as. */
+/** The agent of a sub-agent. */
 export interface OpenedSubAgent {
   readonly agent: AgentConfig;
   readonly provider: ModelProvider;
 }
 
-/** The place of a run among the agents above it. */
+/** The position of a run in the tree of agents. */
 export interface Lineage {
   /** 0: it is no sub-agent. */
   readonly depth: number;
   readonly count: AgentCount;
   /** In ms since 1970. */
   readonly endsAt: number | undefined;
-  /** The agents on the way to it, itself included. */
+  /** The chain of agents from the first run to this one, inclusive. */
   readonly path: readonly string[];
 }
 
@@ -60,8 +60,8 @@ interface LaunchingCall {
 }
 
 /**
- * The sub-agents of one run. It holds them while the run works: a sub-agent that outlives its script ends with the run,
- * and one that the run leaves unfinished (it is suspended, or its process ends) continues when the run does.
+ * The sub-agents of one run. A sub-agent may outlive its script, and ends with the run. If the run is suspended or its
+ * process ends, the unfinished sub-agents resume with the run.
  */
 export class RunAgents implements OpenSubAgents {
   readonly #settings: RunAgentsSettings;
@@ -106,7 +106,7 @@ export class RunAgents implements OpenSubAgents {
     this.#settings.lineage.count.take();
     const child = this.#add(start, []);
     this.scope.emit(start);
-    // A sub-agent works only after a process that recovers the run can find it.
+    // Stores the start before the sub-agent works, so that a process that recovers the run finds it.
     await this.scope.flush();
     return this.#started(child);
   }
@@ -134,7 +134,8 @@ export class RunAgents implements OpenSubAgents {
 
   #end(child: ChildRun): void {
     child.end();
-    // It waited when this run began, and resumes only to end: its suspended script must not stay in the store.
+    // The sub-agent was suspended when this run started. It resumes only to end, so that its suspended script does not
+    // stay in the store.
     if (child.isWaiting) this.#started(child);
   }
 
@@ -169,7 +170,7 @@ export class RunAgents implements OpenSubAgents {
     return child;
   }
 
-  /** The run leaves its sub-agents as the end of its process would. */
+  /** Interrupts the sub-agents, as a crash of the process would. */
   get #isInterrupted(): boolean {
     const { signal, harness } = this.scope;
     return (
@@ -231,7 +232,7 @@ export class RunAgents implements OpenSubAgents {
     };
   }
 
-  /** Never more than the parent has. */
+  /** The tools of a sub-agent: never more than those of the parent. */
   #toolsFor(asked: readonly string[] | undefined, agent: AgentConfig): string[] {
     const own = this.scope.harness.tools().map(({ name }) => name);
     const missing = asked?.find((name) => !own.includes(name));
@@ -305,7 +306,7 @@ export class RunAgents implements OpenSubAgents {
     };
   }
 
-  /** Whether the run can be suspended for its sub-agents: its scripts are recovered from the store. */
+  /** Whether the run can be suspended for its sub-agents. This needs a store, from which its scripts are recovered. */
   get #mayWait(): boolean {
     return this.#settings.waitsForDecisions && this.scope.harness.hasStore;
   }
@@ -330,7 +331,7 @@ export class RunAgents implements OpenSubAgents {
   }
 }
 
-/** How often a run looks whether only decisions about its sub-agents are missing, in ms. */
+/** How often a run checks whether it waits only for decisions about its sub-agents, in ms. */
 const WATCH_MS = 20;
 
 /** The decisions about the approvals that a suspended run waits for. */
@@ -340,7 +341,7 @@ function decisionsFor(events: readonly StreamEvent[], decisions: AgentScope['dec
   return Object.fromEntries(Object.entries(decisions).filter(([id]) => ids.includes(id)));
 }
 
-/** An agent's own budget, as far as the parent has it. */
+/** An agent's own budget, up to the rest of the parent's budget. */
 function within(own: AskedBudget, parent: RunBudget): AskedBudget {
   const { tokens, cost } = own;
   return present({

@@ -22,8 +22,8 @@ export interface SubAgentOptions extends ChatPorts {
   /** Sub-agents of one run, at all levels together. Default 20. */
   maxAgents?: number;
   /**
-   * A run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. Default false, and
-   * without a store of scripts: where nobody decides at once, the call of a sub-agent is denied.
+   * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. False, or
+   * without a store of scripts: a sub-agent's call is denied if nobody decides at once. Default false.
    */
   waitsForDecisions?: boolean;
 }
@@ -61,7 +61,7 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
   };
 }
 
-/** The exposure of a harness, with further tools: one that names none exposes all. */
+/** Adds tools to the exposure of a harness. An exposure without names exposes all tools. */
 export function exposeAlso(expose: HarnessOptions['expose'], tools: readonly Tool[]): HarnessOptions['expose'] {
   if (tools.length === 0 || (expose?.tools === undefined && expose?.pack === undefined)) return expose;
   return { ...expose, tools: [...(expose.tools ?? []), ...tools.map(({ name }) => name)] };

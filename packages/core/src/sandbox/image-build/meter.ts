@@ -80,7 +80,7 @@ const growFunction = (facts: ModuleFacts) => facts.importedFunctions + facts.par
 function readFacts(sections: readonly WasmSection[]): ModuleFacts {
   const section = (id: number) => {
     const found = sections.find((candidate) => candidate.id === id);
-    if (found === undefined) throw new Error(`the engine has no section ${id}`);
+    if (found === undefined) throw new Error(`the engine has no section ${id}; adapt meter.ts to this engine`);
     return new ByteReader(found.body);
   };
   const imports = readImports(section(SECTION.import));
@@ -137,7 +137,7 @@ function readImports(reader: ByteReader): { functions: number; globals: number; 
       reader.limits();
     }
   });
-  if (interrupt < 0) throw new Error('the engine does not import host_interrupt');
+  if (interrupt < 0) throw new Error('the engine does not import host_interrupt; adapt meter.ts to this engine');
   return { functions, globals, interrupt };
 }
 
@@ -254,7 +254,7 @@ function rewriteCode(section: WasmSection, facts: ModuleFacts, report: Omit<Mete
 
 function definedIndex(facts: ModuleFacts, exportName: string): number {
   const index = facts.exports.get(exportName);
-  if (index === undefined) throw new Error(`the engine does not export ${exportName}`);
+  if (index === undefined) throw new Error(`the engine does not export ${exportName}; adapt meter.ts to this engine`);
   return index - facts.importedFunctions;
 }
 
@@ -379,7 +379,7 @@ function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'size' | 'grow' 
 function readPrefixedInstruction(reader: ByteReader): 'bulk' | 'other' {
   const operation = reader.unsigned();
   if (operation < 8) return 'other';
-  if (operation > 17) throw new Error(`unknown WebAssembly instruction 0xfc ${operation}`);
+  if (operation > 17) throw new Error(`unknown WebAssembly instruction 0xfc ${operation}; add it to meter.ts`);
   reader.skipLeb(operation === 8 || operation === 10 || operation === 12 || operation === 14 ? 2 : 1);
   return operation === 10 || operation === 11 ? 'bulk' : 'other';
 }
@@ -393,5 +393,5 @@ function immediateCount(opcode: number): number {
   const plain =
     opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
   if (plain || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1) return 0;
-  throw new Error(`unknown WebAssembly instruction 0x${opcode.toString(16)}`);
+  throw new Error(`unknown WebAssembly instruction 0x${opcode.toString(16)}; add it to meter.ts`);
 }

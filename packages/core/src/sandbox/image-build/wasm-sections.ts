@@ -22,7 +22,8 @@ export const SECTION = {
 const MAGIC = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 export function readSections(binary: Uint8Array): WasmSection[] {
-  if (!MAGIC.every((byte, index) => binary[index] === byte)) throw new Error('not a WebAssembly 1.0 binary');
+  if (!MAGIC.every((byte, index) => binary[index] === byte))
+    throw new Error('the engine is not a WebAssembly 1.0 binary; install quickjs-wasi again');
   const sections: WasmSection[] = [];
   const reader = new ByteReader(binary, MAGIC.length);
   while (!reader.done) {
@@ -52,13 +53,14 @@ export class ByteReader {
 
   byte(): number {
     const value = this.source[this.offset++];
-    if (value === undefined) throw new Error('unexpected end of a WebAssembly section');
+    if (value === undefined) throw new Error('unexpected end of a WebAssembly section; install quickjs-wasi again');
     return value;
   }
 
   bytes(length: number): Uint8Array {
     const end = this.offset + length;
-    if (end > this.source.length) throw new Error('unexpected end of a WebAssembly section');
+    if (end > this.source.length)
+      throw new Error('unexpected end of a WebAssembly section; install quickjs-wasi again');
     const part = this.source.subarray(this.offset, end);
     this.offset = end;
     return part;

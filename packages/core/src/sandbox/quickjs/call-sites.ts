@@ -160,7 +160,7 @@ export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSi
   const words = engine.words();
   const [first, again, elsewhere] = seen;
   if (first === undefined || again === undefined || elsewhere === undefined)
-    throw new Error('the engine no longer calls its host');
+    throw new Error('the engine does not call its host where it did; adapt call-sites.ts to this engine');
   const runtime = engine.raw.qjs_get_runtime_ptr() >> 2;
   const frames = findFrames(first, runtime, withLines);
   const instruction = findInstruction([first, again, elsewhere], frames);
@@ -202,7 +202,7 @@ function findFrames(words: Uint32Array, runtime: number, known: Known) {
         return { current, callee, middle: found.frames[start + 2]! };
     }
   }
-  throw new Error("the layout of the engine's call frames has changed");
+  throw new Error("the layout of the engine's call frames has changed; adapt call-sites.ts to this engine");
 }
 
 function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => number) {
@@ -223,7 +223,8 @@ function findInstruction(
     const [one, two, three] = [first[middle + word]!, again[middle + word]!, elsewhere[middle + word]!];
     if (one === two && three > one && three - one < 64) found.push(word);
   }
-  if (found.length !== 1) throw new Error("the location of a call's instruction has changed");
+  if (found.length !== 1)
+    throw new Error("the location of a call's instruction has changed; adapt call-sites.ts to this engine");
   return found[0]!;
 }
 
@@ -236,7 +237,7 @@ function findLines(words: Uint32Array, withLines: Known, without: Known): number
     const isMark = kept.every((at) => words[at + word] !== 0) && dropped.every((at) => words[at + word] === 0);
     if (isMark) return word;
   }
-  throw new Error('the engine no longer marks which code has lines');
+  throw new Error('the engine no longer marks which code has lines; adapt call-sites.ts to this engine');
 }
 
 /** The word of a function's code with the address of its instructions, followed by their length in bytes. */
@@ -246,7 +247,7 @@ function findInstructions(words: Uint32Array, known: Known, instruction: number)
     const [start, length] = [words[code + word]!, words[code + word + 1]!];
     if (length < 1024 && instruction > start && instruction <= start + length) return word;
   }
-  throw new Error("the location of a function's instructions has changed");
+  throw new Error("the location of a function's instructions has changed; adapt call-sites.ts to this engine");
 }
 
 const PROBE = `((called) => () => { called(); return new Error().stack; })`;

@@ -47,7 +47,7 @@ export class WakefulLoop {
   #sentAt = 0;
   #isAwaited = false;
   #isTurning = false;
-  /** The loop kept turning for the last message, and the answer came too late. */
+  /** The loop kept turning after the last message, and stopped before the answer arrived. */
   #gaveUp = false;
   #soon = 0;
 

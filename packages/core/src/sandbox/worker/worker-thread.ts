@@ -196,8 +196,8 @@ export class WorkerThread {
   }
 
   /**
-   * The engine stops itself at a script's limits. This method terminates the thread if it does not: if one segment has
-   * run for longer than any segment may.
+   * Terminates the thread if one segment has run for longer than any segment may. Normally, the engine stops itself at
+   * a script's limits.
    */
   #look(): void {
     this.#watch = undefined;

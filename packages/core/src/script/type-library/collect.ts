@@ -10,7 +10,7 @@ import { emptyLibrary } from './library.js';
  */
 export function collectDeclarations(library: Library, { name, text }: LibraryFile): void {
   const { program, comments, errors } = parseSync(name, text, { lang: 'dts' });
-  if (errors.length > 0) throw new Error(`${name} cannot be read: ${errors[0]!.message}`);
+  if (errors.length > 0) throw new Error(`${name} is not a valid declaration file; correct it: ${errors[0]!.message}`);
   const source = blankOut(text, comments);
   const isModule = program.body.some(({ type }) => type === 'ExportNamedDeclaration');
   if (!isModule) collectStatements(library, program.body, source);
@@ -49,13 +49,13 @@ function collectStatement(library: Library, node: Node, source: string): void {
     library.values.push({ name: node.id!.name, text: lineOf(node, source), typeName: undefined });
   } else if (node.type === 'TSModuleDeclaration') collectNamespace(library, node, source);
   else if (node.type !== 'EmptyStatement' && node.type !== 'ClassDeclaration') {
-    throw new Error(`a declaration of an unknown kind: ${node.type}`);
+    throw new Error(`collect.ts does not support declarations of the kind ${node.type}; add it`);
   }
 }
 
 function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>, source: string): void {
   if (node.id.type !== 'Identifier' || node.body?.type !== 'TSModuleBlock') {
-    throw new Error('a namespace is declared in an unknown form');
+    throw new Error('collect.ts does not support this form of a namespace; add it');
   }
   const { name } = node.id;
   const namespace = library.namespaces.get(name) ?? emptyLibrary();
@@ -102,7 +102,8 @@ function typeNameOf(type: Node | undefined): string | undefined {
 
 function variablesOf(node: NodeOf<'VariableDeclaration'>, source: string): Value[] {
   return node.declarations.map(({ id }) => {
-    if (id.type !== 'Identifier') throw new Error('a declared variable has a name');
+    if (id.type !== 'Identifier')
+      throw new Error('collect.ts does not support a declared variable without a name; add it');
     const typeName = typeNameOf(id.typeAnnotation?.typeAnnotation);
     return { name: id.name, text: `${node.kind} ${lineOf(id, source)}`, typeName };
   });

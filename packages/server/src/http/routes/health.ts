@@ -31,7 +31,8 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
       response: { 200: z.object({ status: z.literal('ready'), warnings: z.array(z.string()) }) },
     },
     handler: async () => {
-      if (service.isDraining) throw new ProblemError(503, 'The server is stopping.');
+      if (service.isDraining)
+        throw new ProblemError(503, 'The server is stopping. Send requests to another process, or after its restart.');
       const [, warnings] = await Promise.all([service.stores.runs.list({ limit: 1 }), service.log.warnings()]);
       return { status: 'ready' as const, warnings: [...warnings] };
     },

@@ -95,7 +95,8 @@ function inputItems(messages: readonly UserMessage[], idempotencyKey: string | u
 
 function readImage({ media_type, data }: NonNullable<UserMessage['images']>[number]): ImagePart {
   const image = imageIn(media_type, data);
-  if (image === undefined) throw new ProblemError(400, `An image of "input" is larger than ${MAX_IMAGE_MB} MB.`);
+  if (image === undefined)
+    throw new ProblemError(400, `An image of "input" is larger than ${MAX_IMAGE_MB} MB. Send a smaller one.`);
   return image;
 }
 

@@ -31,7 +31,7 @@ export class PostgresAudit implements AuditTable {
     await this.database.use(
       (connection) =>
         connection.write(async () => {
-          // So that positions are committed in order, and a page skips no entry.
+          // The lock keeps commits in the order of their positions, so that a page skips no entry.
           await connection.lock('audit');
           for (const { sha256, entry } of entries)
             await connection.run(

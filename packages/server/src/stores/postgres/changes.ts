@@ -6,7 +6,10 @@ import pg from 'pg';
 /** How often waiting readers look at the database if its notifications do not arrive, in ms. */
 const POLL_MS = 1_000;
 
-/** The same if they arrive: a process that dies between its commit and its notification announces nothing. */
+/**
+ * The same interval if notifications arrive. A process that dies between its commit and its notification announces
+ * nothing.
+ */
 const SAFETY_MS = 10_000;
 
 /** Waits between attempts to connect, in ms. */

@@ -2,7 +2,7 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import pg from 'pg';
 import { describePostgresFault, WAIT_MS, type Place } from './faults.js';
 
-/** Maximum time of one statement on this side, in ms. A network may lose a connection without a sign. */
+/** Client-side timeout of one statement, in ms. A network may lose a connection silently. */
 const STATEMENT_MS = 60_000;
 
 /** The parameter of the URL that names the server itself, if the URL names a pooler. */

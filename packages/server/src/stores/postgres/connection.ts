@@ -26,7 +26,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
 const UNFLUSHED = 'SET LOCAL synchronous_commit = off';
 
-/** A transaction that writes next to nothing. Its commit flushes those before it. */
+/** A transaction that writes almost nothing. Its commit also flushes the earlier transactions. */
 const FLUSH = `SELECT pg_logical_emit_message(true, 'toolscript', '')`;
 
 /** A lock until the end of the transaction. Each schema of a database has separate locks. */
@@ -146,8 +146,8 @@ export class PostgresConnection implements Database {
   }
 
   /**
-   * The commit releases the lock of positions, for which others wait, and so it does not wait for the disk. The flush
-   * does, together with those of others.
+   * The commit releases the lock of positions, for which other transactions wait, so it does not wait for the disk. The
+   * flush waits for the disk, together with the flushes of others.
    */
   async #commitThenFlush(): Promise<void> {
     await this.#client.query(`${UNFLUSHED}; COMMIT`);

@@ -98,7 +98,7 @@ export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('is not queryable');
 }
 
-/** PgBouncer's only code is that of a violated protocol, which otherwise means a lost connection. */
+/** PgBouncer reports every error with the code of a protocol violation, which otherwise means a lost connection. */
 function isRefusedParameter(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }

@@ -5,8 +5,8 @@ const ASK_MS = 10_000;
 const MAX_ROUND_TRIP_MS = 1_000;
 
 /**
- * The time of the server, for leases and expiries: the clocks of the machines may differ. It is asked when it is used,
- * so that an idle process sends nothing.
+ * The time of the server, for leases and expiries, because the clocks of the machines may differ. A use of the clock
+ * asks the server, so an idle process sends nothing.
  */
 export class ServerClock {
   readonly #ask: () => Promise<number>;

@@ -35,7 +35,8 @@ export function insertStatement(table: string, rows: readonly (readonly Value[])
 }
 
 function placeOf(value: Bound | null | undefined, values: Bound[]): string {
-  if (value === undefined) throw new TypeError('A parameter of the statement is missing');
+  if (value === undefined)
+    throw new TypeError('A parameter of the statement is undefined. Pass null for an absent value');
   if (value === null) return 'NULL';
   values.push(value);
   return `$${values.length}::${typeOf(value)}`;

@@ -159,7 +159,7 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
   return client;
 }
 
-/** TLS names no server by its address; its certificate is checked against the address then. */
+/** TLS does not allow an IP address as a server name (SNI). The certificate is then checked against the address. */
 function serverNameOf(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {};
 }
@@ -172,7 +172,7 @@ async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> 
   await refuseWithoutRights(client, place);
 }
 
-/** A missing right would otherwise be the error of the first run. Other faults are those of later calls. */
+/** A missing permission would otherwise fail the first run. Later calls report the other faults. */
 async function refuseWithoutRights(client: Client, place: RedisPlace): Promise<void> {
   const denied = await send(client, ['EVAL', REDIS_SCRIPTS.probe, '1', place.prefix]).catch((error: unknown) => {
     if (isDenied(error)) throw error;

@@ -125,7 +125,7 @@ function kindOfReply(message: string): Kind {
   return KIND_OF_REPLY[/^-?(\w+)/u.exec(message)?.[1] ?? ''] ?? 'failed';
 }
 
-/** Line ends in an error message of Redis mean nothing to a user. */
+/** The first line of an error message of Redis, truncated. */
 function firstLine({ message }: Error): string {
   return message.split('\n')[0]!.slice(0, 200);
 }

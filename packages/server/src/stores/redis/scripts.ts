@@ -287,7 +287,7 @@ end
 announce(id)
 return 1`;
 
-/** Tries each command that a log needs. Returns those that the user may not use. Other errors are those of later calls. */
+/** Tries each command that a log needs. Returns those that the user may not use. Later calls report other errors. */
 const probe = `${ALLOWED_WHEN_FULL}${SHARED}
 local stream, hash, sorted, set, value = P .. ':probe:1', P .. ':probe:2', P .. ':probe:3', P .. ':probe:4', P .. ':probe:5'
 local denied = {}

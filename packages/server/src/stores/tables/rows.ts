@@ -81,7 +81,7 @@ export function approvalOf(row: Row): Approval {
   };
 }
 
-/** The conditions of a query that are set. */
+/** The conditions of a query, for the columns that have a value. */
 export function conditions(
   { isLongText }: Dialect,
   columns: Readonly<Record<string, Value | undefined>>,

@@ -9,10 +9,10 @@ interface Lease {
   readonly leaseMs: number;
 }
 
-/** How many of the oldest free runs are examined, before the principals of all of them. */
+/** Number of the oldest free runs that a claim examines before it examines all free runs. */
 const FRONT = 100;
 
-/** How many principals a claim considers, and of how many it tries all runs after others have taken the oldest ones. */
+/** Maximum principals that a claim considers. If their oldest runs are taken, it tries all runs of the first few. */
 const MAX_PRINCIPALS = 100;
 const MAX_TRIES = 3;
 
@@ -62,7 +62,7 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
       SELECT front.principal, front.run_id, ${STEP} AS step, first, (SELECT count(*) FROM front) AS total
       FROM heads JOIN front ON front.position = heads.first LEFT JOIN held ON held.principal = front.principal
       WHERE ${HAS_ROOM} ORDER BY step, first`,
-    /** The same for all free runs: one look into the index for each principal, however many runs it has. */
+    /** The same for all free runs: one index lookup for each principal, however many runs it has. */
     all: `WITH RECURSIVE ${HELD}, active(name) AS (
         SELECT min(${indexedText('principal')}) FROM runs ${ofPrincipals} WHERE ${IS_ACTIVE}
         UNION ALL
@@ -80,11 +80,11 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
       SELECT named.principal, named.run_id, ${STEP} AS step, first
       FROM named LEFT JOIN held ON held.principal = named.principal
       WHERE ${HAS_ROOM} ORDER BY step, first LIMIT ${MAX_PRINCIPALS}`,
-    /** The oldest of given runs that no other claim takes now. */
+    /** The oldest of the given runs that no other claim has locked. */
     oneOf: claimOf(
       `WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`,
       skipLocked,
-      // Not an order of an index, which a planner would follow through the whole queue.
+      // This expression matches no index. A planner would follow the order of an index through the whole queue.
       'position + 0',
     ),
     any: claimOf(`${indexedBy('claimable_runs')} WHERE ${IS_FREE} AND ${isServed}`, skipLocked),
@@ -121,7 +121,7 @@ export class RunClaims {
   async #claimFairly(parameters: Parameters, served: Parameters, max: number | undefined): Promise<Row | undefined> {
     if (max !== undefined) {
       if ((await this.#principals({ ...served, max })).length === 0) return undefined;
-      // Two claims at once would both find room below the maximum.
+      // The lock prevents that two concurrent claims both find room below the maximum.
       await this.database.lock('shares of principals');
     }
     const turns = await this.#principals({ ...served, max: max ?? null });
@@ -143,8 +143,8 @@ export class RunClaims {
   }
 
   /**
-   * Principals with free runs, in the order of their turns. Mostly the oldest runs have one that holds none, so that no
-   * other principal comes before it.
+   * Principals with free runs, in the order of their turns. Usually one of the oldest runs belongs to a principal
+   * without held runs, so no other principal comes first.
    */
   async #principals(parameters: Parameters): Promise<Row[]> {
     const front = await this.database.all(this.#statements.front, parameters);

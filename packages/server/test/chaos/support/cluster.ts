@@ -75,7 +75,7 @@ export class Cluster {
     });
   }
 
-  /** Ends a process without a chance to do anything. */
+  /** Kills a process, which cannot do anything before it ends. */
   async kill(name: string): Promise<void> {
     const { pid, ended } = this.#processes.get(name)!;
     this.#processes.delete(name);

@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LEASE_MS } from '#server/runs/run-worker.js';
 import type { Cluster } from './cluster.js';
 
-/** The time from the end of a lease to the next claim, at most, in ms: workers look for lost runs so often. */
+/** Maximum time from the end of a lease to the next claim, in ms: the interval at which workers look for lost runs. */
 const CLAIM_MS = 2_000;
 
-/** The claims of other workers are awaited for this time, in ms. A late one is a broken law. */
+/** Maximum wait for the claims of other workers, in ms. A later claim breaks a law. */
 const PATIENCE_MS = LEASE_MS + 20_000;
 
 /** From the end of a worker to the claim of its run by another one. */
 export interface Recovery {
   readonly runId: string;
   readonly ms: number;
-  /** The other worker could see that the process was dead. If not, it had to wait for the end of the lease. */
+  /** True if the other worker could see that the process was dead. Otherwise, it waited for the end of the lease. */
   readonly isKnownDead: boolean;
 }
 
@@ -143,7 +143,7 @@ async function claimsAfter(
   }
 }
 
-/** Past the end of its leases. */
+/** Pauses a worker until after the end of its leases. */
 async function pauseWorker(chaos: Chaos): Promise<string> {
   const { cluster } = chaos;
   const name = await busyOne(chaos, cluster.namesOf('worker'));
@@ -155,8 +155,8 @@ async function pauseWorker(chaos: Chaos): Promise<string> {
 }
 
 /**
- * Returns when no worker holds events that are in no other place: those that held runs have published again, or have
- * left them. A worker that dies before that loses events, as the documentation says.
+ * Resolves when every worker with runs has published their events again, or has released the runs. A worker that dies
+ * earlier loses events, as the documentation says.
  */
 async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
   const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.run_id = runs.run_id) AS stored
@@ -175,7 +175,7 @@ async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<stri
   return `${keys} keys`;
 }
 
-/** Those in transactions, for 2 s, then all. */
+/** Ends the connections in transactions for 2 s, then all connections. */
 async function dropConnections({ cluster: { postgres } }: Chaos): Promise<string> {
   const drop = async (condition: string) =>
     (
@@ -190,7 +190,7 @@ async function dropConnections({ cluster: { postgres } }: Chaos): Promise<string
   return `${dropped} in transactions, then ${await drop('TRUE')}`;
 }
 
-/** Those above the lease and `CLAIM_MS`, which is one interval of the workers' search for lost runs. */
+/** The recoveries that took longer than a lease plus `CLAIM_MS`, the interval at which workers look for lost runs. */
 export function lateRecoveries(recoveries: readonly Recovery[]): readonly Recovery[] {
   return recoveries.filter(({ ms }) => ms > LEASE_MS + CLAIM_MS);
 }

@@ -81,7 +81,8 @@ class Judgement {
     this.figures.states[state] = (this.figures.states[state] ?? 0) + 1;
     this.figures.maxEpoch = Math.max(this.figures.maxEpoch, epoch);
     const events = await allEvents(this.#stores, runId);
-    // A call fails if the store is away when it should be suspended. Then nobody is asked, and the script ends.
+    // A call fails if the store is unavailable when the call should be suspended. No user is asked, and the script
+    // ends.
     const isUnasked = isLeft && operationsIn(events).get(`${key}.left`) === 'failed';
     const expected = isLeft && !isUnasked ? 'suspended' : 'completed';
     if (state !== expected)
@@ -133,7 +134,10 @@ class Judgement {
       this.#break(`the effect ${tag} has happened, and is reported as ${status}`);
   }
 
-  /** A process whose claim has ended has no further effect, except for a call that was on its way: it is unknown. */
+  /**
+   * A process whose claim has ended has no further effect, except for a call that was already running: its outcome is
+   * unknown.
+   */
   #owners(): void {
     const epochs = new Map<string, number>();
     const newest = new Map<string, number>();

@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.js';
 export interface LoadedRun {
   readonly key: string;
   readonly runId: string;
-  /** Nobody decides its approval. */
+  /** No user decides the approval of this run. */
   readonly isLeft: boolean;
   /** The events of its client, over all connections. */
   readonly seen: StreamEvent[];

@@ -19,7 +19,7 @@ function die() {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** One line for each fact. The time is that of the machine, whatever this process takes it for. */
+/** One line for each fact. The time is that of the machine, not that of the shifted clock of this process. */
 function note(fact) {
   if (name === undefined) return;
   const at = performance.timeOrigin + performance.now();

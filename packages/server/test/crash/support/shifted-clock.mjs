@@ -1,4 +1,4 @@
-// `node --import` of this file: the process takes the time for TOOLSCRIPT_TEST_CLOCK_MS later than it is.
+// `node --import` of this file sets the clock of the process ahead by TOOLSCRIPT_TEST_CLOCK_MS.
 const aheadMs = Number(process.env.TOOLSCRIPT_TEST_CLOCK_MS);
 const RealDate = Date;
 

@@ -78,7 +78,7 @@ export function checkEvents(events: readonly object[]): void {
   );
 }
 
-/** The output that the events without the last response build, as a client shows it while they come. */
+/** Builds the output from the events before the last response, as a client shows it while the events arrive. */
 export function outputOf(events: readonly ResponseStreamEvent[]): unknown[] {
   const output: unknown[] = [];
   for (const event of events) if (event.type === 'response.output_item.done') output[event.output_index] = event.item;

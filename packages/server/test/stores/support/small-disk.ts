@@ -39,7 +39,7 @@ export class SmallDisk {
     try {
       writeFileSync(join(this.folder, name), Buffer.alloc(bytes));
     } catch {
-      // It is as long as there was room.
+      // The file now fills the rest of the disk.
     }
   }
 }

@@ -68,7 +68,10 @@ export const clearInterval = (id: unknown): void => clearTimeout(id);
 
 const settled = new Promise<void>((resolve) => resolve());
 
-/** An engine's own one ends the host's job when the callback throws, and V8 has none. Here a throw is a rejection. */
+/**
+ * An engine's own `queueMicrotask` ends the host's job when the callback throws, and V8 has none. Here, a throw becomes
+ * a rejection.
+ */
 export function queueMicrotask(callback: () => unknown): void {
   if (typeof callback !== 'function') throw new TypeError('The callback of a microtask must be a function.');
   promiseThen(settled, () => void apply(callback, undefined, []));
