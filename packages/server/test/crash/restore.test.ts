@@ -41,7 +41,7 @@ const isStart = (tool: string) => (event: StreamEvent) =>
 const approvals = async ({ client }: ServerProcess): Promise<{ approvalId: string }[]> =>
   (await client!.call('GET', '/api/v2/approvals')).body.data;
 
-/** One run of each kind; everything that their clients saw is stored. */
+/** One run of each kind. Their clients have seen the last event of each so far. */
 async function work(server: ServerProcess): Promise<Runs> {
   const ended = await submit(server, "return await tools.mark({ tag: 'ended' });");
   await server.client!.follow(ended);
@@ -111,6 +111,13 @@ async function newDatabase(store: string): Promise<string> {
   return changedUrl(store, (url) => (url.pathname = `/${name}`));
 }
 
+/** True if the thread store has the event in which the run begins to wait. */
+async function isStored(schema: string, runId: string): Promise<true | undefined> {
+  const events = `SELECT 1 FROM ${schema}.events WHERE run_id = $1 AND event LIKE '%"tool_call_start"%"wait"%'`;
+  const { rowCount } = await administrator.query(events, [runId]);
+  return rowCount === 0 ? undefined : true;
+}
+
 const hasDump = spawnSync('pg_dump', ['--version']).status === 0;
 if (!hasDump) console.warn('Skipped: the program pg_dump is not installed. Install the client programs of PostgreSQL.');
 
@@ -121,6 +128,8 @@ describeWithPostgres('a dump of PostgreSQL', () =>
       const roles: ProcessOptions['roles'] = ['api', 'worker', 'persistence'];
       const server = await startServer(folder, { store, events: redis.url(), roles });
       const runs = await work(server);
+      // The persistence worker gathers the events of a run for a moment.
+      await eventually(() => isStored(schemaOf(store), runs.running));
       const dump = join(folder, 'toolscript.dump');
       const source = changedUrl(store, (url) => (url.search = ''));
       run('pg_dump', '--format=custom', `--schema=${schemaOf(store)}`, `--file=${dump}`, source);
