@@ -7,6 +7,9 @@ import { BackingServices, missingServers } from '../service/backing-services.mjs
 const EVENTS_PER_RUN = 100;
 const PRINCIPALS = 50;
 const PAGE = 50;
+/** Threads whose items have been read before, so that their folds are stored. */
+const KNOWN_THREADS = 20;
+
 const LIMIT = { limit: 10, limitOf: 'p99' };
 
 export const name = 'scale-tables';
@@ -54,7 +57,10 @@ async function rowsOf({ threads, runs }, { threads: threadCount, count, megabyte
   const search = async () =>
     (await threads.list({ principal: principal(), text: 'hello', limit: PAGE })).threads.length;
   const nothing = async () => (await threads.list({ principal: principal(), text: 'not there' })).threads.length;
-  const items = async () => (await threads.readItems(`thr_${any(threadCount)}`)).turns.length;
+  const firstItems = async () => (await threads.readItems(`thr_${any(threadCount)}`)).turns.length;
+  const known = Array.from({ length: KNOWN_THREADS }, (_, index) => `thr_${index}`);
+  for (const threadId of known) await threads.readItems(threadId);
+  const items = async () => (await threads.readItems(known[any(KNOWN_THREADS)])).turns.length;
   const events = async () => (await threads.readEvents(`run_${any(2 * threadCount)}`)).events.length;
   const newest = async () => (await threads.readEvents(`run_${any(2 * threadCount)}`, { from: 90 })).events.length;
   const waiting = async () => (await threads.listApprovals({ state: 'pending', limit: 5 })).approvals.length;
@@ -62,6 +68,7 @@ async function rowsOf({ threads, runs }, { threads: threadCount, count, megabyte
   return [
     await row('threads', `a page of ${PAGE} threads of a principal`, Math.min(PAGE, threadCount / PRINCIPALS), list),
     await row('items', 'the items of a thread of two runs', 2, items),
+    await row('items-first', 'the same, when the thread is read first and its items are folded', 2, firstItems, {}),
     await row('events', `the ${EVENTS_PER_RUN} events of a run`, EVENTS_PER_RUN, events),
     await row('newest-events', 'the newest 10 events of a run', 10, newest),
     await row('approvals', 'a page of 5 pending approvals', 5, waiting),

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery, EventLog, Run, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import type { RunProjector } from '../projections/index.js';
@@ -55,6 +56,8 @@ export class PersistenceWorker {
 
   constructor(settings: PersistenceWorkerSettings) {
     this.#settings = settings;
+    // Each run whose events are gathered listens to it; Node would report more than 10 as a leak.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {
