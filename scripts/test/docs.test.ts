@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createHarness, memoryDocuments, QuickJsPool, type Harness } from '@toolscript/core';
+import { createHarness, memoryDocuments, QuickJsPool, type Harness, type HarnessOptions } from '@toolscript/core';
 import {
   ERROR_TABLE,
   EventPayloadSchema,
@@ -8,6 +8,7 @@ import {
   OperationItemSchema,
   OutputItemSchema,
 } from '@toolscript/core/protocol';
+import type { Tool } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
 import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
@@ -242,13 +243,19 @@ describe('generated blocks', () => {
     workspace.remove();
   });
 
-  it('tools.md contains the declarations of the web tools', async () => {
-    const tools = webTools();
-    const web = createHarness({ tools, expose: { http: true }, approvals: 'deny' });
-    const declarations = web.declarations();
-    await web.close();
-    const own = declarations.slice(declarations.indexOf('interface Tools {'));
-    checkGenerated('docs/reference/tools.md', 'web declarations', own, same);
+  async function checkDeclarations(name: string, tools: readonly Tool[], expose: HarnessOptions['expose'] = {}) {
+    const own = createHarness({ tools, expose, approvals: 'deny' });
+    const declarations = own.declarations();
+    await own.close();
+    checkGenerated(
+      'docs/reference/tools.md',
+      name,
+      declarations.slice(declarations.indexOf('interface Tools {')),
+      same,
+    );
+  }
+
+  function expectRows(tools: readonly Tool[]): void {
     const rows = tableRows(readPage('docs/reference/tools.md')).map(([name = '', ...rest]) => [
       name.split(',')[0],
       ...rest,
@@ -258,34 +265,23 @@ describe('generated blocks', () => {
         effect,
         approval === 'policy' ? 'by policy' : approval,
       ]);
+  }
+
+  it('tools.md contains the declarations of the web tools', async () => {
+    const tools = webTools();
+    await checkDeclarations('web declarations', tools, { http: true });
+    expectRows(tools);
   });
 
   it('tools.md contains the declarations of prompts and saved scripts', async () => {
     const library = { documents: memoryDocuments() };
     const tools = [...promptTools(library), ...snippetTools(library)];
-    const saved = createHarness({ tools, approvals: 'deny' });
-    const declarations = saved.declarations();
-    await saved.close();
-    const own = declarations.slice(declarations.indexOf('interface Tools {'));
-    checkGenerated('docs/reference/tools.md', 'saved declarations', own, same);
-    const rows = tableRows(readPage('docs/reference/tools.md')).map(([name = '', ...rest]) => [
-      name.split(',')[0],
-      ...rest,
-    ]);
-    for (const { name, effect, approval } of tools)
-      expect(rows.find(([first]) => first === name)?.slice(1, 3)).toEqual([
-        effect,
-        approval === 'policy' ? 'by policy' : approval,
-      ]);
+    await checkDeclarations('saved declarations', tools);
+    expectRows(tools);
   });
 
-  it('tools.md contains the declarations of the File Cabinet', async () => {
-    const cabinet = createHarness({ tools: cabinetTools({ documents: memoryDocuments() }), approvals: 'deny' });
-    const declarations = cabinet.declarations();
-    await cabinet.close();
-    const own = declarations.slice(declarations.indexOf('interface Tools {'));
-    checkGenerated('docs/reference/tools.md', 'cabinet declarations', own, same);
-  });
+  it('tools.md contains the declarations of the File Cabinet', () =>
+    checkDeclarations('cabinet declarations', cabinetTools({ documents: memoryDocuments() })));
 
   it('tools.md and guest.md contain the declarations', () => {
     const declarations = harness.declarations();

@@ -6,7 +6,7 @@ import { Scene, script, text } from './scene.js';
 const AUTO = ['--approve', 'auto'];
 
 describe('the File Cabinet of a conversation', () => {
-  it('keeps files and values for later turns, which are told their keys once', async () => {
+  it('stores files and values for later turns, and announces their keys once', async () => {
     const scene = new Scene();
     const saved = await scene.chat(
       'Save it.',

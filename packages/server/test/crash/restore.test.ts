@@ -17,6 +17,7 @@ import { newFolder } from '../stores/support/new-folder.js';
 import { effectsIn } from '../support/one-script-agent.js';
 import { eventually } from '../support/test-server.js';
 import { startServer, type ProcessOptions, type ServerProcess } from './support/server-process.js';
+import { event } from '../stores/support/one-event.js';
 
 // Each test starts several processes.
 vi.setConfig({ testTimeout: 300_000 });
@@ -148,16 +149,6 @@ describeWithPostgres('a dump of PostgreSQL', () =>
     });
   }),
 );
-
-const event = (seq: number): StreamEvent => ({
-  event_id: `evt_${seq}`,
-  run_id: 'run_a',
-  thread_id: 'thr_a',
-  turn_id: 'turn_a',
-  seq,
-  timestamp: 175e10 + seq,
-  payload: { type: 'item_delta', item_id: 'item_1', delta: 'text' },
-});
 
 describeWithOwnRedis('a copy of Redis’ append-only files', () => {
   it('of a killed server has every published event, and the positions of groups', async () => {

@@ -1,15 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  StoreUnavailableError,
-  ToolscriptUsageError,
-  type EventLog,
-  type StreamEvent,
-} from '@toolscript/core/protocol';
+import { StoreUnavailableError, ToolscriptUsageError, type EventLog } from '@toolscript/core/protocol';
 import { openEventLog, openStores } from '#server/stores/index.js';
 import { freePort } from '../redis/support/test-redis.js';
 import { describeWithPgBouncer, OwnPgBouncer } from './support/test-pgbouncer.js';
 import { postgresLaws } from './support/postgres-laws.js';
 import { administrator, changedUrl } from './support/test-postgres.js';
+import { event } from '../support/one-event.js';
 
 /** Laws of several handles, which share the connections of the pooler. With the variable, all laws are checked. */
 const FEW = /concurrent|across two handles|through another handle|of a lost|at once/u;
@@ -32,16 +28,6 @@ async function opened(url: string): Promise<EventLog> {
   onTestFinished(() => log.close());
   return log;
 }
-
-const event = (seq: number): StreamEvent => ({
-  event_id: `evt_${seq}`,
-  run_id: 'run_a',
-  thread_id: 'thr_a',
-  turn_id: 'turn_a',
-  seq,
-  timestamp: 175e10 + seq,
-  payload: { type: 'item_delta', item_id: 'item_1', delta: 'text' },
-});
 
 let pooler: OwnPgBouncer;
 

@@ -53,7 +53,7 @@ describeWithOwnRedis('a connection to Redis', () => {
     expect(openInProcess(redis.url())).toEqual({ stdout: 'event 0\n', stderr: '', status: 0 });
   });
 
-  it('over TLS verifies the certificate: a self-signed one is trusted only if Node is told so', async () => {
+  it('over TLS verifies the certificate, and trusts a self-signed one only if NODE_EXTRA_CA_CERTS names it', async () => {
     const { cert, key } = selfSigned();
     const port = await freePort();
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
