@@ -78,7 +78,7 @@ async function campaign(): Promise<void> {
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const verdict = await judge(cluster, load);
   await cluster.stop();
-  // The short version runs beside other tests, which may take all processors.
+  // The short version runs in parallel with other tests, which may use all processors.
   const late = isLong ? lateRecoveries(recoveries) : [];
   for (const { runId, ms } of late) problems.push(`${runId} was claimed after ${ms} ms`);
   problems.push(...verdict.problems, ...cluster.crashes);
