@@ -41,6 +41,7 @@ import {
 import { announce, announceOutcome, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
 import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
+import { internalFault } from '../protocol/internal-fault.js';
 import { present } from '../protocol/present.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
@@ -279,7 +280,7 @@ async function replay(services: HarnessServices, script: InterruptedScript, host
     journal: noopJournal,
     earlier: { ...afterInterruption(script), endsWithTape: true },
   });
-  if (end.status === 'suspended') throw new Error('a replay cannot be suspended');
+  if (end.status === 'suspended') throw internalFault('The replay of a script was suspended.');
   return end;
 }
 
