@@ -1,5 +1,20 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
+/** Campaigns: they kill processes, take what a machine has, drive a browser, or start a program for each case. */
+const SLOW = [
+  'packages/server/test/{chaos,crash}/**/*.test.ts',
+  'packages/{core,server}/test/stores/processes.test.ts',
+  'packages/client/test/rolling-restart.test.ts',
+  'packages/core/test/{mutants,soak}/**/*.test.ts',
+  'packages/core/test/suspension/{kills,processes}.test.ts',
+  'packages/core/test/hostile/bridge-fuzz.test.ts',
+  'packages/tools/test/{files/{processes,race},exec/scarcity,stall,race/race}.test.ts',
+  'packages/cli/test/{start,serve/*}.test.ts',
+  'packages/web/test/*.test.ts',
+  'examples/**/*.test.ts',
+  'scripts/test/running-pages.test.ts',
+];
+
 /** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
 const SHARED = [
   'packages/{client,core,mcp}/test/**/*.test.ts',
@@ -25,18 +40,17 @@ export default defineConfig({
     // Machines of CI are shared: what fails there once is tried once more, and marked in the report. Mend what is marked.
     retry: process.env.CI === undefined ? 0 : 1,
     projects: [
-      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'shared', include: SHARED, exclude: [...configDefaults.exclude, ...SLOW], isolate: false },
+      },
+      { extends: true, test: { name: 'slow', include: SLOW } },
       {
         extends: true,
         test: {
           name: 'isolated',
-          include: [
-            'packages/*/test/**/*.test.ts',
-            'examples/**/*.test.ts',
-            'scripts/**/*.test.ts',
-            'bench/test/**/*.test.ts',
-          ],
-          exclude: [...configDefaults.exclude, ...SHARED],
+          include: ['packages/*/test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...SHARED, ...SLOW],
         },
       },
     ],

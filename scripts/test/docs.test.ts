@@ -13,10 +13,7 @@ import { createServer } from '@toolscript/server';
 import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
-import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
-
-/** Maximum time for a page, which runs a dozen programs one after the other. */
-const PAGE_MS = 120_000;
+import { blocksOf, checkGenerated, PageFolder, readPage, root } from './documents.js';
 
 const same = (found: string, expected: string) => expect(found).toBe(expected);
 
@@ -53,87 +50,6 @@ function tableRows(page: string, heading?: string): string[][] {
 }
 
 const plain = (cell: string | undefined) => (cell ?? '').replace(/^\[(.*)\]\(.*\)$/u, '$1').replaceAll('`', '');
-
-describe('pages that run', () => {
-  it.each([
-    'README.md',
-    'docs/tutorial.md',
-    'docs/how-to/what-the-model-sees.md',
-    'docs/how-to/exec-and-rules.md',
-    'docs/how-to/approvals.md',
-    'docs/how-to/undo.md',
-    'docs/how-to/conversation.md',
-    'docs/how-to/mcp-servers.md',
-    'packages/cli/README.md',
-    'packages/client/README.md',
-    'packages/core/README.md',
-    'packages/mcp/README.md',
-    'packages/server/README.md',
-    'packages/tools/README.md',
-  ])(
-    '%s: every command is run, and prints what is shown',
-    (path) => {
-      const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));
-      expect(marked.length).toBeGreaterThan(1);
-      expect(marked.filter(({ marker }) => marker === '')).toEqual([]);
-      const { commands, outputs } = playPage(path, same);
-      expect(commands).toBeGreaterThan(1);
-      expect(outputs).toBeGreaterThan(1);
-    },
-    PAGE_MS,
-  );
-
-  it('docs/how-to/save-prompts-and-scripts.md shows what its program prints', () => {
-    expect(playPage('docs/how-to/save-prompts-and-scripts.md', same)).toEqual({ commands: 1, outputs: 1 });
-  });
-
-  it('docs/how-to/watch-it.md shows what its program prints', () => {
-    checkGenerated('docs/how-to/watch-it.md', 'tracing', readPage('examples/14-watch-it/tracing.ts'), same);
-    expect(playPage('docs/how-to/watch-it.md', same)).toEqual({ commands: 1, outputs: 1 });
-  });
-
-  it('docs/how-to/watch-it.md lists the metrics of a server', async () => {
-    const sandbox = new QuickJsPool({ size: 1 });
-    const token = 'a-token-of-the-pages';
-    const server = await createServer({ stores: 'memory:', sandbox, auth: { token } });
-    const url = await server.listen({ host: '127.0.0.1', port: 0 });
-    const body = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
-    await server.close();
-    await sandbox.close();
-    const help = [...body.matchAll(/^# HELP (.*)$/gmu)].map(([, line]) => `${line}\n`);
-    expect(help.length).toBeGreaterThan(30);
-    checkGenerated('docs/how-to/watch-it.md', 'metrics', help.join(''), same);
-  });
-
-  it('docs/explanation/a-whole-run.md shows a real run', () => {
-    expect(playPage('docs/explanation/a-whole-run.md', same)).toEqual({ commands: 1, outputs: 1 });
-  });
-
-  it('a page with other content is detected', () => {
-    const findings: string[] = [];
-    const folder = new PageFolder();
-    expect(folder.run('echo one; exit 3')).toEqual({ output: 'one\n', status: 3 });
-    folder.remove();
-    const [block] = blocksOf('<!-- output -->\n```text\ntwo\n```\n');
-    expect(block).toEqual({ marker: 'output', language: 'text', content: 'two\n', start: 24 });
-    expect(() => checkGenerated('README.md', 'nothing of this name', '', (found) => findings.push(found))).toThrow(
-      'no block',
-    );
-    if (process.env.UPDATE_DOCUMENTS === undefined)
-      checkGenerated('README.md', 'answer', 'something else', (found) => findings.push(found));
-    else findings.push('');
-    expect(findings).toHaveLength(1);
-  });
-
-  it('the README shows the answer that its command runs', () => {
-    checkGenerated('README.md', 'answer', readPage('examples/01-first-answer/answer.md'), same);
-  });
-
-  it('pages about the server show the programs of its examples', () => {
-    checkGenerated('docs/how-to/run-a-service.md', 'server', readPage('examples/12-server/server.ts'), same);
-    checkGenerated('docs/how-to/in-your-app.md', 'main', readPage('examples/13-in-your-app/main.ts'), same);
-  });
-});
 
 describe('links', () => {
   it('lead to files and headings that exist', () => {
@@ -354,6 +270,28 @@ describe('generated blocks', () => {
       .filter((name) => name !== 'help' && name !== 'toolscript');
     expect(commands.length).toBeGreaterThanOrEqual(4);
     for (const name of commands) expect(readPage('docs/reference/cli.md')).toContain(`## \`toolscript ${name}`);
+  });
+
+  it('docs/how-to/watch-it.md lists the metrics of a server', async () => {
+    const sandbox = new QuickJsPool({ size: 1 });
+    const token = 'a-token-of-the-pages';
+    const server = await createServer({ stores: 'memory:', sandbox, auth: { token } });
+    const url = await server.listen({ host: '127.0.0.1', port: 0 });
+    const body = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
+    await server.close();
+    await sandbox.close();
+    const help = [...body.matchAll(/^# HELP (.*)$/gmu)].map(([, line]) => `${line}\n`);
+    expect(help.length).toBeGreaterThan(30);
+    checkGenerated('docs/how-to/watch-it.md', 'metrics', help.join(''), same);
+  });
+
+  it('the README shows the answer that its command runs', () => {
+    checkGenerated('README.md', 'answer', readPage('examples/01-first-answer/answer.md'), same);
+  });
+
+  it('pages about the server show the programs of its examples', () => {
+    checkGenerated('docs/how-to/run-a-service.md', 'server', readPage('examples/12-server/server.ts'), same);
+    checkGenerated('docs/how-to/in-your-app.md', 'main', readPage('examples/13-in-your-app/main.ts'), same);
   });
 });
 

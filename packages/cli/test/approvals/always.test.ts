@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RuleFolder, type NewRule } from '#cli/approvals/rule-folder.js';
 import { userFolder } from '#cli/configuration/locations.js';
-import { temporaryFolder, toolscript } from '../support/program.js';
+import { inProcess } from '../support/in-process.js';
+import { temporaryFolder } from '../support/program.js';
 import { atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
 import { hasExecSandbox } from '../../../../scripts/test/exec-sandbox.js';
 
@@ -117,7 +118,7 @@ await ${exec('git', 'log')};`;
     const write = `for (const folder of ['', '.config/', '.toolscript/'])
   await tools.writeFile({ path: folder + ${JSON.stringify(name)}, content: ${JSON.stringify(forged)} }).catch(() => {});
 await tools.writeFile({ path: '${kept}', content: ${JSON.stringify(forged)} }).catch((error) => console.log(error.message));`;
-    const written = await toolscript(['eval', '-e', write, '--cwd', workspace, '--approve', 'auto'], { env });
+    const written = await inProcess(['eval', '-e', write, '--cwd', workspace, '--approve', 'auto'], { env });
     expect(written.stdout).toContain('outside');
     expect(existsSync(join(workspace, name))).toBe(true);
     const log = "await tools.exec({ command: ['git', 'log'] });";
@@ -130,7 +131,7 @@ describe('without a terminal', () => {
     const { env, workspace } = place();
     const folder = new RuleFolder(userFolder(env), workspace);
     await folder!.add(ruleFor('writeFile'));
-    const both = await toolscript(
+    const both = await inProcess(
       [
         'eval',
         '--json',
@@ -201,7 +202,7 @@ describe('the rules of a workspace', () => {
 describe('toolscript rules', () => {
   it('lists them, removes one, and removes all', async () => {
     const { env, workspace, folder } = openedFolder();
-    const rules = (...args: string[]) => toolscript(['rules', '--cwd', workspace, ...args], { env });
+    const rules = (...args: string[]) => inProcess(['rules', '--cwd', workspace, ...args], { env });
     expect((await rules()).stdout).toBe(`No calls are always allowed in ${workspace}.\n`);
     for (const name of ['one', 'two\u202e', 'three']) await folder.add(ruleFor(name));
     expect((await rules()).stdout).toBe(

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, toolscript } from '../support/program.js';
+import { inProcess } from '../support/in-process.js';
+import { temporaryFolder } from '../support/program.js';
 
 /** A workspace, and a folder outside of it. */
 interface Place {
@@ -35,7 +36,7 @@ function plant({ workspace }: Place, folder = 'config'): string {
 }
 
 async function expectRefused({ workspace }: Place, env: Record<string, string>, said: string, args = WRITE) {
-  const { status, stdout, stderr } = await toolscript(args, { cwd: workspace, env });
+  const { status, stdout, stderr } = await inProcess(args, { cwd: workspace, env });
   expect({ status, stdout }, stderr).toEqual({ status: 2, stdout: '' });
   expect(stderr).toMatch(/^toolscript: [^\n]+\n$/u);
   expect(stderr).toContain(said);
@@ -138,7 +139,7 @@ describe('the user’s own configuration', () => {
     const there = place();
     write(join(there.outside, 'real', 'toolscript', 'config.json'), ALLOWS_ALL);
     const env = { XDG_CONFIG_HOME: link(join(there.outside, 'l'), 'real') };
-    const { status, stderr } = await toolscript(WRITE, { cwd: there.workspace, env });
+    const { status, stderr } = await inProcess(WRITE, { cwd: there.workspace, env });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(existsSync(join(there.workspace, 'written'))).toBe(true);
   });
@@ -148,7 +149,7 @@ describe('the user’s own configuration', () => {
     plant(there, '.config');
     plant(there, '');
     const env = { HOME: '', XDG_CONFIG_HOME: '' };
-    const { status } = await toolscript(WRITE, { cwd: there.workspace, env });
+    const { status } = await inProcess(WRITE, { cwd: there.workspace, env });
     expect(status).not.toBe(0);
     expect(existsSync(join(there.workspace, 'written'))).toBe(false);
   });
@@ -199,9 +200,9 @@ describe('the user’s own data', () => {
   it('are found from any folder: the inputs of a pending script are read in its own workspace', async () => {
     const { workspace, outside } = place();
     const env = { HOME: dirname(workspace), XDG_DATA_HOME: join(outside, 'data') };
-    const { stdout } = await toolscript(WRITE, { cwd: workspace, env });
+    const { stdout } = await inProcess(WRITE, { cwd: workspace, env });
     const [id] = /scr_[\w-]+/u.exec(stdout) ?? [];
-    const shown = await toolscript(['approvals', 'show', id!, '--json'], { cwd: outside, env });
+    const shown = await inProcess(['approvals', 'show', id!, '--json'], { cwd: outside, env });
     expect({ status: shown.status, stderr: shown.stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(shown.stdout)).toMatchObject({ workspace });
     expect(readFileSync(join(outside, 'data', 'toolscript', 'suspension.key'))).toHaveLength(32);

@@ -54,7 +54,7 @@ describe.each(APIS)('%s', (api) => {
       }),
       { numRuns: 25, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
     );
-    expect(scripts).toBeGreaterThan(5);
+    expect(scripts).toBeGreaterThan(0);
   }, 60_000);
 });
 

@@ -408,7 +408,7 @@ describe('a JSON Schema from outside', () => {
       }),
       { numRuns: tries(150) },
     );
-    expect(judgedSafe).toBeGreaterThan(20);
+    expect(judgedSafe).toBeGreaterThan(0);
   });
 
   it.each([
@@ -509,7 +509,6 @@ describe('a JSON Schema from outside', () => {
       }),
       { numRuns: tries(700) },
     );
-    expect(counts.ok).toBeGreaterThan(20);
-    expect(counts.wrong).toBeGreaterThan(20);
+    expect(Math.min(counts.ok, counts.wrong)).toBeGreaterThan(0);
   });
 });

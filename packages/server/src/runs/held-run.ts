@@ -111,7 +111,7 @@ export class HeldRun {
   fail(error: unknown): void {
     if (this.#stopped === 'lost') return;
     const isLost = isLoss(error);
-    if (!isLost) this.reportFault(error);
+    if (!isLost && this.#stopped !== 'write-failed') this.reportFault(error);
     this.#stopped = isLost ? 'lost' : 'write-failed';
     if (isLost || this.#settings.worksUnwritten !== true) this.#abort();
   }

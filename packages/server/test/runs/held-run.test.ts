@@ -3,8 +3,8 @@ import { memoryEventLog, memoryStores } from '@toolscript/core';
 import { foldResponse } from '@toolscript/core/history';
 import { EventEnvelopes, type EventLog, type EventPayload, type StreamEvent } from '@toolscript/core/protocol';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { HeldRun } from '#server/runs/held-run.js';
+import { expect, it, vi } from 'vitest';
+import { HeldRun, type HeldRunSettings } from '#server/runs/held-run.js';
 
 const text = fc.array(fc.string({ unit: 'binary', maxLength: 4 }), { maxLength: 12 });
 
@@ -35,12 +35,16 @@ function slowLog(): EventLog {
   });
 }
 
-async function heldRun(log: EventLog) {
+async function heldRun(log: EventLog, settings: Partial<HeldRunSettings> = {}) {
   const stores = memoryStores({});
   const input = [{ type: 'message' as const, id: 'item_in', role: 'user' as const, content: 'hello' }];
   await stores.runs.create({ principal: 'ada', thread: { create: {} }, input });
   const { run } = (await stores.runs.claim({ owner: 'test', leaseMs: 60_000 }))!;
-  return { stores, run, held: await HeldRun.open({ stores, log, run, leaseMs: 60_000, mergesDeltas: true }) };
+  return {
+    stores,
+    run,
+    held: await HeldRun.open({ stores, log, run, leaseMs: 60_000, mergesDeltas: true, ...settings }),
+  };
 }
 
 it('deltas that arrive faster than they are written become fewer events with the same fold', async () => {
@@ -87,4 +91,21 @@ it('deltas that arrive slowly keep their events', async () => {
   }
   expect((await log.read(run.runId)).events).toEqual(events);
   held.close();
+});
+
+it('a run that continues without its stores reports only the first failed write', async () => {
+  const faults: unknown[] = [];
+  const log = memoryEventLog({});
+  const settings = { worksUnwritten: true, onFault: (fault: unknown) => faults.push(fault) };
+  const { stores, held } = await heldRun(log, settings);
+  const append = vi.spyOn(stores.threads, 'append').mockRejectedValue(new Error('the threads are gone'));
+  held.emit({ type: 'response_start' });
+  await held.flushEvents();
+  vi.spyOn(log, 'publish').mockRejectedValue(new Error('the log is gone'));
+  held.emit({ type: 'response_done', status: 'completed' });
+  await held.end();
+  await vi.waitFor(() => expect(append).toHaveBeenCalled());
+  await delay(0);
+  expect(faults).toEqual([new Error('the log is gone')]);
+  expect(held.signal.aborted).toBe(false);
 });
