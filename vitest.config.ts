@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Campaigns: they kill processes, take what a machine has, drive a browser, or start a program for each case. */
+/** Campaigns: they kill processes, take what a machine has, drive a browser or a terminal, or start a program for each case. */
 const SLOW = [
   'packages/server/test/{chaos,crash}/**/*.test.ts',
   'packages/{core,server}/test/stores/processes.test.ts',
@@ -9,7 +9,7 @@ const SLOW = [
   'packages/core/test/suspension/{kills,processes}.test.ts',
   'packages/core/test/hostile/bridge-fuzz.test.ts',
   'packages/tools/test/{files/{processes,race},exec/scarcity,stall,race/race}.test.ts',
-  'packages/cli/test/{start,serve/*}.test.ts',
+  'packages/cli/test/{start,serve/*,approvals/ask,chat/conversation,chat/waiting}.test.ts',
   'packages/web/test/*.test.ts',
   'examples/**/*.test.ts',
   'scripts/test/running-pages.test.ts',
