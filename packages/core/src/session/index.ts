@@ -1,8 +1,8 @@
-export { abortReason } from './abort-reason.js';
+export { abortReason } from './session-outcome.js';
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
 export { failedOutcome, plainOutcome } from './plain-outcome.js';
 export { noopJournal, type Delivery, type ScriptJournal } from './journal.js';
-export { runScriptSession } from './run-session.js';
+export { runScriptSession } from './script-session.js';
 export type { ScriptStart } from './script-start.js';
 export {
   hasEnded,
