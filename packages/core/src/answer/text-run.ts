@@ -9,13 +9,10 @@ import {
   type StreamEvent,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
-import { AnswerPlayer, type AnswerEnd } from './answer-player.js';
+import { AnswerPlayer, playSegment, TextPieces, type AnswerEnd } from './answer-player.js';
 import { AnswerWork, type Waiting } from './answer-work.js';
-import { EventStream } from './event-stream.js';
-import { generateEvents } from './generate-events.js';
+import { EventStream, generateEvents } from './event-stream.js';
 import type { AnswerRest, ScriptEnd, ScriptHost } from './script-host.js';
-import { playSegment } from './play-segment.js';
-import { TextPieces } from './text-pieces.js';
 
 export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
 

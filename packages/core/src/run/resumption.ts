@@ -38,8 +38,7 @@ import {
   claimSuspended,
   UNKNOWN_VERSION,
 } from '../durability/claims.js';
-import { announce, announceOutcome, announceStatus, executionItem } from './script-items.js';
-import { endRun, type RunEnd } from './script-runner.js';
+import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
 import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
 import { present } from '../protocol/present.js';

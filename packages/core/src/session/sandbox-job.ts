@@ -62,7 +62,7 @@ interface CallsOfTape {
  * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may repeat all
  * recorded calls. The host refuses new calls over the limits, and larger arguments.
  */
-export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
+function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
   const builtinCalls = countBuiltinCalls(earlier.tape);
   const toolCalls = earlier.tape.calls.length - builtinCalls;
@@ -96,7 +96,7 @@ function isBuiltin(name: string): boolean {
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 
 /** The limits that the sandbox enforces; the same object for the same limits. */
-export function sandboxLimits(limits: Limits): SandboxLimits {
+function sandboxLimits(limits: Limits): SandboxLimits {
   let made = limitsOf.get(limits);
   if (made === undefined) {
     const {

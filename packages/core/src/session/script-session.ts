@@ -57,7 +57,7 @@ function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
  * A script that was suspended or interrupted starts from its `ResumeState`: its memory is restored, or it is replayed
  * along its tape, and then the calls that it waited for are resumed.
  */
-export class ScriptSession {
+class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;

@@ -97,7 +97,7 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
  * The operations as the outcome reports them. An unawaited call counts as aborted, even if it was aborted before its
  * start. `detached`: the calls that outlive the script.
  */
-export function finalOperations(
+function finalOperations(
   operations: readonly Operation[],
   end: SandboxEnd,
   detached: ReadonlyMap<string, unknown>,
@@ -115,7 +115,7 @@ export function finalOperations(
   });
 }
 
-export function countCalls(operations: readonly Operation[]): { completedTools: number; pendingTools: number } {
+function countCalls(operations: readonly Operation[]): { completedTools: number; pendingTools: number } {
   return {
     completedTools: operations.filter(({ status }) => status === 'completed').length,
     pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
@@ -155,7 +155,7 @@ export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: Compiled
 }
 
 /** A call with effects that was still running when the script had ended, and did not stop when it was aborted. */
-export function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
+function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
   const withEffects = stillRunning.filter(({ effect }) => effect !== 'read');
   const [first] = withEffects;
   if (first === undefined) return undefined;
@@ -173,7 +173,7 @@ export function detachedFailure(stillRunning: readonly Operation[]): ScriptFailu
 }
 
 /** Rejections that nothing handled, one warning each. */
-export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
+function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
   if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
   return (end.unhandled ?? []).map((thrown) => {
     const position = mapGuestStack(thrown.stack, script).position;
@@ -188,7 +188,7 @@ export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): D
 }
 
 /** Warnings about callbacks of timers that never ran, because their effects are missing without any other sign. */
-export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
+function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
   if (pending.length === 0 || end.type !== 'returned') return [];
   const [what, whose] =
     pending.length === 1 ? ['a timer was', 'its callback'] : [`${pending.length} timers were`, 'their callbacks'];
@@ -200,7 +200,7 @@ export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosit
  * Calls with effects that were aborted because nothing waited for them, one warning for each place. `void tools.x()`
  * marks a deliberate call; places that the compiler has already reported are omitted.
  */
-export function abortedDiagnostics(
+function abortedDiagnostics(
   end: SandboxEnd,
   operations: readonly Operation[],
   { source, diagnostics }: CompiledScript,

@@ -18,8 +18,7 @@ import {
 import { demandHash } from './image-bytes.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
-import { fits } from './script-lister.js';
-import { nameOf } from './status-index.js';
+import { fits, nameOf } from './script-lists.js';
 
 export interface MemoryStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
