@@ -33,8 +33,7 @@ import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
 import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, markSuspended, sharedOptions, type RunConditions } from './script-host.js';
-import { SaidText } from './usage-estimate.js';
-import { RunAccount } from './run-account.js';
+import { RunAccount, SaidText } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
 import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 

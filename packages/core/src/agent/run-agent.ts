@@ -23,8 +23,7 @@ import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
 import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
-import type { RunConditions } from './script-host.js';
-import { ScriptInterruption } from './script-interruption.js';
+import { ScriptInterruption, type RunConditions } from './script-host.js';
 import { spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
 

@@ -11,8 +11,7 @@ import {
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { present } from '../protocol/present.js';
-import { withoutResult } from './call-results.js';
-import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
+import { withoutResult, type EndedLine, type JournalLine, type StartedLine } from './journal-lines.js';
 
 /** `power`: each intent is flushed to disk before the call starts. */
 export type Durability = 'process' | 'power';

@@ -14,8 +14,7 @@ import type {
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
 import type { AnswerRest, Sealable } from '../answer/index.js';
 import { reportInternalError, type DurabilityServices } from './services.js';
-import { resultsOf, withoutResult, withResult } from './call-results.js';
-import type { StoredDecisions } from './journal-lines.js';
+import { resultsOf, withoutResult, withResult, type StoredDecisions } from './journal-lines.js';
 import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 

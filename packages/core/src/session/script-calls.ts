@@ -20,7 +20,7 @@ import {
   type WaitingCall,
 } from '../tools/index.js';
 import { BuiltinAnswers, readArguments, textArgument, CatalogCalls, TaskCalls, taskIdStart } from './builtin-calls.js';
-import { callIndexOf } from './call-journal.js';
+import { callIndexOf } from './journal.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './resume-state.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';

@@ -16,12 +16,11 @@ import {
 import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
 import type { SessionEnd, SessionOptions } from './session-options.js';
 import { abortReasonAt, withoutRepairedReturn, endedOutcome, type EndedOutcome } from './session-outcome.js';
-import { CallJournal, callIndexOf, SettlementQueue } from './call-journal.js';
+import { CallJournal, callIndexOf, SettlementQueue, Replay, ScriptTape } from './journal.js';
 import { CallNotes, ScriptOutput } from './script-output.js';
 import { EarlierCalls } from './earlier-calls.js';
 import { GuestClock, SessionUsage, SuspensionPlan } from './session-clocks.js';
 import { countBuiltinCalls, isSameForTheGuest, sandboxJob, scriptStart } from './sandbox-job.js';
-import { Replay, ScriptTape } from './tape.js';
 import type { ResumeState } from './resume-state.js';
 import { ScriptCalls, startInTurns } from './script-calls.js';
 import { suspendedEnd } from './suspended-end.js';

@@ -3,7 +3,7 @@ import type { CallIntent, EndedCall, SuspendedCalls } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { ScriptStart } from './script-start.js';
 import type { OutputState } from './script-output.js';
-import type { StoredTape } from './tape.js';
+import type { StoredTape } from './journal.js';
 
 /**
  * The stored data of a suspended script: its memory if the runtime could capture it, the tape that leads to the same

@@ -2,8 +2,16 @@ import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
 import { failureOf, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
-import { ReasoningDetails } from './reasoning-details.js';
-import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireChunk, type WireDelta } from './wire.js';
+import {
+  ReasoningDetails,
+  isAnswer,
+  readChunk,
+  stopOf,
+  wholeAsChunk,
+  type WireCall,
+  type WireChunk,
+  type WireDelta,
+} from './wire.js';
 
 interface OpenCall {
   readonly index: number | undefined;
