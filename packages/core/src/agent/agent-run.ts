@@ -23,8 +23,8 @@ import type {
   ScriptFailure,
   ToolChoice,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { present } from '../protocol/present.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';

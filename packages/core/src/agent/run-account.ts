@@ -1,5 +1,5 @@
 import type { EventPayload, ModelRequest, OutputItem, Usage } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { estimateTokens } from '../history/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';

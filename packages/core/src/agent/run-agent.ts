@@ -14,8 +14,8 @@ import type {
   StreamEvent,
   ToolChoice,
 } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
-import { newId } from '../text/new-id.js';
+import { present } from '../protocol/json.js';
+import { newId } from '../text/crypto.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';

@@ -12,7 +12,7 @@ import {
   type OutputItem,
   type RunIdentity,
 } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 
 /** The options for the scripts and calls of an agent's run. */
 export interface RunConditions {

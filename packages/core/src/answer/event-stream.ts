@@ -5,8 +5,8 @@ import {
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { present } from '../protocol/present.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
 import type { PayloadSink } from './script-host.js';
 
 /** The events of one run: the only place that puts payloads into envelopes, in order and without gaps. */

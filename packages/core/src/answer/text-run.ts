@@ -8,7 +8,7 @@ import {
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import { AnswerPlayer, playSegment, TextPieces, type AnswerEnd } from './answer-player.js';
 import { AnswerWork, type Waiting } from './answer-work.js';
 import { EventStream, generateEvents } from './event-stream.js';

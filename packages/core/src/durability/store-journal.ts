@@ -10,7 +10,7 @@ import {
 } from '../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { withoutResult, type EndedLine, type JournalLine, type StartedLine } from './journal-lines.js';
 
 /** `power`: each intent is flushed to disk before the call starts. */

@@ -26,8 +26,8 @@ import type { CheckPoolStats } from '../script/type-checker/index.js';
 import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
-import { newId } from '../text/new-id.js';
-import { present } from '../protocol/present.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
 import {
   liveTools,
   openServices,

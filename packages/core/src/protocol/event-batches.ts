@@ -8,7 +8,7 @@ import {
   type EventRange,
 } from './event-log.js';
 import { StreamEventSchema, type StreamEvent } from './events.js';
-import { endsRun } from './run-end.js';
+import { endsRun } from './run-events.js';
 import { EventOrderError } from './store-errors.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 

@@ -1,6 +1,6 @@
 import { present, ToolscriptUsageError } from '../protocol/index.js';
 import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import { AnswerWriter, type ProviderApi } from './answer-writer.js';
 import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';

@@ -5,7 +5,7 @@ import {
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import { AnswerWriter, PROVIDER_APIS, type ProviderApi } from './answer-writer.js';
 import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
 import { readBody, type AnswerBody, type WireEvent } from './body.js';

@@ -41,7 +41,7 @@ import {
 import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
 import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
 import { listedAs } from '../durability/store-journal.js';

@@ -29,7 +29,7 @@ import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry 
 import type { PayloadSink } from '../answer/index.js';
 import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { operationToItem } from '../history/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';

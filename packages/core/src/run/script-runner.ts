@@ -17,13 +17,12 @@ import {
 } from '../protocol/index.js';
 import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import type { PayloadSink, ScriptEnd } from '../answer/index.js';
-import { newId } from '../text/new-id.js';
+import { newId, sha256 } from '../text/crypto.js';
 import { reportInternalError } from '../durability/services.js';
 import { StoreJournal } from '../durability/store-journal.js';
 import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from '../durability/suspensions.js';
 import { outcomeToOutputItem, renderOutcomeForModel } from '../history/index.js';
-import { sha256 } from '../text/sha256.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { runSession, type HarnessServices } from './script-run.js';
 import { linkSavedScripts, runsSavedScripts } from './saved-scripts.js';
 

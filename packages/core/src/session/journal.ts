@@ -1,6 +1,6 @@
 import type { Decision, Settlement, Operation, SandboxCall, SandboxEnd } from '../protocol/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 import type { ScriptStart } from './script-start.js';
 
 /**

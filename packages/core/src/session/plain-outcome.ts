@@ -1,5 +1,5 @@
 import type { CompiledScript, Diagnostic, Outcome, PlannedCall, ScriptFailure } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import { roundMs } from './session-outcome.js';
 
 /** An outcome without a run. */

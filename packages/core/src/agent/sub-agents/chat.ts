@@ -1,6 +1,6 @@
 import type { JsonObject, ModelProvider, ModelRequest, OutputItem, ToolCallContext } from '../../protocol/index.js';
-import { present } from '../../protocol/present.js';
-import { newId } from '../../text/new-id.js';
+import { present } from '../../protocol/json.js';
+import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
 import { answerSchema, type AnswerSchema } from '../answer-schema.js';
