@@ -90,7 +90,7 @@ export class AnswerPlayer {
     this.#giveUpOpenItems();
     if (this.#stopped) return { status: 'completed' };
     if (this.#error !== undefined) return { status: 'failed', error: this.#error };
-    const message = 'The provider’s answer ended without its final event.';
+    const message = 'The provider’s answer ended without its final event. Send the request again.';
     return this.#end ?? { status: 'failed', error: { code: 'AnswerTruncated', message } };
   }
 

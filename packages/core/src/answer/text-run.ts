@@ -211,7 +211,10 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   try {
     for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
       if (typeof next.value === 'string') yield next.value;
-      else throw new ToolscriptUsageError(`processText needs text; its source yielded ${kindOf(next.value)}.`);
+      else
+        throw new ToolscriptUsageError(
+          `processText needs text; its source yielded ${kindOf(next.value)}. Yield strings only.`,
+        );
     }
   } finally {
     signal.removeEventListener('abort', stop);

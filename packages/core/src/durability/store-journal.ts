@@ -245,7 +245,10 @@ export class StoreJournal implements ScriptJournal {
     await this.#flushEvents?.();
     this.#demandStaying();
     const taken = await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder);
-    if (taken === undefined) throw new Error(`${this.#scriptId} is already claimed by another process`);
+    if (taken === undefined)
+      throw new Error(
+        `Another process has already claimed ${this.#scriptId}. Wait until that process has ended the script.`,
+      );
     this.#epoch = taken.epoch;
     this.#isOpen = true;
     this.#status = this.#closedAs ?? { state: 'running', ...this.#listedAs };
@@ -255,7 +258,9 @@ export class StoreJournal implements ScriptJournal {
   }
 
   #hold(): void {
-    const lost = new StaleEpochError(`Another process has claimed ${this.#scriptId}`);
+    const lost = new StaleEpochError(
+      `Another process has claimed ${this.#scriptId}. The script continues in that process.`,
+    );
     this.#leases.hold(this.#scriptId, this.#epoch, () => {
       this.#failure ??= { error: lost };
       this.#onLost(lost);

@@ -90,7 +90,7 @@ export class PendingSuspension implements Sealable {
       reportInternalError(
         this.#services,
         this.scriptId,
-        `the suspension may not survive a power failure: ${String(error)}`,
+        `The suspension may not survive a power failure: ${String(error)}. Check the store of scripts.`,
       ),
     );
     this.#services.inProcess?.put(this.scriptId, text);

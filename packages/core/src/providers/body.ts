@@ -134,7 +134,10 @@ class BodyReader {
   #hold(text: string): WireEvent[] {
     this.#heldLength += text.length;
     if (this.#heldLength > MAX_EVENT_LENGTH)
-      return this.#break('AnswerTooLarge', `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`);
+      return this.#break(
+        'AnswerTooLarge',
+        `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`,
+      );
     this.#held.push(text);
     return [];
   }
@@ -145,7 +148,7 @@ class BodyReader {
       if (!this.broken) events.push(...this.#event(name, data));
     }
     if (this.#parser.overflowed && !this.broken) {
-      const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`;
+      const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`;
       events.push(...this.#break('AnswerTooLarge', message));
     }
     return events;
@@ -171,7 +174,7 @@ class BodyReader {
     }
     const isStream = this.#sawEvent || rest !== undefined || STREAM_START.test(this.#excerpt);
     if (isStream || this.#excerpt.trim() === '') return [{ type: 'body_end' }];
-    const message = `The body is neither a stream of events nor JSON: ${excerpt(this.#excerpt)}`;
+    const message = `The body is neither a stream of events nor JSON. Check baseUrl; the body begins with ${excerpt(this.#excerpt)}`;
     return this.#break('AnswerMalformed', message);
   }
 

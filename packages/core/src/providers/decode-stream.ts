@@ -20,7 +20,10 @@ const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireD
   'anthropic-messages': AnthropicMessagesDecoder,
 };
 
-const TRUNCATED = { code: 'AnswerTruncated', message: 'The answer ended before the provider marked it as complete.' };
+const TRUNCATED = {
+  code: 'AnswerTruncated',
+  message: 'The answer ended before the provider marked it as complete. Send the request again.',
+};
 
 /**
  * Reads the HTTP body of a model's answer: a stream of server-sent events, or the JSON of an answer or an error that

@@ -187,7 +187,11 @@ function notKept(
   journal: StoreJournal | undefined,
 ): Outcome {
   if (!(error instanceof RunInterruption))
-    reportInternalError(services, end.scriptId, `the script could not be suspended: ${String(error)}`);
+    reportInternalError(
+      services,
+      end.scriptId,
+      `The script could not be suspended: ${String(error)}. Check the store of scripts.`,
+    );
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
@@ -213,7 +217,11 @@ async function noteEnd(
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
     // The script has already run, so only the operator gets the report that its end was not stored.
-    reportInternalError(services, scriptId, `the journal could not be closed: ${String(error)}`);
+    reportInternalError(
+      services,
+      scriptId,
+      `The journal could not be closed: ${String(error)}. Check the store of scripts.`,
+    );
   }
 }
 

@@ -77,11 +77,14 @@ export class BuiltinAnswers {
   }
 }
 
+/** For arguments that the guest's bridge never writes. */
+export const WRONG_ARGUMENTS = 'The arguments are wrong. Call the function as its declaration shows.';
+
 function attempt(make: () => CallResult): CallResult {
   try {
     return make();
   } catch {
-    return refusal('ToolValidationError', 'The arguments are wrong.');
+    return refusal('ToolValidationError', WRONG_ARGUMENTS);
   }
 }
 
@@ -127,7 +130,7 @@ function answerCatalog(catalog: ToolCatalog, questionJson: string): CallResult {
       return { ok: false, error: { code: 'ToolNotFoundError', message } };
     }
     default:
-      throw new TypeError('the catalog has no such function');
+      throw new TypeError('The catalog has no such function. Call search, list or describe.');
   }
 }
 
@@ -176,7 +179,7 @@ export class TaskCalls {
       case 'wait':
         return this.#wait(call, textArgument(id));
       default:
-        throw new TypeError('tools.spawn has no such function');
+        throw new TypeError('tools.spawn has no such function. Call list, read, wait or cancel.');
     }
   }
 
@@ -235,11 +238,11 @@ export class TaskCalls {
 export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {
   const parsed = parseJson(argsJson);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
-    throw new TypeError('the arguments are not an object');
+    throw new TypeError('The arguments are not an object. Pass one.');
   return parsed.value as Readonly<Record<string, unknown>>;
 }
 
 export function textArgument(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError('the argument is not a string');
+  if (typeof value !== 'string') throw new TypeError('The argument is not a string. Pass one.');
   return value;
 }

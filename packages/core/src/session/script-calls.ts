@@ -19,7 +19,15 @@ import {
   type ToolCatalog,
   type WaitingCall,
 } from '../tools/index.js';
-import { BuiltinAnswers, readArguments, textArgument, CatalogCalls, TaskCalls, taskIdStart } from './builtin-calls.js';
+import {
+  BuiltinAnswers,
+  readArguments,
+  textArgument,
+  CatalogCalls,
+  TaskCalls,
+  taskIdStart,
+  WRONG_ARGUMENTS,
+} from './builtin-calls.js';
 import { callIndexOf } from './journal.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './resume-state.js';
@@ -91,7 +99,7 @@ export class ScriptCalls {
     try {
       this.#startBuiltin(call, how);
     } catch {
-      this.#refuse(call, 'ToolValidationError', 'The arguments are wrong.');
+      this.#refuse(call, 'ToolValidationError', WRONG_ARGUMENTS);
     }
   }
 
@@ -104,7 +112,11 @@ export class ScriptCalls {
   /** Throws a `TypeError` for arguments that the guest's bridge never writes. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
-      return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
+      return this.#refuse(
+        call,
+        'ToolValidationError',
+        `The arguments are wrong: ${call.argsProblem}. Pass JSON values.`,
+      );
     // A process that allows detached tasks suspended the script; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(
@@ -124,7 +136,11 @@ export class ScriptCalls {
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:
-        this.#refuse(call, 'ToolNotFoundError', `The sandbox has no function ${call.name.slice(0, 100)}.`);
+        this.#refuse(
+          call,
+          'ToolNotFoundError',
+          `The sandbox has no function ${call.name.slice(0, 100)}. Call a tool under tools, sleep or catalog.`,
+        );
     }
   }
 
@@ -318,7 +334,11 @@ export class ScriptCalls {
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
     // defence: only-unknown-calls-are-retried
     if (first?.status !== 'unknown')
-      return this.#refuse(call, 'ToolValidationError', 'Only a call whose outcome is unknown can be retried.');
+      return this.#refuse(
+        call,
+        'ToolValidationError',
+        'The outcome of this call is known, so it cannot be retried. Call the tool again.',
+      );
     const inputJson = JSON.stringify(first.input);
     const callId = first.retryOf ?? first.callId;
     const retries = { callId, idempotencyKey: this.#keyOf(callId), inputJson };

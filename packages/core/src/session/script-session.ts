@@ -229,7 +229,8 @@ class ScriptSession {
     let next = this.#tape.callCount;
     // defence: next-call-index-only
     for (const { callIndex } of calls)
-      if (callIndex !== next++) return 'the runtime reported a call that is not the next one';
+      if (callIndex !== next++)
+        return 'The runtime reported a call that is not the next one. Replace the runtime of createHarness, or report this fault of the default one.';
     return undefined;
   }
 
@@ -255,7 +256,7 @@ class ScriptSession {
   }
 
   #diverged(how: string): void {
-    const detail = `a replay did not follow its tape: ${how}`;
+    const detail = `A replay did not follow its tape: ${how}. Resume the script with the release and the runtime that started it.`;
     this.#options.onEvent({ type: 'internal', detail });
     this.#replay = undefined;
     this.#run?.cancel('cancelled');
@@ -370,7 +371,7 @@ class ScriptSession {
 
   /** Another process has resumed the script, or the store has failed: no more effects may happen. */
   #onJournalFailure(error: unknown): void {
-    const detail = `the journal could not be written: ${String(error)}`;
+    const detail = `The journal could not be written: ${String(error)}. Check the store, then recover the script.`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
       // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that

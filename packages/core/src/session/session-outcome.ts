@@ -82,7 +82,7 @@ function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptF
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {
   if (dropped === 0) return [];
-  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second.`;
+  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second. Report progress less often, or raise limits.maxProgressEvents.`;
   return [{ severity: 'info', code: 'progress-dropped', message }];
 }
 
@@ -110,7 +110,7 @@ function finalOperations(
     };
     const isUnawaited = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
     if (!isUnawaited || detached.has(operation.callId)) return rounded;
-    const message = 'The script ended without awaiting this call; nothing of it ran.';
+    const message = 'The script ended without awaiting this call; nothing of it ran. Write `await` before the call.';
     return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
   });
 }
@@ -181,7 +181,7 @@ function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnost
     return {
       severity: 'warning',
       code: 'unhandled-rejection',
-      message: `A promise was rejected and nothing handled it: ${name}${thrown.message}`,
+      message: `A promise was rejected and nothing handled it; await it, or handle the rejection with catch: ${name}${thrown.message}`,
       ...(position === undefined ? {} : { line: position.line, column: position.column }),
     };
   });

@@ -111,7 +111,7 @@ class MemoryJournals implements JournalStore {
     const script = this.scripts.get(scriptId);
     if (script?.epoch !== epoch)
       throw new StaleEpochError(
-        `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`,
+        `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script. Claim it again before you write`,
       );
     if (lines.length === 0 && slot === undefined && status === undefined) return;
     const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, 0, { lines, status }));

@@ -251,7 +251,9 @@ export class ClaimFiles {
 }
 
 export function stale(scriptId: string, epoch: number): StaleEpochError {
-  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`);
+  return new StaleEpochError(
+    `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script. Claim it again before you write`,
+  );
 }
 
 function headOf(appended: number, flushed: number): string {

@@ -191,7 +191,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     const stop = stopOf(this.#finishReason);
     const members = withoutNulls({ stop_reason: this.#finishReason });
     if (stop.status === 'failed') {
-      const message = `The provider stopped with the reason "${this.#finishReason}".`;
+      const message = `The provider stopped with the reason "${this.#finishReason}". Change the request, or send it again.`;
       return this.#writer.fail({ code: 'ProviderError', message }, members);
     }
     this.#finishItems(stop.status === 'incomplete');
