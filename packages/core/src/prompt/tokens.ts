@@ -25,8 +25,8 @@ const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{
 /** Letter pairs that are common in English words and identifiers: first letter, then its followers. */
 const COMMON_PAIRS =
   'abcdfgilmnprstuvwy baeijloruy caehiklorstu dadeilorsu eabcdefglmnopqrstvwxy faefilorsu gehilnrsu haeiortu ' +
-    'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
-    'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo';
+  'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
+  'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo';
 
 /** Frequent words in declarations and descriptions that are one token with any prefix. */
 const ONE_TOKEN_WORDS: ReadonlySet<string> = new Set(
