@@ -12,7 +12,7 @@ const BETWEEN_PROCESSES = new Set([
   'packages/core/src/agent/sub-agents/child-run.ts',
   'packages/core/src/agent/sub-agents/run-agents.ts',
   'packages/core/src/approvals/gate.ts',
-  'packages/core/src/session/session-usage.ts',
+  'packages/core/src/session/session-clocks.ts',
   'packages/server/src/observability/store-gauges.ts',
   'packages/server/src/runs/run-cleaner.ts',
   'packages/tools/src/cabinet/documents.ts',

@@ -23,8 +23,8 @@ import type {
   ScriptFailure,
   ToolChoice,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { present } from '../protocol/present.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
 import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readText } from './compaction.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
@@ -33,8 +33,7 @@ import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
 import { callsAfter, closingOutput, lastSpoken, openCalls, pendingBlock, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, markSuspended, sharedOptions, type RunConditions } from './script-host.js';
-import { SaidText } from './usage-estimate.js';
-import { RunAccount } from './run-account.js';
+import { RunAccount, SaidText } from './run-account.js';
 import type { RunBudget } from './run-budget.js';
 import type { AgentScope, OfAgentRun, OpenSubAgents } from './sub-agent-host.js';
 

@@ -8,10 +8,13 @@ interface Member {
 
 /** The required options of a run, for JavaScript hosts that the type checker does not protect. */
 const MEMBERS: Readonly<Record<string, Member>> = {
-  provider: { isRight: hasMethod('stream'), needs: 'a provider, as createProvider and scriptedModel return it' },
-  harness: { isRight: hasMethod('runScript'), needs: 'a harness, as createHarness returns it' },
-  history: { isRight: isList, needs: 'a list of items', isOptional: true },
-  events: { isRight: isList, needs: 'the list of all stored events of the run' },
+  provider: {
+    isRight: (value) => hasMethod(value, 'stream'),
+    needs: 'a provider, as createProvider and scriptedModel return it',
+  },
+  harness: { isRight: (value) => hasMethod(value, 'runScript'), needs: 'a harness, as createHarness returns it' },
+  history: { isRight: (value) => Array.isArray(value), needs: 'a list of items', isOptional: true },
+  events: { isRight: (value) => Array.isArray(value), needs: 'the list of all stored events of the run' },
 };
 
 /** Throws a `ToolscriptUsageError` for an invalid option, and for a closed harness. */
@@ -27,10 +30,6 @@ export function checkAgentOptions(options: unknown, method: string, names: reado
   }
 }
 
-function hasMethod(name: string): (value: unknown) => boolean {
-  return (value) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function';
-}
-
-function isList(value: unknown): boolean {
-  return Array.isArray(value);
+function hasMethod(value: unknown, name: string): boolean {
+  return typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function';
 }

@@ -1,10 +1,9 @@
 import { providerFailure, type ProviderFailure } from '../answer/index.js';
 import { cutToTokens, estimateTokens } from '../history/index.js';
 import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
-import { newId } from '../text/new-id.js';
-import { SaidText, shownText } from './usage-estimate.js';
-import type { UsageSum } from './usage-sum.js';
+import { present } from '../protocol/json.js';
+import { newId } from '../text/crypto.js';
+import { SaidText, shownText, type UsageSum } from './run-account.js';
 
 /*
  * The model itself summarises a conversation that nears the model's context window. The summary is an item, and

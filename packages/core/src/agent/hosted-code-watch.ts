@@ -1,6 +1,6 @@
 import { containerHolder, CONTAINER_LOST, hostedCodeIn, type HostedCode, type OutputItem } from '../protocol/index.js';
 import type { ProviderFailure } from '../answer/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import type { RunLog } from './run-log.js';
 
 const LOST_MESSAGE =

@@ -1,4 +1,4 @@
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import type { AgentConfig } from './agent-config.js';
 import { keyOfCommand } from './key-of-command.js';
 

@@ -1,5 +1,5 @@
 import type { FunctionCallItem, OutputItem, ScriptExecutionItem } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 
 export type OpenCall = FunctionCallItem | ScriptExecutionItem;
 

@@ -1,11 +1,10 @@
-import type { EventPayload, ModelRequest, Usage } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
+import type { EventPayload, ModelRequest, OutputItem, Usage } from '../protocol/index.js';
+import { present } from '../protocol/json.js';
+import { estimateTokens } from '../history/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from './answer-room.js';
 import { costOf } from './cost.js';
 import type { RunBudget } from './run-budget.js';
-import type { SaidText } from './usage-estimate.js';
-import { totalOf, UsageSum } from './usage-sum.js';
 
 interface AccountSettings {
   readonly agent: Pick<AgentConfig, 'prices'>;
@@ -123,5 +122,218 @@ export class RunAccount {
   #costOf(usage: Usage | undefined): number | undefined {
     const { prices } = this.#settings.agent;
     return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
+  }
+}
+
+/** An answer whose usage is counted. */
+interface CountedAnswer {
+  readonly request: ModelRequest;
+  readonly said: SaidText;
+}
+
+/**
+ * The usage of a run's answers. A later figure of an answer replaces the earlier one; the figures of all answers are
+ * added.
+ */
+export class UsageSum {
+  #ended: Usage | undefined;
+  #current: Usage | undefined;
+  #last: Usage | undefined;
+  #answer: Usage | undefined;
+  /** The usage of sub-agents, and of requests of tools. */
+  #others: Usage | undefined;
+  /** The last request whose tokens the provider counted, and the count. */
+  #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
+
+  note(usage: Usage): void {
+    this.#current = usage;
+  }
+
+  /** Estimates the figures that the provider did not report completely. Returns whether it estimated any. */
+  endAnswer(answer: CountedAnswer): boolean {
+    const isCounted = answer.said.isWhole && this.#current !== undefined;
+    const isEstimated = !isCounted && (answer.said.items > 0 || this.#current !== undefined);
+    this.#last = isCounted ? this.#current : undefined;
+    if (isCounted) this.#known = { request: answer.request, tokens: inputOf(this.#current!) };
+    // defence: uncounted-answer
+    if (isEstimated) this.#current = this.#estimate(answer);
+    this.#ended = this.own;
+    this.#answer = this.#current;
+    this.#current = undefined;
+    return isEstimated;
+  }
+
+  addOthers(usage: Usage | undefined): void {
+    this.#others = addUsage(this.#others, usage);
+  }
+
+  /** The input tokens that a request has at most. */
+  estimateInput(request: ModelRequest): number {
+    return Math.ceil(estimateRequest(request) * this.#margin());
+  }
+
+  #estimate({ request, said }: CountedAnswer): Usage {
+    return estimateUsage(this.estimateInput(request), said, this.#current);
+  }
+
+  /** Tokens for each estimated one, from the provider's last count, plus a fifth. */
+  #margin(): number {
+    if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
+    return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
+  }
+
+  /** The usage of the last answer that has ended, as its provider counted it. */
+  get last(): Usage | undefined {
+    return this.#last;
+  }
+
+  /** The usage of the last answer that has ended, with estimates marked. */
+  get ofAnswer(): Usage | undefined {
+    return this.#answer;
+  }
+
+  /** The usage of the run's own answers. Undefined if the provider reported nothing. */
+  get own(): Usage | undefined {
+    return addUsage(this.#ended, this.#current);
+  }
+
+  /** The usage with that of sub-agents. Undefined if no provider reported anything. */
+  get total(): Usage | undefined {
+    return addUsage(this.own, this.#others);
+  }
+}
+
+export function addUsage(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (second === undefined) return first;
+  const sum: Usage = { input_tokens: 0, output_tokens: 0 };
+  for (const usage of first === undefined ? [second] : [first, second]) {
+    const figures = { ...usage, total_tokens: totalOf(usage) };
+    for (const [name, figure] of Object.entries(figures))
+      if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
+    if (usage.estimated === true) sum.estimated = true;
+  }
+  return sum;
+}
+
+export function totalOf({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: total = input + output,
+}: Usage): number {
+  return total;
+}
+
+/** Input tokens including those that the cache read or stored, which some formats count separately. */
+function inputOf(usage: Usage): number {
+  return Math.max(usage.input_tokens, totalOf(usage) - usage.output_tokens);
+}
+
+/*
+ * Estimates the usage of an answer whose provider did not report all of it: the connection broke, or the provider
+ * never reports usage. A budget depends on the estimate, so it is too high rather than too low: text counts at twice
+ * the usual estimate until the provider has counted an input itself.
+ */
+
+/** The factor over the plain estimate. Code, tables and data need up to this many tokens for each estimated one. */
+export const ESTIMATE_MARGIN = 2;
+
+/** Tokens that providers add to a message, a call or a tool. */
+const PER_ITEM = 40;
+
+/** Tokens that providers add to a request with tools. */
+const WITH_TOOLS = 600;
+
+/** Tokens of an image. */
+const PER_IMAGE = 1600;
+
+/** The output of an answer, and whether its provider ended it. */
+export class SaidText {
+  readonly #texts = new Map<string, string>();
+  #isWhole = false;
+
+  take(payload: EventPayload): void {
+    if (payload.type === 'item_start') this.#texts.set(payload.item_id, '');
+    else if (payload.type === 'item_delta')
+      this.#texts.set(payload.item_id, (this.#texts.get(payload.item_id) ?? '') + payload.delta);
+    else if (payload.type === 'item_done') this.#takeItem(payload.item_id, shownText(payload.final_item));
+    else if (payload.type === 'response_done')
+      this.#isWhole = payload.status === 'completed' || payload.status === 'incomplete';
+  }
+
+  /** The deltas of an item may be missing. */
+  #takeItem(id: string, text: string): void {
+    if (text.length > (this.#texts.get(id) ?? '').length) this.#texts.set(id, text);
+  }
+
+  get text(): string {
+    return [...this.#texts.values()].join('');
+  }
+
+  get items(): number {
+    return this.#texts.size;
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+}
+
+/** The usage with estimates for the unknown figures. Figures that the provider has reported so far are minimums. */
+function estimateUsage(
+  input: number,
+  said: SaidText,
+  { input_tokens = 0, output_tokens = 0, total_tokens, ...others }: Partial<Usage> = {},
+): Usage {
+  const beside = Math.max(0, (total_tokens ?? 0) - input_tokens - output_tokens);
+  const written = estimateTokens(said.text) * ESTIMATE_MARGIN + said.items * PER_ITEM;
+  // The provider's input count is exact: the provider counted it before the answer began.
+  const sent = input_tokens > 0 || beside > 0 ? input_tokens : input;
+  const output = Math.max(output_tokens, written);
+  const { native: _native, ...figures } = others;
+  return {
+    ...figures,
+    input_tokens: sent,
+    output_tokens: output,
+    total_tokens: sent + output + beside,
+    estimated: true,
+  };
+}
+
+/** Tokens of a request, without the margin. */
+export function estimateRequest({ system = '', tools = [], conversation }: ModelRequest): number {
+  const shown = conversation.map(shownText).join('\n');
+  const images = conversation.reduce((count, item) => count + imagesIn(item), 0);
+  const text = estimateTokens(system) + estimateTokens(shown) + (tools.length > 0 ? toolTokens(tools) : 0);
+  return text + conversation.length * PER_ITEM + images * PER_IMAGE;
+}
+
+function toolTokens(tools: NonNullable<ModelRequest['tools']>): number {
+  return WITH_TOOLS + tools.length * PER_ITEM + estimateTokens(JSON.stringify(tools));
+}
+
+function imagesIn(item: OutputItem): number {
+  return JSON.stringify(item).split('"type":"image"').length - 1;
+}
+
+/** The approximate text of an item that the model reads. */
+export function shownText(item: OutputItem): string {
+  switch (item.type) {
+    case 'message':
+    case 'reasoning':
+      return item.content;
+    case 'function_call':
+      return item.arguments;
+    case 'function_call_output':
+      return item.read_by === undefined ? item.output : '';
+    case 'hosted_code':
+      return item.source_code;
+    case 'hosted_code_output':
+      return item.output;
+    case 'script_execution':
+      return item.format === 'tool' ? '' : item.source_code;
+    case 'script_execution_output':
+      return item.report ?? item.output_json ?? '';
+    default:
+      return '';
   }
 }

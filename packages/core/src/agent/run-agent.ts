@@ -14,8 +14,8 @@ import type {
   StreamEvent,
   ToolChoice,
 } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
-import { newId } from '../text/new-id.js';
+import { present } from '../protocol/json.js';
+import { newId } from '../text/crypto.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { checkAgentOptions } from './check-options.js';
@@ -23,8 +23,7 @@ import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
 import { extendHistory, RunLog, type RunLogPort } from './run-log.js';
 import { RunBudget } from './run-budget.js';
-import type { RunConditions } from './script-host.js';
-import { ScriptInterruption } from './script-interruption.js';
+import { ScriptInterruption, type RunConditions } from './script-host.js';
 import { spentIn } from './spent.js';
 import type { SubAgentHost } from './sub-agent-host.js';
 

@@ -1,5 +1,5 @@
 import type { EventPayload, Usage } from '../protocol/index.js';
-import { addUsage, totalOf } from './usage-sum.js';
+import { addUsage, totalOf } from './run-account.js';
 
 /** The usage of a run and its sub-agents, read from its events. */
 export interface Spent {

@@ -12,8 +12,7 @@ import type {
   ScriptFailure,
   ToolCallers,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { sha256 } from '../text/sha256.js';
+import { newId, sha256 } from '../text/crypto.js';
 import type { ScriptBlock, ScriptEnd, ScriptHost } from './script-host.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';
 

@@ -1,7 +1,12 @@
-import { EventEnvelopes } from '../protocol/index.js';
-import type { EventPayload, RunIdentity, StreamEvent } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
-import { PlanMerger } from './plan-merger.js';
+import {
+  EventEnvelopes,
+  EventQueue,
+  type EventPayload,
+  type RunIdentity,
+  type StreamEvent,
+} from '../protocol/index.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
 import type { PayloadSink } from './script-host.js';
 
 /** The events of one run: the only place that puts payloads into envelopes, in order and without gaps. */
@@ -42,8 +47,38 @@ export class EventStream implements PayloadSink {
   }
 }
 
+/** The names of a run in its events; generated if omitted. */
+export function runIdentity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
+  return {
+    runId: names.runId ?? newId('run'),
+    threadId: names.threadId ?? newId('thr'),
+    turnId: names.turnId ?? newId('turn'),
+  };
+}
+
+/** The receivers of a run's events. */
+interface Receivers {
+  readonly onEvent?: ((event: StreamEvent) => void) | undefined;
+  /** The host's own log. */
+  readonly sink?: PayloadSink | undefined;
+}
+
+/**
+ * The destination of the payloads of a script or a call: envelopes for listeners, and the host's own log. `onEvent`:
+ * the harness's listener.
+ */
+export function sinkOf(
+  onEvent: ((event: StreamEvent) => void) | undefined,
+  run: Receivers,
+  identity: RunIdentity,
+  nextSeq = 0,
+): PayloadSink {
+  const stream = new EventStream(identity, [onEvent, run.onEvent], nextSeq);
+  return run.sink === undefined ? stream : bothSinks(stream, run.sink);
+}
+
 /** Emits to both, for a host that keeps its own log in addition to the listeners of the harness. */
-export function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
+function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
   if (!first.hasListeners) return second;
   return {
     ...present({ identity: second.identity, flush: second.flush, takeCall: second.takeCall }),
@@ -56,4 +91,83 @@ export function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink 
       return second.nextSeq;
     },
   };
+}
+
+type ItemPayload = Extract<EventPayload, { item_id: string }>;
+
+/** A run has one plan: each later plan item becomes an update of the first. */
+class PlanMerger {
+  #id: string | undefined;
+  #later: Set<string> | undefined;
+
+  /** Undefined: the payload changes nothing and is not emitted. */
+  take(payload: EventPayload): EventPayload | undefined {
+    if (payload.type === 'item_start' && payload.item_type === 'plan') return this.#start(payload);
+    if (this.#later === undefined || !isOfItem(payload) || !this.#later.has(payload.item_id)) return payload;
+    if (payload.type !== 'item_done') return { ...payload, item_id: this.#id! };
+    const { type: _type, id: _id, ...changes } = payload.final_item;
+    return { type: 'item_update', item_id: this.#id!, changes };
+  }
+
+  #start(payload: Extract<EventPayload, { type: 'item_start' }>): EventPayload | undefined {
+    if (this.#id !== undefined) {
+      this.#later ??= new Set();
+      this.#later.add(payload.item_id);
+      return undefined;
+    }
+    this.#id = payload.item_id;
+    return payload;
+  }
+}
+
+function isOfItem(payload: EventPayload): payload is ItemPayload {
+  return payload.type.startsWith('item_');
+}
+
+/**
+ * The events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
+ * it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after those
+ * that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
+ */
+export function generateEvents(
+  outer: AbortSignal | undefined,
+  prepare: (
+    push: (event: StreamEvent) => void,
+    signal: AbortSignal,
+    handled: () => Promise<void>,
+  ) => () => Promise<void>,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const queue = new EventQueue<StreamEvent>();
+  const stop = new AbortController();
+  const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal]);
+  const start = prepare(
+    (event) => queue.push(event),
+    signal,
+    () => queue.handled(),
+  );
+  const events = drain(queue, stop, start);
+  // A generator's own `return` waits for a pending `next`. This method first ends the work that `next` waits for.
+  const end = events.return.bind(events);
+  events.return = (value) => {
+    stop.abort();
+    return end(value);
+  };
+  return events;
+}
+
+async function* drain(
+  queue: EventQueue<StreamEvent>,
+  stop: AbortController,
+  start: () => Promise<void>,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const working = start().finally(() => queue.end());
+  // The failure is reported below; until then nothing awaits this promise.
+  working.catch(() => {});
+  try {
+    yield* queue;
+    await working;
+  } finally {
+    stop.abort();
+    await working.catch(() => {});
+  }
 }

@@ -1,8 +1,7 @@
 export { AnswerPlayer, type AnswerEnd } from './answer-player.js';
 export { AnswerWork, putItem, savedScriptId, type Waiting, type WorkSettings } from './answer-work.js';
-export { providerFailure, type ProviderFailure } from './provider-failure.js';
-export { bothSinks, EventStream } from './event-stream.js';
-export { generateEvents } from './generate-events.js';
+export { providerFailure, type ProviderFailure } from './provider-stream.js';
+export { EventStream, runIdentity, sinkOf, generateEvents } from './event-stream.js';
 export type { AnswerRest, PayloadSink, ScriptBlock, ScriptEnd, ScriptHost, Sealable } from './script-host.js';
 export {
   assertAnswerText,

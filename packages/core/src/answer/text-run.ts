@@ -8,14 +8,11 @@ import {
   type RunIdentity,
   type StreamEvent,
 } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { AnswerPlayer, type AnswerEnd } from './answer-player.js';
+import { newId } from '../text/crypto.js';
+import { AnswerPlayer, playSegment, TextPieces, type AnswerEnd } from './answer-player.js';
 import { AnswerWork, type Waiting } from './answer-work.js';
-import { EventStream } from './event-stream.js';
-import { generateEvents } from './generate-events.js';
+import { EventStream, generateEvents } from './event-stream.js';
 import type { AnswerRest, ScriptEnd, ScriptHost } from './script-host.js';
-import { playSegment } from './play-segment.js';
-import { TextPieces } from './text-pieces.js';
 
 export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
 
@@ -214,7 +211,10 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   try {
     for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
       if (typeof next.value === 'string') yield next.value;
-      else throw new ToolscriptUsageError(`processText needs text; its source yielded ${kindOf(next.value)}.`);
+      else
+        throw new ToolscriptUsageError(
+          `processText needs text; its source yielded ${kindOf(next.value)}. Yield strings only.`,
+        );
     }
   } finally {
     signal.removeEventListener('abort', stop);

@@ -12,7 +12,7 @@ import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
 import { MAX_TIMER_MS } from '../protocol/limits.js';
 import { writtenNames } from '../text/identifier-name.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 import { renderCall } from './call-rendering.js';
 import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPolicy } from './policy.js';
 import { renderForPerson } from './render.js';

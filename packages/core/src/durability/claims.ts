@@ -12,12 +12,13 @@ import {
 import { journalState } from './journal-lines.js';
 import { failedOutcome } from '../session/index.js';
 import { wasResumedInProcess } from './process-suspensions.js';
-import { reportInternalError, type DurabilityServices } from './services.js';
+import { reportInternalError, storeFailure, type DurabilityServices } from './services.js';
 import { StoreJournal, type Keeping } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 import type { ClaimedScript } from './suspensions.js';
 
-export const RESUMED_ONCE = 'This script was already resumed. A suspension can be resumed only once.';
+export const RESUMED_ONCE =
+  'This script was already resumed, and a suspension can be resumed only once. Use the outcome of that resume.';
 export const UNKNOWN_VERSION =
   'This script was stored by an unknown version of Toolscript. Resume it with that version or a later one.';
 
@@ -42,7 +43,8 @@ export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: Journal
 }
 
 export function keepingOf({ keeping }: DurabilityServices, what: string): Keeping {
-  if (keeping === undefined) throw new ToolscriptUsageError(`${what} needs a harness with a store.`);
+  if (keeping === undefined)
+    throw new ToolscriptUsageError(`${what} needs a harness with a store. Pass createHarness the option store.`);
   return keeping;
 }
 
@@ -146,7 +148,7 @@ export async function claimUnstored(services: DurabilityServices, scriptId: stri
     await store.claim.release(scriptId, taken.epoch);
     return taken.lines.length === 0 && taken.damage === undefined;
   } catch (error) {
-    reportInternalError(services, scriptId, `the store failed: ${String(error)}`);
+    reportInternalError(services, scriptId, storeFailure(error));
     return false;
   }
 }
@@ -174,7 +176,7 @@ export function notInProcess(scriptId: string): Refusal {
 
 /** Nothing was done: the stored script is unchanged. */
 function storeFailed(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
-  reportInternalError(services, scriptId, `the store failed: ${String(error)}`);
+  reportInternalError(services, scriptId, storeFailure(error));
   const message = 'The store failed, so nothing was done and the stored script is unchanged. Try again later.';
   return { outcome: failedOutcome(scriptFailure('StoreError', message, { retryable: true }), scriptId), refused: true };
 }

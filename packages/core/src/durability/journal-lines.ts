@@ -1,7 +1,6 @@
 import type { Decision, JournalContent, Operation, Settlement, RunIdentity } from '../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
-import { withResult } from './call-results.js';
 
 /** One line of a script's journal, as JSON. Only settlements contain results of tools. */
 export type JournalLine =
@@ -204,4 +203,28 @@ class StoryReader {
     this.#intents.delete(call.callIndex);
     this.#endedCalls.set(call.callIndex, withResult(call, new Map([[call.callIndex, settlement]])));
   }
+}
+
+/*
+ * The result of a call is stored in the settlement that delivered it to the script. Stores with both keep it once: the
+ * operation is written without its result and gets it back when it is read.
+ */
+
+export function withoutResult({ callIndex, operation }: EndedCall): EndedCall {
+  const { result: _result, ...rest } = operation;
+  return { callIndex, operation: rest };
+}
+
+export function withResult({ callIndex, operation }: EndedCall, results: ReadonlyMap<number, Settlement>): EndedCall {
+  const settlement = results.get(callIndex);
+  if (settlement?.ok !== true || settlement.json === '' || operation.status !== 'completed')
+    return { callIndex, operation };
+  return { callIndex, operation: { ...operation, result: JSON.parse(settlement.json) as unknown } };
+}
+
+/** Every settlement of a tape, by call. */
+export function resultsOf(batches: readonly TapeBatch[]): ReadonlyMap<number, Settlement> {
+  return new Map(
+    batches.flatMap(({ settlements }) => settlements.map((settlement) => [settlement.callIndex, settlement])),
+  );
 }

@@ -28,33 +28,21 @@ export class ProcessSuspensions {
   }
 }
 
-/** Without a store, the process records which suspensions were resumed, across all its harnesses. */
-class ProcessClaims {
-  readonly #epochs = new Map<string, number>();
-
-  claim(scriptId: string, epoch: number): boolean {
-    // defence: one-resume-in-a-process
-    if ((this.#epochs.get(scriptId) ?? 0) > epoch) return false;
-    this.#epochs.delete(scriptId);
-    this.#epochs.set(scriptId, epoch + 1);
-    const [oldest] = this.#epochs.keys();
-    if (this.#epochs.size > MAX_CLAIMS && oldest !== undefined) this.#epochs.delete(oldest);
-    return true;
-  }
-
-  has(scriptId: string): boolean {
-    return this.#epochs.has(scriptId);
-  }
-}
-
-const processClaims = new ProcessClaims();
+/** Without a store, the process records which suspensions were resumed, across all its harnesses. By script. */
+const claimedEpochs = new Map<string, number>();
 
 /** Whether the caller is the first one in this process to resume this suspension. */
 export function claimInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): boolean {
-  return processClaims.claim(scriptId, epoch);
+  // defence: one-resume-in-a-process
+  if ((claimedEpochs.get(scriptId) ?? 0) > epoch) return false;
+  claimedEpochs.delete(scriptId);
+  claimedEpochs.set(scriptId, epoch + 1);
+  const [oldest] = claimedEpochs.keys();
+  if (claimedEpochs.size > MAX_CLAIMS && oldest !== undefined) claimedEpochs.delete(oldest);
+  return true;
 }
 
 /** Whether a suspension of the script was resumed in this process. */
 export function wasResumedInProcess(scriptId: string): boolean {
-  return processClaims.has(scriptId);
+  return claimedEpochs.has(scriptId);
 }

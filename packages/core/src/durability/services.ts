@@ -27,3 +27,8 @@ export function reportInternalError(
     // The operator's listener failed; the run continues.
   }
 }
+
+/** The detail of a failure of the store, for the operator. */
+export function storeFailure(error: unknown): string {
+  return `The store failed: ${String(error)}. Check the disk or the database of the store.`;
+}

@@ -103,19 +103,19 @@ function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new SealError('it is truncated or not a suspension');
+    throw new SealError("it is truncated or not a suspension. Pass the whole text of the outcome's suspension");
   }
   const version: unknown = (value as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version !== 1)
     throw new SealError(`it has version ${version}, and this release supports only 1. Resume it with a later release`);
   const parsed = EnvelopeSchema.safeParse(value);
-  if (!parsed.success) throw new SealError('it is not a suspension');
+  if (!parsed.success) throw new SealError("it is not a suspension. Pass the text of the outcome's suspension");
   return parsed.data;
 }
 
 function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Buffer, sealed: Buffer): Buffer {
   const TAG_BYTES = 16;
-  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is truncated');
+  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is truncated. Pass its whole text');
   const decipher = createDecipheriv('aes-256-gcm', secret, nonce, { authTagLength: TAG_BYTES })
     .setAAD(associated(header, id))
     .setAuthTag(sealed.subarray(-TAG_BYTES));
@@ -123,7 +123,7 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
     // defence: sealed-bytes-are-verified, without it: return decipher.update(sealed.subarray(0, -TAG_BYTES));
     return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
   } catch {
-    throw new SealError('it was changed or truncated after it was sealed');
+    throw new SealError('it was changed or truncated after it was sealed. Pass its text as it was stored');
   }
 }
 
@@ -139,7 +139,9 @@ function associated(header: SuspensionHeader, keyId: string): Buffer {
 function derive(key: SuspensionKey): DerivedKey {
   const bytes = typeof key === 'string' ? Buffer.from(key, 'utf8') : key;
   if (bytes.length < MIN_KEY_BYTES)
-    throw new ToolscriptUsageError(`suspensionKey has ${bytes.length} bytes; it needs at least ${MIN_KEY_BYTES}.`);
+    throw new ToolscriptUsageError(
+      `suspensionKey has ${bytes.length} bytes; it needs at least ${MIN_KEY_BYTES}. Use random bytes, as obtainKeyFile creates them.`,
+    );
   const secret = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript suspension 1', 32));
   const id = createHash('sha256').update('toolscript suspension key id').update(secret).digest('hex').slice(0, 16);
   return { id, secret };

@@ -14,8 +14,7 @@ import type {
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
 import type { AnswerRest, Sealable } from '../answer/index.js';
 import { reportInternalError, type DurabilityServices } from './services.js';
-import { resultsOf, withoutResult, withResult } from './call-results.js';
-import type { StoredDecisions } from './journal-lines.js';
+import { resultsOf, withoutResult, withResult, type StoredDecisions } from './journal-lines.js';
 import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 
@@ -91,7 +90,7 @@ export class PendingSuspension implements Sealable {
       reportInternalError(
         this.#services,
         this.scriptId,
-        `the suspension may not survive a power failure: ${String(error)}`,
+        `The suspension may not survive a power failure: ${String(error)}. Check the store of scripts.`,
       ),
     );
     this.#services.inProcess?.put(this.scriptId, text);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 
@@ -103,3 +103,19 @@ const NOT_FOUND = [
   '"serverExternalPackages"), or install it in a node_modules beside the program, or set TOOLSCRIPT_CORE to the folder',
   'of the installed package.',
 ].join(' ');
+
+/**
+ * The path of TypeScript's native compiler for this platform, an optional dependency of the package `typescript`.
+ * Throws if it is not installed.
+ */
+export function compilerExecutable(): string {
+  const name = `@typescript/typescript-${process.platform}-${process.arch}`;
+  try {
+    const folder = dirname(packageFile(`${name}/package.json`, 'typescript/package.json'));
+    return join(folder, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc');
+  } catch {
+    throw new Error(
+      `TypeScript's native compiler is not installed: the package ${name}, an optional dependency of typescript 7. Install it: npm install --include=optional`,
+    );
+  }
+}

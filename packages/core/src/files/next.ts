@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compilerExecutable } from './compiler-executable.js';
-import { coreFile, packageFile } from './core-files.js';
+import { compilerExecutable, coreFile, packageFile } from './core-files.js';
 
 /** The members of a configuration of Next.js (15 or newer) that `withToolscript` changes. */
 export interface NextSettings {

@@ -14,6 +14,8 @@ import {
 import {
   assertAnswerText,
   playText,
+  runIdentity,
+  sinkOf,
   type AnswerText,
   type ScriptBlock,
   type ScriptHost,
@@ -24,13 +26,18 @@ import type { CheckPoolStats } from '../script/type-checker/index.js';
 import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
-import { newId } from '../text/new-id.js';
-import { present } from '../protocol/present.js';
-import { liveTools } from './live-tools.js';
+import { newId } from '../text/crypto.js';
+import { present } from '../protocol/json.js';
+import {
+  liveTools,
+  openServices,
+  scriptDeclarations,
+  withTools,
+  denyUnattended,
+  operatorNotices,
+} from './open-services.js';
 import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';
-import { openServices, scriptDeclarations, withTools } from './open-services.js';
-import { denyUnattended, operatorNotices } from './operator-notices.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { claimUnstored } from '../durability/claims.js';
 import type { Decisions } from '../run/resumption.js';
@@ -60,7 +67,6 @@ import type {
 import { listRevertible, revertCalls, type Reverted } from '../run/reverts.js';
 import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
-import { runIdentity, sinkOf } from './run-events.js';
 import { SuspendedScripts } from './suspended-scripts.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;

@@ -1,16 +1,22 @@
 import { hostname } from 'node:os';
 import { createGate } from '../approvals/index.js';
-import { Leases } from '../durability/leases.js';
+import { Leases, type Keeping } from '../durability/store-journal.js';
 import { ProcessSuspensions } from '../durability/process-suspensions.js';
-import type { DurabilityServices } from '../durability/services.js';
-import type { Keeping } from '../durability/store-journal.js';
+import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { SuspensionSeal, type SuspensionKey, type SuspensionKeys } from '../durability/suspension-envelope.js';
-import type { KnownArgument, Limits, SandboxRuntime, Tool } from '../protocol/index.js';
+import {
+  ToolCallError,
+  ToolscriptUsageError,
+  type KnownArgument,
+  type Limits,
+  type SandboxRuntime,
+  type Tool,
+  type ApprovalCallback,
+} from '../protocol/index.js';
 import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
 import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
-import { ContextWriter } from '../run/script-context.js';
-import type { HarnessServices, ToolServices } from '../run/script-run.js';
+import { ContextWriter, type HarnessServices, type ToolServices } from '../run/script-run.js';
 import { IsolatedVmPool, QuickJsPool, type QuickJsOptions } from '../sandbox/index.js';
 import { createCompiler } from '../script/index.js';
 import {
@@ -24,8 +30,9 @@ import {
   resolveExposure,
   signatureOf,
 } from '../tools/index.js';
-import { operatorNotices, uncheckedNotice } from './operator-notices.js';
+import { didYouMean } from '../text/nearest-names.js';
 import type { HarnessOptions } from './options.js';
+import type { HarnessTools } from './harness-types.js';
 
 /** The parts of a harness that the services need. */
 interface OfHarness {
@@ -165,4 +172,105 @@ function listOf(keys: SuspensionKeys): readonly SuspensionKey[] {
 
 function isList(keys: SuspensionKeys): keys is readonly SuspensionKey[] {
   return Array.isArray(keys);
+}
+
+/** Receives the details of a fault of the installation, which concerns every script of a harness. */
+export type OperatorNotice = (detail: string) => void;
+
+/**
+ * Each text is reported once: to the host's `onInternalError`, or as a warning of the process if the host has none,
+ * because a program that does not look for such faults must not run with them in silence.
+ */
+export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInternalError'>): OperatorNotice {
+  const reported = new Set<string>();
+  return (detail) => {
+    if (reported.has(detail) || reported.size >= MAX_NOTICES) return;
+    reported.add(detail);
+    if (onInternalError === undefined) process.emitWarning(detail, { type: 'ToolscriptWarning' });
+    else reportInternalError({ onInternalError }, '', detail);
+  };
+}
+
+/** Maximum number of notices: texts with varying details would otherwise be reported without end. */
+const MAX_NOTICES = 10;
+
+/** For scripts that run without a type check because there is no type checker. */
+function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
+  let isReported = false;
+  return (reason) => {
+    if (isReported) return;
+    isReported = true;
+    notice(
+      `Scripts run WITHOUT type checks, because no type checker could be started: ${reason} Install typescript 7 with its optional packages where the program runs (docs/how-to/bundlers.md), or accept it with \`typecheck: 'off'\`.`,
+    );
+  };
+}
+
+/** For scripts whose suspension nobody would receive: denies calls that need approval, and names the options. */
+export function denyUnattended(notice: OperatorNotice): ApprovalCallback {
+  return ({ tool }) => {
+    notice(
+      `Toolscript denied a call of the tool "${tool}": it needs approval, and no user can decide about it. Give createHarness or asTool the option \`approvals\` ('auto', 'deny', rules, or a function), give asTool \`onOutcome\` or createHarness a \`store\` and resume suspended scripts, or define the tool with \`effect: 'read'\` or \`approval: 'never'\`.`,
+    );
+    throw new ToolCallError('ApprovalDeniedError', 'no user can be asked here');
+  };
+}
+
+/** The port through which the tools of a harness are read and replaced. */
+export interface ToolHolder {
+  /** All tools, exposed or not. */
+  all(): readonly Tool[];
+  /** The tools that scripts and structured calls may use. */
+  exposed(): readonly Tool[];
+  /** Throws if the tools are incompatible, and then changes nothing. */
+  set(tools: readonly Tool[]): void;
+}
+
+export function liveTools(holder: ToolHolder): HarnessTools {
+  const change = (method: string, names: readonly string[], tools: readonly Tool[]): void => {
+    assertList(names, 'string', `harness.tools.${method} needs a list of names.`);
+    assertList(tools, 'object', `harness.tools.${method} needs a list of tools.`);
+    holder.set(replaced(holder.all(), names, tools, method));
+  };
+  return Object.freeze(
+    Object.assign(() => holder.exposed(), {
+      add: (tools: readonly Tool[]) => change('add', [], tools),
+      remove: (names: readonly string[]) => change('remove', names, []),
+      replace: (names: readonly string[], tools: readonly Tool[]) => change('replace', names, tools),
+    }),
+  );
+}
+
+function assertList(list: unknown, type: 'string' | 'object', message: string): void {
+  const isList = Array.isArray(list) && list.every((element) => typeof element === type);
+  if (!isList) throw new ToolscriptUsageError(message);
+}
+
+/**
+ * A new tool with the name of a removed one takes its position, so that the text for models changes as little as
+ * possible.
+ */
+function replaced(
+  all: readonly Tool[],
+  names: readonly string[],
+  tools: readonly Tool[],
+  method: string,
+): readonly Tool[] {
+  const known = new Set(all.map(({ name }) => name));
+  for (const name of names) if (!known.has(name)) throw unknownName(name, [...known], method);
+  const removed = new Set(names);
+  const added = new Map(tools.map((tool) => [tool.name, tool]));
+  const kept = all.flatMap((tool) => {
+    if (!removed.has(tool.name)) return [tool];
+    const successor = added.get(tool.name);
+    return successor === undefined ? [] : [successor];
+  });
+  const placed = new Set(kept);
+  return [...kept, ...tools.filter((tool) => !placed.has(tool))];
+}
+
+function unknownName(name: string, known: readonly string[], method: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(
+    `harness.tools.${method}: there is no tool "${name}".${didYouMean(name, known) || ' harness.catalog().list() lists the tools.'}`,
+  );
 }

@@ -9,7 +9,15 @@ import {
   type ScriptFailure,
   type StreamEvent,
 } from '../protocol/index.js';
-import { emitRefusal, EventStream, playRest, type ResumeFirst, type TextRunOptions } from '../answer/index.js';
+import {
+  emitRefusal,
+  EventStream,
+  playRest,
+  runIdentity,
+  sinkOf,
+  type ResumeFirst,
+  type TextRunOptions,
+} from '../answer/index.js';
 import { notInProcess } from '../durability/claims.js';
 import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
 import {
@@ -33,7 +41,6 @@ import type { HarnessServices } from '../run/script-run.js';
 import { failedOutcome } from '../session/index.js';
 import type { Decided, ProcessTextOptions, ResumeOptions, RunOptions } from './harness-types.js';
 import { resolveLimits, type HarnessOptions } from './options.js';
-import { runIdentity, sinkOf } from './run-events.js';
 
 /** The harness of the scripts. */
 interface OfHarness extends Pick<HarnessOptions, 'approvals' | 'onEvent'> {

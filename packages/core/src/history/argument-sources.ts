@@ -1,4 +1,4 @@
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { formatPath } from '../text/value-path.js';
 
 /**

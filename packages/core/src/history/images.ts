@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ImagePartSchema, MAX_IMAGE_BYTES, MAX_IMAGES, MAX_JSON_DEPTH, ToolCallError } from '../protocol/index.js';
 import type { ImagePart, ModelPart, Outcome } from '../protocol/index.js';
-import { oneLine } from './operations-table.js';
+import { oneLine } from './bounded-text.js';
 
 /*
  * Images of a conversation.

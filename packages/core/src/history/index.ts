@@ -7,4 +7,4 @@ export * from './outcome-items.js';
 export * from './reducer.js';
 export { runItems } from './run-items.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from './response-fold.js';
-export { cutToTokens, estimateTokens } from './token-budget.js';
+export { cutToTokens, estimateTokens } from './bounded-text.js';

@@ -1,4 +1,4 @@
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import type {
   Diagnostic,
   FunctionCallOutputItem,
@@ -9,8 +9,7 @@ import type {
   ScriptExecutionOutputItem,
   ScriptFailure,
 } from '../protocol/index.js';
-import { boundedJson } from './bounded-json.js';
-import { cutMiddle, QUARTERS_PER_TOKEN } from './token-budget.js';
+import { boundedJson, cutMiddle, QUARTERS_PER_TOKEN } from './bounded-text.js';
 import { collectImages, imageHolders, imageLines, withoutImageData } from './images.js';
 
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];

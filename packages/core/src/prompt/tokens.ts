@@ -23,11 +23,10 @@ const WORDS = new RegExp(`[A-Z]+(?![a-z])|[A-Z]?[${LATIN.slice(3)}]+|[^${LATIN}]
 const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{[]|"?:|\);|\}\);|##+|```|\|\|)$/u;
 
 /** Letter pairs that are common in English words and identifiers: first letter, then its followers. */
-const COMMON_PAIRS = readPairs(
+const COMMON_PAIRS =
   'abcdfgilmnprstuvwy baeijloruy caehiklorstu dadeilorsu eabcdefglmnopqrstvwxy faefilorsu gehilnrsu haeiortu ' +
-    'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
-    'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo',
-);
+  'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
+  'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo';
 
 /** Frequent words in declarations and descriptions that are one token with any prefix. */
 const ONE_TOKEN_WORDS: ReadonlySet<string> = new Set(
@@ -138,7 +137,7 @@ function wordTokens(word: string): number {
   for (let index = 0; index < lower.length; index++) {
     const letter = lower.charCodeAt(index) - 97;
     if (letter < 0 || letter > 25) tokens += ACCENTED_LETTER;
-    else if (last >= 0 && COMMON_PAIRS[last * 26 + letter] !== 1) tokens += RARE_PAIR;
+    else if (last >= 0 && !isCommonPair(last, letter)) tokens += RARE_PAIR;
     last = letter <= 25 ? letter : -1;
   }
   return tokens;
@@ -167,6 +166,14 @@ function characterTokens(codePoint: number): number {
 }
 
 /** The table has 1 at `first * 26 + second` for each pair. */
+let commonPairs: Uint8Array | undefined;
+
+/** Letters count from 0. */
+function isCommonPair(first: number, second: number): boolean {
+  commonPairs ??= readPairs(COMMON_PAIRS);
+  return commonPairs[first * 26 + second] === 1;
+}
+
 function readPairs(text: string): Uint8Array {
   const pairs = new Uint8Array(26 * 26);
   for (const [first = '', ...followers] of text.split(' '))

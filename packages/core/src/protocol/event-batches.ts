@@ -8,7 +8,7 @@ import {
   type EventRange,
 } from './event-log.js';
 import { StreamEventSchema, type StreamEvent } from './events.js';
-import { endsRun } from './run-end.js';
+import { endsRun } from './run-events.js';
 import { EventOrderError } from './store-errors.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
@@ -58,19 +58,21 @@ export function placeEvents(
   textAt: (seq: number) => string | undefined,
 ): readonly string[] {
   if (firstSeq > nextSeq)
-    throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next`);
+    throw new EventOrderError(
+      `Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next. Append that event first`,
+    );
   const known = texts.slice(0, nextSeq - firstSeq);
   const index = known.findIndex((text, offset) => (textAt(firstSeq + offset) ?? text) !== text);
   if (index === -1) return texts.slice(known.length);
   throw new EventOrderError(
-    `The run ${runId} has a different event ${firstSeq + index} already: ${nextSeq} is expected next`,
+    `The run ${runId} has a different event ${firstSeq + index} already: ${nextSeq} is expected next. Read the run's events before you append`,
   );
 }
 
 /** Throws an `EventOrderError` if a new event of the batch follows the run's last one. */
 export function refuseAfterEnd({ runId, texts, endIndex }: EventBatch, wasEnded: boolean): void {
   if (wasEnded || (endIndex !== -1 && endIndex < texts.length - 1))
-    throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
+    throw new EventOrderError(`The run ${runId} has ended: no event follows its last one. Start another run`);
 }
 
 /** A page of a run's events. The index in `texts` is the `seq`. */

@@ -1,7 +1,7 @@
 import type { ChangeBoard } from './change-board.js';
 import { EventRangeSchema, type EventPage, type LogPosition, type SubscribeOptions } from './event-log.js';
 import type { StreamEvent } from './events.js';
-import { endsRun } from './run-end.js';
+import { endsRun } from './run-events.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
 /** A page of a run's events and the position of its log. Without a position, the log does not know the run. */

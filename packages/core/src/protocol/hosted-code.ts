@@ -1,4 +1,4 @@
-import { isRecord } from './is-record.js';
+import { isRecord } from './json.js';
 import type { HostedCodeItem, OutputItem } from './items.js';
 
 /*

@@ -5,21 +5,28 @@ export * from './change-board.js';
 export * from './document-store.js';
 export * from './errors.js';
 export * from './event-batches.js';
-export * from './event-envelopes.js';
+export * from './run-events.js';
 export * from './event-log.js';
-export { EventQueue } from './event-queue.js';
 export * from './event-subscription.js';
 export * from './events.js';
 export * from './hosted-code.js';
 export { INVISIBLE_CHARACTERS } from './invisible.js';
 export * from './items.js';
-export * from './json.js';
+export {
+  isRecord,
+  jsonDepthExceeds,
+  MAX_JSON_DEPTH,
+  measureJson,
+  present,
+  type JsonExtent,
+  type JsonObject,
+  type JsonValue,
+} from './json.js';
 export * from './limits.js';
 export * from './model.js';
 export * from './operations.js';
 export * from './outcome.js';
 export * from './new-thread.js';
-export { endsRun } from './run-end.js';
 export * from './run-interruption.js';
 export * from './run-store.js';
 export * from './sandbox.js';
@@ -32,5 +39,3 @@ export * from './store.js';
 export * from './thread-store.js';
 export * from './tools.js';
 export * from './trace-context.js';
-export { isRecord } from './is-record.js';
-export { present } from './present.js';

@@ -1,4 +1,4 @@
-import { isRecord } from './is-record.js';
+import { isRecord } from './json.js';
 import { z } from 'zod';
 import type { WatchOptions } from './change-board.js';
 import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';

@@ -45,7 +45,10 @@ export class StoreUnavailableError extends Error {
 
 /** The errors that several stores report, each in one sentence for all of them. */
 export const storeErrors = Object.freeze({
-  notFound: (kind: string, id: string) => new NotFoundError(`There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`),
+  notFound: (kind: string, id: string) =>
+    new NotFoundError(
+      `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check its id: it may have been deleted`,
+    ),
   idExists: (kind: string, id: string) =>
     new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),
   otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
@@ -66,5 +69,5 @@ export const storeErrors = Object.freeze({
   tooManyDocuments: (kind: string, most: number) =>
     new DocumentLimitError(`There are at most ${most} ${kind}s here. Delete some, then save again`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
-    new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`),
+    new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}. Claim the run again`),
 });

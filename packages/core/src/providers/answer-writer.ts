@@ -271,7 +271,8 @@ export class ItemWriter {
     const isWhole = members.native_type !== 'custom_tool_call' && isJsonObject(text);
     if (this.type !== 'function_call' || isWhole) return this.finish(members, text);
     this.#ended = true;
-    const message = 'The answer stopped before the arguments of this call were complete.';
+    const message =
+      'The answer stopped before the arguments of this call were complete, so the call does not run. Send the request again.';
     this.#write({ type: 'item_error', item_id: this.id, code: 'ArgumentsIncomplete', message }, false);
   }
 

@@ -1,4 +1,3 @@
-import { RepeatedEvents } from './repeated-events.js';
 import { SseParser, MAX_EVENT_LENGTH } from '../text/sse.js';
 
 /** The body of a model's answer: the whole text or bytes, or a stream of chunks. */
@@ -135,7 +134,10 @@ class BodyReader {
   #hold(text: string): WireEvent[] {
     this.#heldLength += text.length;
     if (this.#heldLength > MAX_EVENT_LENGTH)
-      return this.#break('AnswerTooLarge', `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`);
+      return this.#break(
+        'AnswerTooLarge',
+        `The answer is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`,
+      );
     this.#held.push(text);
     return [];
   }
@@ -146,7 +148,7 @@ class BodyReader {
       if (!this.broken) events.push(...this.#event(name, data));
     }
     if (this.#parser.overflowed && !this.broken) {
-      const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters.`;
+      const message = `An event of the stream is longer than the maximum of ${MAX_EVENT_LENGTH} characters. Ask for a shorter answer.`;
       events.push(...this.#break('AnswerTooLarge', message));
     }
     return events;
@@ -172,7 +174,7 @@ class BodyReader {
     }
     const isStream = this.#sawEvent || rest !== undefined || STREAM_START.test(this.#excerpt);
     if (isStream || this.#excerpt.trim() === '') return [{ type: 'body_end' }];
-    const message = `The body is neither a stream of events nor JSON: ${excerpt(this.#excerpt)}`;
+    const message = `The body is neither a stream of events nor JSON. Check baseUrl; the body begins with ${excerpt(this.#excerpt)}`;
     return this.#break('AnswerMalformed', message);
   }
 
@@ -203,4 +205,34 @@ function parseJson(text: string): unknown {
 
 function excerpt(text: string): string {
   return JSON.stringify(text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH)}…` : text);
+}
+
+/**
+ * Detects events that a stream sends twice. An event that equals the previous one is a repeat; its decoder decides
+ * whether it has a meaning, because two text deltas may be equal. If the very first event comes twice, the stream
+ * doubles each event, including text deltas, until an event comes alone:
+ *
+ *   first ──an equal event──▶ doubled ──an event comes alone──▶ plain
+ *     └──────another event──────────────────────────────────────▶
+ */
+class RepeatedEvents {
+  #state: 'first' | 'doubled' | 'plain' = 'first';
+  #previous: string | undefined;
+  /** The newest event has come alone so far. */
+  #isAlone = false;
+
+  /** `echo`: the second of a pair in a doubled stream. `repeat`: it equals the event before it. */
+  read(text: string): 'new' | 'repeat' | 'echo' {
+    const isSame = text === this.#previous;
+    if (this.#state === 'first' && this.#previous !== undefined) this.#state = isSame ? 'doubled' : 'plain';
+    if (this.#state === 'doubled' && this.#isAlone && !isSame) this.#state = 'plain';
+    this.#previous = text;
+    if (this.#state !== 'doubled') {
+      this.#isAlone = true;
+      return isSame ? 'repeat' : 'new';
+    }
+    const isEcho = this.#isAlone;
+    this.#isAlone = !isEcho;
+    return isEcho ? 'echo' : 'new';
+  }
 }

@@ -11,7 +11,7 @@ import type {
   ScriptExecutionOutputItem,
 } from '../protocol/index.js';
 import { codeOfCall } from '../protocol/hosted-code.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 import { reportOf } from './result-text.js';
 import { membersOf, nameOf } from './wire-values.js';
 import { SCRIPT_TOOL } from '../protocol/script-tool.js';

@@ -1,6 +1,6 @@
 import { present, ToolscriptUsageError } from '../protocol/index.js';
 import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import { newId } from '../text/crypto.js';
 import { AnswerWriter, type ProviderApi } from './answer-writer.js';
 import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
 import { decodeAnswer, unknownApi } from './decode-stream.js';
@@ -10,15 +10,22 @@ import { encodeResponses, type ResponsesSettings } from './openai-responses/enco
 import { mergedBody } from './merged-body.js';
 import { promptOf, type Prompt } from './prompt.js';
 import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
-import { AttemptLimits, type AttemptTimes } from './transport/attempt-limits.js';
-import { containerFailure, failureOfAnswer, keyFailure } from './transport/failures.js';
-import type { RequestFailure } from './transport/request-failure.js';
+import { AttemptLimits, type AttemptTimes } from './transport/watched-body.js';
+import {
+  containerFailure,
+  failureOfAnswer,
+  keyFailure,
+  DEFAULT_RETRIES,
+  delayBeforeRetry,
+  type RequestFailure,
+  type RetryOptions,
+  type RetryPolicy,
+} from './transport/failures.js';
 import { post, type Fetch, type Posted } from './transport/post.js';
 import { endpointOf, fetchFor, refuseOpenKey } from './transport/endpoint.js';
 import type { Environment } from './transport/proxy.js';
 import { redactor, secretHeaders, type Redact } from './transport/redact.js';
 import { withoutHalves } from './wire-values.js';
-import { DEFAULT_RETRIES, delayBeforeRetry, type RetryOptions, type RetryPolicy } from './transport/retry.js';
 
 export interface ProviderOptions {
   /** The provider's name of the model. */

@@ -1,13 +1,18 @@
-import { EventEnvelopes, ToolscriptUsageError } from '../protocol/index.js';
-import type { EventPayload, RunIdentity, StreamEvent } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
+import {
+  EventEnvelopes,
+  ToolscriptUsageError,
+  type EventPayload,
+  type RunIdentity,
+  type StreamEvent,
+} from '../protocol/index.js';
+import { newId } from '../text/crypto.js';
 import { AnswerWriter, PROVIDER_APIS, type ProviderApi } from './answer-writer.js';
 import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
 import { readBody, type AnswerBody, type WireEvent } from './body.js';
 import type { WireDecoder } from './decoder.js';
-import { formatOf } from './wire-format.js';
 import { OpenAiChatDecoder } from './openai-chat/decode.js';
 import { OpenAiResponsesDecoder } from './openai-responses/decode.js';
+import { membersOf, textOf } from './wire-values.js';
 
 const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireDecoder>> = {
   'openai-responses': OpenAiResponsesDecoder,
@@ -15,7 +20,10 @@ const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireD
   'anthropic-messages': AnthropicMessagesDecoder,
 };
 
-const TRUNCATED = { code: 'AnswerTruncated', message: 'The answer ended before the provider marked it as complete.' };
+const TRUNCATED = {
+  code: 'AnswerTruncated',
+  message: 'The answer ended before the provider marked it as complete. Send the request again.',
+};
 
 /**
  * Reads the HTTP body of a model's answer: a stream of server-sent events, or the JSON of an answer or an error that
@@ -110,4 +118,18 @@ async function* enveloped(
 ): AsyncGenerator<StreamEvent> {
   const envelopes = new EventEnvelopes(run);
   for await (const payloads of batches) for (const payload of payloads) yield envelopes.next(payload);
+}
+
+const MESSAGES_EVENT = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop))$/u;
+const RESPONSES_EVENT =
+  /^response\.(?:created|queued|in_progress|completed|incomplete|failed|output_text\.delta|output_item\.(?:added|done))$/u;
+
+/** The wire format that a message names itself; undefined for errors and messages that every format may have. */
+function formatOf(data: unknown): ProviderApi | undefined {
+  const { object, type, role, content } = membersOf(data);
+  const [kind, name] = [textOf(object) ?? '', textOf(type) ?? ''];
+  if (kind.startsWith('chat.completion')) return 'openai-chat';
+  if (kind === 'response' || RESPONSES_EVENT.test(name)) return 'openai-responses';
+  const isMessage = name === 'message' && role === 'assistant' && Array.isArray(content);
+  return isMessage || MESSAGES_EVENT.test(name) ? 'anthropic-messages' : undefined;
 }

@@ -8,7 +8,7 @@ export type { ResponsesSettings } from './openai-responses/encode.js';
 export type { Clock } from './transport/clock.js';
 export type { Fetch } from './transport/post.js';
 export type { Environment } from './transport/proxy.js';
-export type { RetryOptions } from './transport/retry.js';
+export type { RetryOptions } from './transport/failures.js';
 export {
   ScenarioSchema,
   scriptedModel,

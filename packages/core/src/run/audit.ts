@@ -1,6 +1,6 @@
 import type { FacadeEvent } from '../tools/index.js';
 import type { ApprovalDecider, Operation, Remember, RunIdentity, ToolEffect } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 
 interface AuditCommon {
   /** The time, as ISO 8601 in UTC. */

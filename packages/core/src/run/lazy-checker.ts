@@ -2,7 +2,7 @@ import type { TypeChecker } from '../script/index.js';
 import type * as typeChecking from '../script/type-checker/index.js';
 import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
 import type { Tool } from '../protocol/index.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 
 type CheckerModule = typeof typeChecking;
 

@@ -38,11 +38,10 @@ import {
   claimSuspended,
   UNKNOWN_VERSION,
 } from '../durability/claims.js';
-import { announce, announceOutcome, announceStatus, executionItem } from './script-items.js';
-import { endRun, type RunEnd } from './script-runner.js';
+import { announce, announceOutcome, announceStatus, executionItem, endRun, type RunEnd } from './script-runner.js';
 import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
 import { internalFault } from '../protocol/internal-fault.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
 import { listedAs } from '../durability/store-journal.js';
@@ -157,7 +156,7 @@ function recoverable(
   const foreign = foreignBridge(services, recorded.script.start);
   if (foreign !== undefined) return refused(scriptId, foreign);
   if (recorded.ended !== undefined && !evenEnded)
-    return refused(scriptId, 'This script has already ended, so it cannot be resumed.');
+    return refused(scriptId, 'This script has already ended, so it cannot be resumed. Read its outcome in the store.');
   // The suspension is unreadable. Replaying the tape leads to the same state.
   if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
@@ -208,7 +207,11 @@ export async function reportEnd(
   const { start } = script;
   const replayed = await replay(services, script, host);
   const outcome = endedAs(replayed, ended!);
-  if (outcome === undefined) return refused(scriptId, 'This script has ended, and its outcome is no longer stored.');
+  if (outcome === undefined)
+    return refused(
+      scriptId,
+      'This script has ended, and its outcome is no longer stored. Check its effects before you run it again.',
+    );
   const { limits } = runOf(start, host);
   if (callId !== undefined)
     return { outcome: outcomeOfCall(services, outcome, { ...storedCall(start), callId, limits }) };
@@ -293,7 +296,9 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
   const waiting = script.calls.waiting.map(({ request }) => request.approvalId);
   for (const [approvalId, decision] of Object.entries(decisions)) {
     if (!waiting.includes(approvalId))
-      throw new ToolscriptUsageError(`resume: no approval "${approvalId}" is pending. Pending: ${waiting.join(', ')}.`);
+      throw new ToolscriptUsageError(
+        `resume: no approval "${approvalId}" is pending. Decide about a pending one: ${waiting.join(', ')}.`,
+      );
     if (!isDecision(decision))
       throw new ToolscriptUsageError(
         `resume: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,

@@ -13,7 +13,7 @@ import type { PayloadSink } from '../answer/index.js';
 import { claimScript, keepingOf } from '../durability/claims.js';
 import { journalState, type JournalLine, type RevertState } from '../durability/journal-lines.js';
 import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
-import { reportInternalError } from '../durability/services.js';
+import { reportInternalError, storeFailure } from '../durability/services.js';
 import { createRegistry } from '../tools/index.js';
 import type { HarnessServices } from './script-run.js';
 import { callOnce } from './structured-call.js';
@@ -82,7 +82,7 @@ export async function revertCalls(services: HarnessServices, scriptId: string, r
   try {
     return { ok: true, calls: await revertClaimed(services, scriptId, taken.epoch, run) };
   } catch (error) {
-    reportInternalError(services, scriptId, `the store failed: ${String(error)}`);
+    reportInternalError(services, scriptId, storeFailure(error));
     const message = 'The store failed while calls were being undone. Look which calls are undone, then try again.';
     return { ok: false, error: scriptFailure('StoreError', message, { retryable: true }) };
   } finally {

@@ -12,7 +12,7 @@ import {
 import { restoreScript } from '../script/index.js';
 import { abortReason, type ScriptStart } from '../session/index.js';
 import { abortedCall, endOfAborted, unknownEndOf } from '../tools/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { runPrepared } from './script-runner.js';
 import type { HarnessServices } from './script-run.js';
 import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structured-call.js';

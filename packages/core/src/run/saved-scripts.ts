@@ -50,7 +50,11 @@ export async function linkSavedScripts(
     // A closed compiler rejects every script, including this one.
     if (error instanceof ToolscriptUsageError) throw error;
     if (!(error instanceof ToolCallError))
-      reportInternalError(services, '', `the saved scripts of a script could not be read: ${String(error)}`);
+      reportInternalError(
+        services,
+        '',
+        `The saved scripts of a script could not be read: ${String(error)}. Check the store of saved scripts.`,
+      );
     return failed(script, notFound(error));
   }
 }

@@ -1,12 +1,20 @@
 import type { createGate, GateOptions } from '../approvals/index.js';
-import type {
-  ApprovalPolicy,
-  CompiledScript,
-  Decision,
-  GateMemory,
-  ImageSource,
-  Limits,
-  Tool,
+import {
+  PlanItemSchema,
+  type ApprovalPolicy,
+  type CompiledScript,
+  type Decision,
+  type GateMemory,
+  type ImageSource,
+  type Limits,
+  type Tool,
+  type ApprovalRequest,
+  type EventPayload,
+  type Operation,
+  type PlanItem,
+  type HarnessMode,
+  type JsonObject,
+  type RunIdentity,
 } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
@@ -18,15 +26,14 @@ import {
   type SessionFacadeHooks,
 } from '../session/index.js';
 import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import type { PayloadSink } from '../answer/index.js';
+import { reportInternalError, type DurabilityServices } from '../durability/services.js';
+import { operationToItem } from '../history/index.js';
+import { newId } from '../text/crypto.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
-import type { PayloadSink } from '../answer/index.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
-import type { ContextWriter } from './script-context.js';
-import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { checkSavedScript } from './saved-scripts.js';
-import { sessionPayload } from './session-payloads.js';
-import { emitWorkPlan } from './work-plans.js';
 
 /** The tools of a harness at one moment, and the data derived from them. Immutable: a change creates a new one. */
 export interface ToolServices {
@@ -170,4 +177,150 @@ function emit(services: HarnessServices, sink: PayloadSink, scriptId: string, ev
   const payload = sessionPayload(event, scriptId);
   if (payload !== undefined) sink.emit(payload);
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
+}
+
+/** Converts a session's event to a stream payload; undefined for events that stay with the host. */
+export function sessionPayload(event: SessionEvent, scriptId: string | undefined): EventPayload | undefined {
+  const script = scriptId === undefined ? {} : { script_id: scriptId };
+  switch (event.type) {
+    case 'tool_call_start':
+      return {
+        type: 'tool_call_start',
+        call_id: event.callId,
+        ...script,
+        tool: event.tool,
+        input: event.input,
+        effect: event.effect,
+        ...(event.line === undefined ? {} : { line: event.line }),
+      };
+    case 'tool_call_done':
+      return {
+        type: 'tool_call_done',
+        call_id: event.operation.callId,
+        ...script,
+        operation: operationToItem(event.operation),
+      };
+    case 'approval_requested':
+      return { type: 'approval_requested', approval: approvalToEvent(event.request) };
+    case 'approval_resolved':
+      return {
+        type: 'approval_resolved',
+        approval_id: event.approvalId,
+        call_id: event.callId,
+        ...script,
+        decision: event.decision,
+        by: event.by,
+        ...(event.note === undefined ? {} : { note: event.note }),
+        ...(event.remember === undefined ? {} : { remember: event.remember }),
+        ...(event.replacedInputJson === undefined ? {} : { edited_input_json: event.inputJson }),
+      };
+    case 'progress':
+      if (scriptId === undefined) return undefined;
+      return {
+        type: 'script_progress',
+        script_id: scriptId,
+        message: event.message,
+        kind: event.kind,
+        ...(event.callId === undefined ? {} : { call_id: event.callId }),
+      };
+    case 'log':
+      if (scriptId === undefined) return undefined;
+      return {
+        type: 'script_log',
+        script_id: scriptId,
+        level: event.entry.level,
+        text: event.entry.text,
+        at_ms: event.entry.atMs,
+      };
+    case 'internal':
+      return undefined;
+  }
+}
+
+function approvalToEvent(request: ApprovalRequest) {
+  return {
+    approval_id: request.approvalId,
+    call_id: request.callId,
+    ...(request.scriptId === undefined ? {} : { script_id: request.scriptId }),
+    tool: request.tool,
+    input: request.input,
+    input_json: request.inputJson,
+    effect: request.effect,
+    ...(request.line === undefined ? {} : { line: request.line }),
+    ...(request.snippet === undefined ? {} : { snippet: request.snippet }),
+    ...(request.context === undefined ? {} : { context: request.context }),
+    ...(request.agents === undefined ? {} : { agents: request.agents }),
+    rendered: request.rendered,
+    ...(request.createdAt === undefined ? {} : { created_at: request.createdAt }),
+    ...(request.expiresAt === undefined ? {} : { expires_at: request.expiresAt }),
+  };
+}
+
+/** Emits the plan of an operation whose tool shows plans. All plans of a run form one item in its log. */
+export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operation: Operation): void {
+  if (operation.status !== 'completed' || registry.get(operation.tool)?.shows !== 'plan') return;
+  const item = planItem(newId('item'), operation);
+  if (item === undefined) return;
+  sink.emit({ type: 'item_start', item_id: item.id, item_type: 'plan' });
+  sink.emit({ type: 'item_done', item_id: item.id, final_item: item });
+}
+
+/** Undefined if the result is not a plan. */
+function planItem(id: string, { callId, result }: Operation): PlanItem | undefined {
+  const { plan, explanation } = (result ?? {}) as { plan?: unknown; explanation?: unknown };
+  const item = { type: 'plan', id, call_id: callId, steps: plan, explanation: explanation ?? '' };
+  return PlanItemSchema.safeParse(item).data;
+}
+
+export interface ContextFacts {
+  scriptId: string;
+  identity: RunIdentity;
+  /** The host's own members, which override the defaults. */
+  own: JsonObject;
+  limits: Limits;
+  mode: HarnessMode;
+  approvalsRequired: boolean;
+}
+
+/** Writes the `context` that scripts read. The constant part is serialized once. */
+export class ContextWriter {
+  readonly #toolNames: readonly string[];
+  readonly #endings = new WeakMap<Limits, Map<string, string>>();
+
+  constructor(toolNames: readonly string[]) {
+    this.#toolNames = toolNames;
+  }
+
+  /** JSON text. If a name occurs twice, the last member counts, so the host cannot override facts. */
+  write({ scriptId, identity, own, limits, mode, approvalsRequired }: ContextFacts): string {
+    const members = JSON.stringify({
+      conversationId: identity.threadId,
+      sessionId: identity.runId,
+      turnId: identity.turnId,
+      workingDirectory: '',
+      provider: '',
+      model: '',
+      ...own,
+      scriptId,
+    });
+    return `${members.slice(0, -1)},${this.#ending(limits, mode, approvalsRequired)}`;
+  }
+
+  #ending(limits: Limits, mode: HarnessMode, required: boolean): string {
+    let endings = this.#endings.get(limits);
+    if (endings === undefined) this.#endings.set(limits, (endings = new Map()));
+    const key = `${mode} ${required}`;
+    let ending = endings.get(key);
+    if (ending === undefined) {
+      const { timeoutMs, memoryMb, maxToolCalls: remainingToolBudget, maxConcurrentToolCalls } = limits;
+      ending = JSON.stringify({
+        sandbox: { timeoutMs, memoryMb, remainingToolBudget, maxConcurrentToolCalls, mode },
+        capabilities: { tools: this.#toolNames },
+        approvals: { required },
+        telemetry: {},
+      }).slice(1);
+      endings.set(key, ending);
+    }
+    return ending;
+  }
 }

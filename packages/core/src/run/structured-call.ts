@@ -10,10 +10,8 @@ import {
 import { abortReason } from '../session/index.js';
 import { createFacade, endOfAborted, type CallResult, type FacadeEvent } from '../tools/index.js';
 import type { PayloadSink } from '../answer/index.js';
-import type { HarnessServices } from './script-run.js';
+import { sessionPayload, emitWorkPlan, type HarnessServices } from './script-run.js';
 import { checkSavedScript } from './saved-scripts.js';
-import { sessionPayload } from './session-payloads.js';
-import { emitWorkPlan } from './work-plans.js';
 
 /** One structured call: the same tools, approvals and limits as a script's, with a facade of its own. */
 export interface StructuredCall {

@@ -9,9 +9,9 @@ import type {
   StoredScript,
 } from '../protocol/index.js';
 import { coreFile } from '../files/core-files.js';
-import { deepFreeze } from '../text/deep-freeze.js';
+import { deepFreeze } from '../protocol/json.js';
 import { codeFrame } from '../text/code-frame.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread } from './compile-thread.js';
 import type { ThreadResult } from './compile-thread.js';

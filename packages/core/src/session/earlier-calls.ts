@@ -1,9 +1,9 @@
 import type { Operation } from '../protocol/index.js';
 import type { CallResult, EndedCall, SuspendedCalls, WaitingCall } from '../tools/index.js';
 import type { ResumeState } from './resume-state.js';
-import { callIndexOf } from './call-index.js';
+import { callIndexOf } from './journal.js';
 import { hasEnded, type ScriptTasks, type TaskReport } from './script-tasks.js';
-import { taskIdStart } from './task-calls.js';
+import { taskIdStart } from './builtin-calls.js';
 
 interface EarlierCallsOptions {
   scriptId: string;

@@ -1,8 +1,8 @@
-export { abortReason } from './abort-reason.js';
+export { abortReason } from './session-outcome.js';
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
 export { failedOutcome, plainOutcome } from './plain-outcome.js';
-export { noopJournal, type Delivery, type ScriptJournal } from './journal.js';
-export { runScriptSession } from './run-session.js';
+export { noopJournal, type Delivery, type ScriptJournal, type TapeBatch, type TapeCall } from './journal.js';
+export { runScriptSession } from './script-session.js';
 export type { ScriptStart } from './script-start.js';
 export {
   hasEnded,
@@ -18,4 +18,3 @@ export {
 export type { SessionEvent } from './session-events.js';
 export type { SessionEnd, SessionFacadeHooks, SuspendedEnd } from './session-options.js';
 export type { InterruptedScript, SuspendedScript } from './suspended-script.js';
-export type { TapeBatch, TapeCall } from './tape.js';

@@ -1,7 +1,7 @@
-import type { Decision, Settlement } from '../protocol/index.js';
+import type { Decision, Settlement, Operation, SandboxCall, SandboxEnd } from '../protocol/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
+import { sha256 } from '../text/crypto.js';
 import type { ScriptStart } from './script-start.js';
-import type { TapeCall } from './tape.js';
 
 /**
  * Receives every settlement and every intent of a script. The entries, in order, suffice to replay the script to the
@@ -49,3 +49,281 @@ export const noopJournal: ScriptJournal = {
   delivered: () => {},
   leave: () => {},
 };
+
+/**
+ * Writes a script's calls to its journal: each intent to start one, how it ended, and what was delivered to the
+ * guest. A call has an answer for the guest and its own end. They usually coincide; a call that was aborted is
+ * answered before it has ended, and a detached task may end long after the script.
+ */
+export class CallJournal {
+  readonly #journal: ScriptJournal;
+  readonly #tape: ScriptTape;
+  readonly #onFailure: (error: unknown) => void;
+  /** Calls whose ends must be stored in case of a crash: those with effects, and detached tasks. */
+  readonly #awaited = new Set<number>();
+  /** Answers of calls that have not ended: delivered ones, and ones that will never be delivered. */
+  readonly #answers = new Map<number, Settlement>();
+  /** The ends of calls, until their answers are delivered. */
+  readonly #ends = new Map<number, EndedCall>();
+  #writtenCalls: number;
+
+  /** `onFailure`: called if a write that nothing awaits fails. */
+  constructor(journal: ScriptJournal, tape: ScriptTape, onFailure: (error: unknown) => void) {
+    this.#journal = journal;
+    this.#tape = tape;
+    this.#onFailure = onFailure;
+    this.#writtenCalls = tape.callCount;
+  }
+
+  /** Marks that the end of this call will be written. */
+  awaitEnd(callIndex: number): void {
+    if (this.#journal.isStored) this.#awaited.add(callIndex);
+  }
+
+  /** Called before a call is executed. If it throws or rejects, the call is not made. */
+  intended(intent: CallIntent): void | Promise<void> {
+    if (intent.operation.effect !== 'read') this.#awaited.add(intent.callIndex);
+    return this.#journal.intended(intent);
+  }
+
+  ended(callIndex: number, operation: Operation): void {
+    if (!this.#journal.isStored) return;
+    this.#ends.set(callIndex, { callIndex, operation });
+    const answer = this.#answers.get(callIndex);
+    if (answer !== undefined) this.answered(answer);
+  }
+
+  /**
+   * Stores an answer that cannot be delivered now, or ever. If the process ends first, calls that only read are
+   * repeated.
+   */
+  answered(answer: Settlement): void {
+    const { callIndex } = answer;
+    if (!this.#awaited.has(callIndex)) return;
+    const end = this.#ends.get(callIndex);
+    if (end === undefined) {
+      this.#answers.set(callIndex, answer);
+      return;
+    }
+    this.#answers.delete(callIndex);
+    this.#awaited.delete(callIndex);
+    this.#write(() => this.#journal.finished(end, answer));
+  }
+
+  /** Called before a delivery. Throws or rejects if the write failed. */
+  delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
+    if (!this.#journal.isStored) return undefined;
+    const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
+    return this.#journal.delivered({ clockMs, calls: this.#newCalls(), settlements, ended });
+  }
+
+  /** Writes the calls that the script made between the last delivery and its suspension. */
+  suspended(): void {
+    this.#journal.made(this.#newCalls());
+  }
+
+  #endOf(settlement: Settlement): EndedCall | undefined {
+    const { callIndex } = settlement;
+    const end = this.#ends.get(callIndex);
+    this.#ends.delete(callIndex);
+    if (end !== undefined) this.#awaited.delete(callIndex);
+    else if (this.#awaited.has(callIndex)) this.#answers.set(callIndex, settlement);
+    return end;
+  }
+
+  #newCalls() {
+    const calls = this.#tape.callsFrom(this.#writtenCalls);
+    this.#writtenCalls += calls.length;
+    return calls;
+  }
+
+  #write(write: () => void | Promise<void>): void {
+    try {
+      write()?.catch((error: unknown) => this.#onFailure(error));
+    } catch (error) {
+      this.#onFailure(error);
+    }
+  }
+}
+
+/** Maximum characters of results that go to the guest at once; the rest follows in the next batch. */
+const MAX_BATCH_UNITS = 4_194_304;
+
+/** The results of calls, until they are delivered to the guest. */
+export class SettlementQueue {
+  #settlements: Settlement[];
+
+  constructor(earlier: readonly Settlement[] = []) {
+    this.#settlements = [...earlier];
+  }
+
+  get isEmpty(): boolean {
+    return this.#settlements.length === 0;
+  }
+
+  add(settlement: Settlement): void {
+    this.#settlements.push(settlement);
+  }
+
+  callIndexes(): Set<number> {
+    return new Set(this.#settlements.map(({ callIndex }) => callIndex));
+  }
+
+  /** The first results, as many as may go at once. */
+  takeBatch(): Settlement[] {
+    let units = 0;
+    let count = 0;
+    for (const settlement of this.#settlements) {
+      if (count > 0 && units > MAX_BATCH_UNITS) break;
+      units += settlement.ok ? settlement.json.length : settlement.error.message.length;
+      count++;
+    }
+    if (count < this.#settlements.length) return this.#settlements.splice(0, count);
+    const all = this.#settlements;
+    this.#settlements = [];
+    return all;
+  }
+}
+
+/** The index at the end of a call's id. */
+export function callIndexOf(callId: string): number {
+  return Number(callId.slice(callId.lastIndexOf('_') + 1));
+}
+
+/** The settlements that were delivered to the guest at one moment, and the time of its clock. */
+export interface TapeBatch {
+  readonly clockMs: number;
+  readonly settlements: readonly Settlement[];
+}
+
+/** A call of the script, which a replay must repeat: its name and a hash of its arguments. */
+export type TapeCall = readonly [name: string, argsSha256: string];
+
+/** A tape in its stored form. Plain data. */
+export interface StoredTape {
+  /** The calls in call order, from the first. */
+  readonly calls: readonly TapeCall[];
+  readonly batches: readonly TapeBatch[];
+}
+
+/**
+ * The tape is a script's replay log: the calls that the script made, and every result that was delivered to it, in
+ * order. Runs of a script differ only by their results: a guest with the same start and the same results makes the
+ * same calls, and its memory is identical bit by bit.
+ */
+export class ScriptTape {
+  readonly #calls: (TapeCall | SandboxCall)[];
+  readonly #batches: TapeBatch[];
+
+  constructor(earlier?: StoredTape) {
+    this.#calls = [...(earlier?.calls ?? [])];
+    this.#batches = [...(earlier?.batches ?? [])];
+  }
+
+  called(call: SandboxCall): void {
+    this.#calls[call.callIndex] = call;
+  }
+
+  delivered(batch: TapeBatch): void {
+    this.#batches.push(batch);
+  }
+
+  /** The calls starting with this index. */
+  callsFrom(index: number): TapeCall[] {
+    return this.#calls.slice(index).map(tapeCall);
+  }
+
+  get callCount(): number {
+    return this.#calls.length;
+  }
+
+  /** The code with which a call was rejected. */
+  errorCode(callIndex: number): string | undefined {
+    for (const { settlements } of this.#batches)
+      for (const settlement of settlements)
+        if (settlement.callIndex === callIndex) return settlement.ok ? undefined : settlement.error.code;
+    return undefined;
+  }
+
+  stored(): StoredTape {
+    return { calls: this.callsFrom(0), batches: this.#batches };
+  }
+}
+
+/** Reads a tape, and compares a replay with it. */
+export class TapeReader {
+  readonly #tape: StoredTape;
+  #next = 0;
+
+  constructor(tape: StoredTape) {
+    this.#tape = tape;
+  }
+
+  /** Whether the script's call equals the one on the tape. A call after the tape's end is a new one. */
+  agrees(call: SandboxCall): boolean {
+    const expected = this.#tape.calls[call.callIndex];
+    if (expected === undefined) return true;
+    const [name, hash] = tapeCall(call);
+    return expected[0] === name && expected[1] === hash;
+  }
+
+  /** Undefined at the tape's end. */
+  next(): TapeBatch | undefined {
+    return this.#tape.batches[this.#next++];
+  }
+
+  get callCount(): number {
+    return this.#tape.calls.length;
+  }
+}
+
+function tapeCall(call: TapeCall | SandboxCall): TapeCall {
+  return 'callIndex' in call ? [call.name, sha256(`${call.argsProblem ?? ''}\n${call.argsJson}`).slice(0, 32)] : call;
+}
+
+/** The result of a turn of a replayed guest. */
+export type ReplayStep =
+  | { readonly type: 'deliver'; readonly batch: TapeBatch }
+  | { readonly type: 'ended'; readonly end: SandboxEnd }
+  /** The guest is in the state that it had at the end of the tape. */
+  | { readonly type: 'arrived' }
+  | { readonly type: 'diverged'; readonly how: string };
+
+/** Replays an earlier process's tape to a guest, and compares the guest's calls with it. */
+export class Replay {
+  /** Calls without an answer in the tape, by their indexes. */
+  readonly unanswered = new Map<number, SandboxCall>();
+  readonly #reader: TapeReader;
+  readonly #tape: ScriptTape;
+  readonly #mayEnd: boolean;
+  #nextCall = 0;
+
+  /** `tape`: the one of this session, which records new calls. `mayEnd`: the script may end where its tape does. */
+  constructor(earlier: StoredTape, tape: ScriptTape, mayEnd: boolean) {
+    this.#reader = new TapeReader(earlier);
+    this.#tape = tape;
+    this.#mayEnd = mayEnd;
+  }
+
+  /** Undefined if the guest made the calls of the tape; otherwise the difference. */
+  accept(calls: readonly SandboxCall[]): string | undefined {
+    for (const call of calls) {
+      if (call.callIndex !== this.#nextCall++) return 'it counts its calls differently';
+      this.unanswered.set(call.callIndex, call);
+      if (call.callIndex >= this.#reader.callCount) this.#tape.called(call);
+    }
+    return calls.every((call) => this.#reader.agrees(call)) ? undefined : 'it made different calls';
+  }
+
+  next(end: SandboxEnd | undefined): ReplayStep {
+    const batch = this.#reader.next();
+    if (batch !== undefined && end === undefined) {
+      for (const { callIndex } of batch.settlements) this.unanswered.delete(callIndex);
+      return { type: 'deliver', batch };
+    }
+    if (end?.type === 'cancelled' || end?.type === 'limit') return { type: 'ended', end };
+    if (batch !== undefined || (end !== undefined && !this.#mayEnd))
+      return { type: 'diverged', how: 'it ended earlier' };
+    return end === undefined ? { type: 'arrived' } : { type: 'ended', end };
+  }
+}

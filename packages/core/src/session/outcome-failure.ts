@@ -77,9 +77,13 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
       });
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
-      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while it ran the script.', {
-        metadata: facts,
-      });
+      return scriptFailure(
+        'HarnessInternalError',
+        'Toolscript itself failed while it ran the script. The option onInternalError of the harness receives the cause.',
+        {
+          metadata: facts,
+        },
+      );
   }
 }
 
@@ -87,7 +91,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
-      ? 'Another process has resumed this script, so it ended here.'
+      ? 'Another process has resumed this script, so it ended here. Read its outcome there.'
       : 'The store of scripts failed, so the script was interrupted. Its completed work is stored, and it can be recovered.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }

@@ -1,6 +1,6 @@
 import type { CompiledScript, Diagnostic, Outcome, PlannedCall, ScriptFailure } from '../protocol/index.js';
-import { newId } from '../text/new-id.js';
-import { roundMs } from './final-operations.js';
+import { newId } from '../text/crypto.js';
+import { roundMs } from './session-outcome.js';
 
 /** An outcome without a run. */
 export function failedOutcome(error: ScriptFailure, scriptId = newId('scr')): Outcome {

@@ -11,7 +11,7 @@ import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { OutputState } from './script-output.js';
 import type { InterruptedScript, OpenCall, SpentSoFar, SuspendedScript } from './suspended-script.js';
-import type { StoredTape } from './tape.js';
+import type { StoredTape } from './journal.js';
 
 /**
  * The state from which a session resumes: a script that was suspended, or one that was interrupted by the end of its

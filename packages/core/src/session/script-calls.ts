@@ -8,26 +8,32 @@ import {
   type Settlement,
   type SourcePosition,
 } from '../protocol/index.js';
-import { idempotencyKey, unknownEnd } from '../tools/index.js';
-import type {
-  CallResult,
-  Facade,
-  FacadeCall,
-  FacadeEvent,
-  PendingCalls,
-  ToolCatalog,
-  WaitingCall,
+import {
+  idempotencyKey,
+  unknownEnd,
+  type CallResult,
+  type Facade,
+  type FacadeCall,
+  type FacadeEvent,
+  type PendingCalls,
+  type ToolCatalog,
+  type WaitingCall,
 } from '../tools/index.js';
-import { BuiltinAnswers } from './builtin-answers.js';
-import { readArguments, textArgument } from './builtin-arguments.js';
-import { CatalogCalls } from './catalog-calls.js';
-import { callIndexOf } from './call-index.js';
+import {
+  BuiltinAnswers,
+  readArguments,
+  textArgument,
+  CatalogCalls,
+  TaskCalls,
+  taskIdStart,
+  WRONG_ARGUMENTS,
+} from './builtin-calls.js';
+import { callIndexOf } from './journal.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './resume-state.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks } from './script-tasks.js';
 import type { OpenCall } from './suspended-script.js';
-import { TaskCalls, taskIdStart } from './task-calls.js';
 
 interface CallsOptions {
   scriptId: string;
@@ -93,7 +99,7 @@ export class ScriptCalls {
     try {
       this.#startBuiltin(call, how);
     } catch {
-      this.#refuse(call, 'ToolValidationError', 'The arguments are wrong.');
+      this.#refuse(call, 'ToolValidationError', WRONG_ARGUMENTS);
     }
   }
 
@@ -106,7 +112,11 @@ export class ScriptCalls {
   /** Throws a `TypeError` for arguments that the guest's bridge never writes. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
-      return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
+      return this.#refuse(
+        call,
+        'ToolValidationError',
+        `The arguments are wrong: ${call.argsProblem}. Pass JSON values.`,
+      );
     // A process that allows detached tasks suspended the script; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(
@@ -126,7 +136,11 @@ export class ScriptCalls {
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:
-        this.#refuse(call, 'ToolNotFoundError', `The sandbox has no function ${call.name.slice(0, 100)}.`);
+        this.#refuse(
+          call,
+          'ToolNotFoundError',
+          `The sandbox has no function ${call.name.slice(0, 100)}. Call a tool under tools, sleep or catalog.`,
+        );
     }
   }
 
@@ -320,7 +334,11 @@ export class ScriptCalls {
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
     // defence: only-unknown-calls-are-retried
     if (first?.status !== 'unknown')
-      return this.#refuse(call, 'ToolValidationError', 'Only a call whose outcome is unknown can be retried.');
+      return this.#refuse(
+        call,
+        'ToolValidationError',
+        'The outcome of this call is known, so it cannot be retried. Call the tool again.',
+      );
     const inputJson = JSON.stringify(first.input);
     const callId = first.retryOf ?? first.callId;
     const retries = { callId, idempotencyKey: this.#keyOf(callId), inputJson };
@@ -347,4 +365,39 @@ function linesOf(source: string): readonly string[] {
 function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
   const stack = callFrame(about);
   return stack === '' ? error : { ...error, stack };
+}
+
+/**
+ * Maximum calls, and characters of their arguments, that start before other work gets a turn of the event loop. The
+ * time limit is for expensive checks; it is long, so that the order of events rarely depends on the load of the
+ * machine.
+ */
+const TURN_CALLS = 64;
+const TURN_UNITS = 65_536;
+const TURN_MS = 25;
+
+interface CallStarter {
+  start(call: SandboxCall): void;
+  /** Called before each turn except the first. */
+  continues(): boolean;
+  done(): void;
+}
+
+/** Starts the calls of one segment; many calls start over several turns of the event loop. */
+export function startInTurns(calls: readonly SandboxCall[], starter: CallStarter, from = 0): void {
+  let units = 0;
+  const turnEnds = calls.length < 2 ? 0 : performance.now() + TURN_MS;
+  for (let index = from; index < calls.length; index++) {
+    const isOver = index - from >= TURN_CALLS || units > TURN_UNITS;
+    // defence: calls-start-in-turns
+    if (isOver || (index > from && performance.now() > turnEnds)) {
+      setImmediate(() => {
+        if (starter.continues()) startInTurns(calls, starter, index);
+      });
+      return;
+    }
+    units += calls[index]!.argsJson.length;
+    starter.start(calls[index]!);
+  }
+  starter.done();
 }

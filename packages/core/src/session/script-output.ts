@@ -1,4 +1,12 @@
-import { PROGRESS_INTERVAL_MS, type Limits, type LogEntry, type LogLevel } from '../protocol/index.js';
+import {
+  PROGRESS_INTERVAL_MS,
+  type Diagnostic,
+  type Limits,
+  type LogEntry,
+  type LogLevel,
+  type SandboxSegment,
+} from '../protocol/index.js';
+import type { SessionEvent } from './session-events.js';
 
 /** The output of a suspended script. Plain data. */
 export interface OutputState {
@@ -54,8 +62,22 @@ export class ScriptOutput {
     };
   }
 
+  /** Adds the output of a segment, and reports it. `onEvent` undefined: a replay repeats the output. */
+  take(segment: SandboxSegment, onEvent: ((event: SessionEvent) => void) | undefined): void {
+    if (segment.output !== '') this.#append(segment.output);
+    this.#droppedLogs += segment.dropped.logs;
+    this.#droppedProgress += segment.dropped.progress;
+    for (const { level, text } of segment.logs) {
+      const entry = this.#log(level, text, onEvent !== undefined);
+      if (entry !== undefined) onEvent?.({ type: 'log', entry });
+    }
+    for (const { message, kind } of segment.progress) {
+      if (this.mayProgress()) onEvent?.({ type: 'progress', message, kind });
+    }
+  }
+
   /** Appends text for the user, up to the limit. */
-  append(text: string): void {
+  #append(text: string): void {
     // defence: output-is-capped-by-the-host
     if (this.#outputBytes >= this.#limits.maxReturnBytes) return;
     const bytes = Buffer.byteLength(text);
@@ -65,7 +87,7 @@ export class ScriptOutput {
   }
 
   /** Adds a line and returns its entry; undefined if it exceeds a limit. `isPaced` false: a replay repeats the line. */
-  log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
+  #log(level: LogLevel, text: string, isPaced: boolean): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);
     // defence: logs-are-capped-by-the-host, without it: const full = false;
@@ -93,11 +115,6 @@ export class ScriptOutput {
     this.#progressEvents++;
     this.#lastProgressMs = now;
     return true;
-  }
-
-  dropped(logs: number, progress: number): void {
-    this.#droppedLogs += logs;
-    this.#droppedProgress += progress;
   }
 
   droppedProgress(): number {
@@ -142,3 +159,31 @@ const NO_OUTPUT: OutputState = {
   progressEvents: 0,
   droppedProgress: 0,
 };
+
+/** Maximum number of notes, because a script may repeat a mistake in every iteration of a loop. */
+const MAX_NOTES = 20;
+
+/**
+ * The host's notes about a script's calls at the time of the call. Contains each note once, and no note that the check
+ * has reported.
+ */
+export class CallNotes {
+  readonly #known: Set<string>;
+  readonly #notes: Diagnostic[];
+
+  /** `checked`: the notes of the check. `earlier`: notes from before the script was suspended. */
+  constructor(checked: readonly Diagnostic[], earlier: readonly Diagnostic[] = []) {
+    this.#notes = [...earlier];
+    this.#known = new Set([...checked, ...earlier].map(({ message }) => message));
+  }
+
+  get all(): readonly Diagnostic[] {
+    return this.#notes;
+  }
+
+  add(note: Diagnostic): void {
+    if (this.#notes.length >= MAX_NOTES || this.#known.has(note.message)) return;
+    this.#known.add(note.message);
+    this.#notes.push(note);
+  }
+}

@@ -14,28 +14,38 @@ import {
   type SourcePosition,
 } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
-import { abortReasonAt } from './abort-reason.js';
-import { CallJournal } from './call-journal.js';
-import { CallNotes } from './call-notes.js';
-import { EarlierCalls } from './earlier-calls.js';
-import { GuestClock } from './guest-clock.js';
-import { countBuiltinCalls, isSameForTheGuest } from './sandbox-limits.js';
-import { Replay } from './replay.js';
-import { withoutRepairedReturn } from './left-out-value.js';
-import type { ResumeState } from './resume-state.js';
-import { callIndexOf } from './call-index.js';
-import { ScriptCalls } from './script-calls.js';
-import { ScriptOutput } from './script-output.js';
-import { startInTurns } from './call-turns.js';
-import { suspendedEnd } from './suspended-end.js';
-import { sandboxJob, scriptStart } from './start-script.js';
 import type { SessionEnd, SessionOptions } from './session-options.js';
-import { endedOutcome, type EndedOutcome } from './session-outcome.js';
+import { abortReasonAt, withoutRepairedReturn, endedOutcome, type EndedOutcome } from './session-outcome.js';
+import { CallJournal, callIndexOf, SettlementQueue, Replay, ScriptTape } from './journal.js';
+import { CallNotes, ScriptOutput } from './script-output.js';
+import { EarlierCalls } from './earlier-calls.js';
+import { GuestClock, SessionUsage, SuspensionPlan } from './session-clocks.js';
+import { countBuiltinCalls, isSameForTheGuest, sandboxJob, scriptStart } from './sandbox-job.js';
+import type { ResumeState } from './resume-state.js';
+import { ScriptCalls, startInTurns } from './script-calls.js';
+import { suspendedEnd } from './suspended-end.js';
 import { nextState, type SessionState, type StateEvent } from './session-state.js';
-import { SessionUsage } from './session-usage.js';
-import { SettlementQueue } from './settlement-queue.js';
-import { SuspensionPlan } from './suspension-plan.js';
-import { ScriptTape } from './tape.js';
+
+/** Runs a script, and again if Toolscript itself failed and only reads had started. */
+export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
+  const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
+  const outcome = await first.run();
+  const isOurs = outcome.status === 'failed' && OUR_FAILURES.has(outcome.error.code);
+  // defence: only-reads-are-repeated, without it: const mayRepeat = isOurs && options.earlier === undefined;
+  const mayRepeat = isOurs && options.earlier === undefined && first.onlyReadsStarted();
+  if (!mayRepeat || options.signal?.aborted === true) return outcome;
+  const second = new ScriptSession(options, 2);
+  return repeatable(await second.run(), second);
+}
+
+/** Codes of failures that the script did not cause. */
+const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
+
+/** A script that its store interrupted may run again if it has done nothing. */
+function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
+  const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
+  return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;
+}
 
 /**
  * Runs one script, from its place in the queue to its outcome. `session-state.ts` has the states of a session.
@@ -46,7 +56,7 @@ import { ScriptTape } from './tape.js';
  * A script that was suspended or interrupted starts from its `ResumeState`: its memory is restored, or it is replayed
  * along its tape, and then the calls that it waited for are resumed.
  */
-export class ScriptSession {
+class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;
@@ -219,7 +229,8 @@ export class ScriptSession {
     let next = this.#tape.callCount;
     // defence: next-call-index-only
     for (const { callIndex } of calls)
-      if (callIndex !== next++) return 'the runtime reported a call that is not the next one';
+      if (callIndex !== next++)
+        return 'The runtime reported a call that is not the next one. Replace the runtime of createHarness, or report this fault of the default one.';
     return undefined;
   }
 
@@ -245,7 +256,7 @@ export class ScriptSession {
   }
 
   #diverged(how: string): void {
-    const detail = `a replay did not follow its tape: ${how}`;
+    const detail = `A replay did not follow its tape: ${how}. Resume the script with the release and the runtime that started it.`;
     this.#options.onEvent({ type: 'internal', detail });
     this.#replay = undefined;
     this.#run?.cancel('cancelled');
@@ -287,15 +298,7 @@ export class ScriptSession {
   /** `isNew`: not a repetition during a replay. */
   #note(segment: SandboxSegment, isNew = true): void {
     this.#usage.note(segment);
-    if (segment.output !== '') this.#output.append(segment.output);
-    this.#output.dropped(segment.dropped.logs, segment.dropped.progress);
-    for (const { level, text } of segment.logs) {
-      const entry = this.#output.log(level, text, isNew);
-      if (entry !== undefined && isNew) this.#options.onEvent({ type: 'log', entry });
-    }
-    for (const { message, kind } of segment.progress) {
-      if (this.#output.mayProgress() && isNew) this.#options.onEvent({ type: 'progress', message, kind });
-    }
+    this.#output.take(segment, isNew ? (event) => this.#options.onEvent(event) : undefined);
   }
 
   #onFacadeEvent(event: FacadeEvent): void {
@@ -368,7 +371,7 @@ export class ScriptSession {
 
   /** Another process has resumed the script, or the store has failed: no more effects may happen. */
   #onJournalFailure(error: unknown): void {
-    const detail = `the journal could not be written: ${String(error)}`;
+    const detail = `The journal could not be written: ${String(error)}. Check the store, then recover the script.`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
       // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that

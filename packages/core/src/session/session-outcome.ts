@@ -1,18 +1,18 @@
-import type {
-  CompiledScript,
-  Diagnostic,
-  Limits,
-  Operation,
-  Outcome,
-  OutcomeMetadata,
-  SandboxEnd,
-  ScriptFailure,
-  SourcePosition,
+import {
+  scriptFailure,
+  type CompiledScript,
+  type Diagnostic,
+  type Limits,
+  type Operation,
+  type Outcome,
+  type OutcomeMetadata,
+  type SandboxEnd,
+  type ScriptFailure,
+  type SourcePosition,
 } from '../protocol/index.js';
-import { countCalls, finalOperations } from './final-operations.js';
-import { failureOf, type RejectedCall } from './outcome-failure.js';
+import { failureOf, valueFault, type RejectedCall } from './outcome-failure.js';
 import type { ScriptOutput } from './script-output.js';
-import { abortedDiagnostics, detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
+import { mapGuestStack } from './guest-stack.js';
 
 /** The inputs of a script's outcome. */
 export interface OutcomeParts {
@@ -82,6 +82,164 @@ function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptF
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {
   if (dropped === 0) return [];
-  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second.`;
+  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second. Report progress less often, or raise limits.maxProgressEvents.`;
   return [{ severity: 'info', code: 'progress-dropped', message }];
+}
+
+const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
+  'unknown',
+  'not_started',
+  'awaiting_approval',
+  'aborted',
+]);
+
+/**
+ * The operations as the outcome reports them. An unawaited call counts as aborted, even if it was aborted before its
+ * start. `detached`: the calls that outlive the script.
+ */
+function finalOperations(
+  operations: readonly Operation[],
+  end: SandboxEnd,
+  detached: ReadonlyMap<string, unknown>,
+): Operation[] {
+  return operations.map((operation) => {
+    const rounded = {
+      ...operation,
+      startedAtMs: roundMs(operation.startedAtMs),
+      durationMs: roundMs(operation.durationMs),
+    };
+    const isUnawaited = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
+    if (!isUnawaited || detached.has(operation.callId)) return rounded;
+    const message = 'The script ended without awaiting this call; nothing of it ran. Write `await` before the call.';
+    return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
+  });
+}
+
+function countCalls(operations: readonly Operation[]): { completedTools: number; pendingTools: number } {
+  return {
+    completedTools: operations.filter(({ status }) => status === 'completed').length,
+    pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
+  };
+}
+
+/** Rounds to a thousandth, the precision of the clock. */
+export function roundMs(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** Repairs that insert a `return` before a value. */
+const RETURNING_REPAIRS: ReadonlySet<string> = new Set([
+  'repair-unawaited-call',
+  'repair-function',
+  'repair-last-value',
+]);
+
+interface ValueEnd {
+  readonly end: SandboxEnd;
+  /** The note that the value was omitted. */
+  readonly warning: Diagnostic | undefined;
+}
+
+/** If a repair added the `return`, a value that cannot be returned is not a failure: the script's work is done. */
+export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: CompiledScript, limits: Limits): ValueEnd {
+  if (end.type !== 'unserializable' && end.type !== 'return_too_large') return { end, warning: undefined };
+  const repair = diagnostics.find(({ code }) => RETURNING_REPAIRS.has(code));
+  if (repair === undefined) return { end, warning: undefined };
+  const { line, column } = repair;
+  const message = `The script has no \`return\`, and the value of its last statement was left out. ${valueFault(end, limits)}`;
+  const place = line === undefined ? {} : { line, ...(column !== undefined && { column }) };
+  return {
+    end: { type: 'returned', json: undefined, unhandled: [] },
+    warning: { severity: 'warning', code: 'value-left-out', message, ...place },
+  };
+}
+
+/** A call with effects that was still running when the script had ended, and did not stop when it was aborted. */
+function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
+  const withEffects = stillRunning.filter(({ effect }) => effect !== 'read');
+  const [first] = withEffects;
+  if (first === undefined) return undefined;
+  const names = withEffects.map(({ tool }) => `tools.${tool}`).join(', ');
+  return scriptFailure(
+    'DetachedPromiseError',
+    `The script ended while ${names} was still running; whether it took effect is not known.`,
+    {
+      toolName: first.tool,
+      callId: first.callId,
+      ...(first.line === undefined ? {} : { line: first.line }),
+      hint: 'Await every tool call.',
+    },
+  );
+}
+
+/** Rejections that nothing handled, one warning each. */
+function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
+  if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
+  return (end.unhandled ?? []).map((thrown) => {
+    const position = mapGuestStack(thrown.stack, script).position;
+    const name = thrown.name === '' ? '' : `${thrown.name}: `;
+    return {
+      severity: 'warning',
+      code: 'unhandled-rejection',
+      message: `A promise was rejected and nothing handled it; await it, or handle the rejection with catch: ${name}${thrown.message}`,
+      ...(position === undefined ? {} : { line: position.line, column: position.column }),
+    };
+  });
+}
+
+/** Warnings about callbacks of timers that never ran, because their effects are missing without any other sign. */
+function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
+  if (pending.length === 0 || end.type !== 'returned') return [];
+  const [what, whose] =
+    pending.length === 1 ? ['a timer was', 'its callback'] : [`${pending.length} timers were`, 'their callbacks'];
+  const message = `The script ended while ${what} pending; ${whose} will not run any more. Await the work, or clear the timer.`;
+  return [{ severity: 'warning', code: 'pending-timer', message, ...pending.find((place) => place !== undefined) }];
+}
+
+/**
+ * Calls with effects that were aborted because nothing waited for them, one warning for each place. `void tools.x()`
+ * marks a deliberate call; places that the compiler has already reported are omitted.
+ */
+function abortedDiagnostics(
+  end: SandboxEnd,
+  operations: readonly Operation[],
+  { source, diagnostics }: CompiledScript,
+): Diagnostic[] {
+  if (end.type !== 'returned') return [];
+  const places = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    if (operation.status !== 'aborted' || operation.effect === 'read' || isVoided(source, operation)) continue;
+    const key = `${operation.tool} ${operation.line}`;
+    places.set(key, [...(places.get(key) ?? []), operation]);
+  }
+  return [...places.values()].flatMap(([first, ...others]) => {
+    const { tool, line, column } = first!;
+    if (diagnostics.some((note) => note.code === 'floating-promise' && note.line === line)) return [];
+    const calls = others.length === 0 ? 'was' : `(${others.length + 1} calls) was`;
+    const message = `tools.${tool} ${calls} aborted, because nothing in the script waited for it. Write \`await\` before the call, before calls to functions that make it, or \`await Promise.all(…)\` around the list.`;
+    const place = line === undefined ? {} : { line, ...(column !== undefined && { column }) };
+    return [{ severity: 'warning', code: 'aborted-call', message, ...place } as const];
+  });
+}
+
+const VOIDED = /\bvoid\s+[\w$.?![\]'"\s]*$/u;
+/** Longer names of tools are not searched. */
+const VOIDED_LENGTH = 200;
+
+function isVoided(source: string, { line, column }: Operation): boolean {
+  if (line === undefined || column === undefined) return false;
+  const lines = source.split(/\r\n|\n|\r/u).slice(0, line);
+  const last = (lines.pop() ?? '').slice(0, column - 1);
+  return VOIDED.test([...lines, last].join('\n').slice(-VOIDED_LENGTH));
+}
+
+/** The reason in the errors of calls that are aborted because the run did not end by itself. */
+export function abortReason(why: 'cancelled' | 'timeout', { timeoutMs }: Limits): string {
+  return why === 'timeout' ? `the run took longer than ${timeoutMs} ms (timeoutMs)` : 'the run was cancelled';
+}
+
+/** The reason for aborting calls that still run at a script's end. */
+export function abortReasonAt(end: SandboxEnd, limits: Limits): string {
+  if (end.type === 'cancelled') return abortReason(end.reason, limits);
+  return end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended';
 }

@@ -1,6 +1,6 @@
 import type { Diagnostic, Operation, OutcomeMetadata } from '../protocol/index.js';
 import type { ScriptOutput } from './script-output.js';
-import { scriptStart } from './start-script.js';
+import { scriptStart } from './sandbox-job.js';
 import type { SessionOptions, SuspendedEnd } from './session-options.js';
 import type { SuspendedScript } from './suspended-script.js';
 

@@ -3,8 +3,7 @@ import type { CallIntent, EndedCall, SuspendedCalls } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { ScriptStart } from './script-start.js';
 import type { OutputState } from './script-output.js';
-import type { StoredTape } from './tape.js';
-import type { ClockReading } from './wall-clock.js';
+import type { StoredTape } from './journal.js';
 
 /**
  * The stored data of a suspended script: its memory if the runtime could capture it, the tape that leads to the same
@@ -28,6 +27,12 @@ export interface SuspendedScript {
 
 /** A call without an answer when its script was suspended. `remainingMs`: the remaining time of a timer. */
 export type OpenCall = SandboxCall & { readonly remainingMs?: number };
+
+/** The state of a clock that continues in another process. In ms. */
+export interface ClockReading {
+  readonly remainingMs: number;
+  readonly pausedMs: number;
+}
 
 export interface SpentSoFar {
   readonly wall: ClockReading;

@@ -12,16 +12,15 @@ import {
   type ScriptPage,
   type TakeOptions,
   type Taken,
+  type ImageStore,
 } from '../protocol/index.js';
-import { ClaimFiles, stale, type EpochCounts } from './claim-files.js';
-import { ImageFiles } from './image-files.js';
-import { JournalFiles } from './journal-files.js';
+import { ClaimFiles, stale, JournalFiles, type EpochCounts } from './script-files.js';
 import type { JournalText } from './journal-text.js';
-import { checkScriptId } from './names.js';
-import { ScriptLister } from './script-lister.js';
+import { checkScriptId, checkSha256, isSha256 } from './names.js';
+import { ScriptLister, StatusIndex } from './script-lists.js';
 import { ScriptWriter, type WriterStart } from './script-writer.js';
-import { StatusIndex } from './status-index.js';
-import { files, StoreFolder } from './store-folder.js';
+import { files, StoreFolder, namesIn, readWhole, removeFile, statFile, syncFolder } from './store-folder.js';
+import { demandHash, packImage, unpackImage } from './image-bytes.js';
 
 export interface FileStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
@@ -252,4 +251,44 @@ function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): 
     return { message, isUnflushedTail: isOfAnotherBoot && found >= flushed };
   }
   return undefined;
+}
+
+/** `images/<sha256>`, compressed. Files appear atomically, so a reader never sees a partial one. */
+class ImageFiles implements ImageStore {
+  readonly #folder: StoreFolder;
+
+  constructor(folder: StoreFolder) {
+    this.#folder = folder;
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return (await statFile(this.#path(sha256)))?.isFile() === true;
+  }
+
+  async put(sha256: string, bytes: Uint8Array): Promise<void> {
+    demandHash(sha256, bytes);
+    if ((await this.get(sha256)) !== undefined) return;
+    const packed = await packImage(bytes);
+    const partial = await this.#folder.createPartial(packed, true);
+    await this.#folder.within(['images'], () => files.rename(partial, this.#path(sha256)));
+    await syncFolder(this.#folder.path('images'));
+  }
+
+  async get(sha256: string): Promise<Uint8Array | undefined> {
+    const found = await readWhole(this.#path(sha256));
+    return found && unpackImage(sha256, found.bytes);
+  }
+
+  async list(): Promise<readonly string[]> {
+    return (await namesIn(this.#folder.path('images'))).filter(isSha256);
+  }
+
+  async delete(sha256: string): Promise<void> {
+    await removeFile(this.#path(sha256));
+  }
+
+  #path(sha256: string): string {
+    checkSha256(sha256);
+    return this.#folder.path('images', sha256);
+  }
 }

@@ -23,7 +23,8 @@ export async function unpackImage(sha256: string, packed: Uint8Array): Promise<U
 /** Throws for bytes with another hash, and a `ToolscriptUsageError` for a malformed hash. */
 export function demandHash(sha256: string, bytes: Uint8Array): void {
   checkSha256(sha256);
-  if (hashOf(bytes) !== sha256) throw new Error(`The bytes do not have the SHA-256 ${sha256}`);
+  if (hashOf(bytes) !== sha256)
+    throw new Error(`The bytes do not have the SHA-256 ${sha256}. Pass the hash of these bytes`);
 }
 
 function hashOf(bytes: Uint8Array): string {

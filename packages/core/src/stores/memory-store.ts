@@ -18,8 +18,7 @@ import {
 import { demandHash } from './image-bytes.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
-import { fits } from './script-lister.js';
-import { nameOf } from './status-index.js';
+import { fits, nameOf } from './script-lists.js';
 
 export interface MemoryStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
@@ -112,7 +111,7 @@ class MemoryJournals implements JournalStore {
     const script = this.scripts.get(scriptId);
     if (script?.epoch !== epoch)
       throw new StaleEpochError(
-        `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`,
+        `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script. Claim it again before you write`,
       );
     if (lines.length === 0 && slot === undefined && status === undefined) return;
     const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, 0, { lines, status }));

@@ -1,6 +1,5 @@
 import { JournalFullError, StaleEpochError, ToolscriptUsageError } from '../protocol/index.js';
-import { stale, type ClaimFiles } from './claim-files.js';
-import type { JournalFiles } from './journal-files.js';
+import { stale, type ClaimFiles, type JournalFiles } from './script-files.js';
 import { writeBatch, type BatchParts, type SlotReference } from './journal-text.js';
 import { files, syncFolder, writeWhole } from './store-folder.js';
 

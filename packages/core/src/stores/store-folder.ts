@@ -282,7 +282,8 @@ async function makeFolder(path: string): Promise<void> {
     await files.mkdir(path, 0o700);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    if (!(await files.lstat(path)).isDirectory()) throw new Error(`${path} is not a folder`, { cause: error });
+    if (!(await files.lstat(path)).isDirectory())
+      throw new Error(`${path} is not a folder. Remove it, or use another folder for the store`, { cause: error });
     return;
   }
   // The umask may have removed permissions that the owner needs.
@@ -302,6 +303,6 @@ async function makeAbove(path: string): Promise<void> {
 }
 
 async function makePrivate(path: string, stat: Stats): Promise<void> {
-  if (!stat.isDirectory()) throw new Error(`${path} is not a folder`);
+  if (!stat.isDirectory()) throw new Error(`${path} is not a folder. Remove it, or use another folder for the store`);
   if ((stat.mode & 0o777) !== 0o700 && process.platform !== 'win32') await files.chmod(path, 0o700);
 }

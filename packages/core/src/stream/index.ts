@@ -8,9 +8,8 @@ export type { ResponseReducerOptions, ResponseViewOptions } from '../history/red
 export { threadMarkdown, type ThreadHead } from '../history/thread-markdown.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
 export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
-export { subAgentEvent } from '../protocol/event-envelopes.js';
+export { subAgentEvent, endsRun } from '../protocol/run-events.js';
 export { INVISIBLE_CHARACTERS } from '../protocol/invisible.js';
-export { endsRun } from '../protocol/run-end.js';
 export { SCRIPT_TOOL } from '../protocol/script-tool.js';
 export { JsonTextMember } from '../text/json-text-member.js';
 export { SseParser, type SseEvent } from '../text/sse.js';

@@ -119,6 +119,9 @@ async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settleme
 
 /** The value of a run that returned. Throws a description of any other end. */
 export function returned({ end }: DrivenRun): unknown {
-  if (end.type !== 'returned') throw new Error(`expected a value, but the run ended with ${JSON.stringify(end)}`);
+  if (end.type !== 'returned')
+    throw new Error(
+      `The script must return a value, but the runtime ended it with ${JSON.stringify(end)}. Compare this end with the script.`,
+    );
   return end.json === undefined ? undefined : JSON.parse(end.json);
 }

@@ -176,7 +176,7 @@ export async function allPages<Entry>(
     ok(next !== after && entries.length > 0, 'the list does not advance');
     after = next;
   }
-  throw new Error('the list does not end');
+  throw new Error('The list does not end: a cursor leads to an earlier page. Return cursors that advance.');
 }
 
 export const GARBAGE_CURSORS: readonly string[] = [

@@ -1,8 +1,7 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import type { Validated } from '../protocol/tools.js';
 import { formatPath } from '../text/value-path.js';
 import { copyJson } from './json-text.js';
-import { isRecord } from '../protocol/is-record.js';
 import { childSchema, expand } from './schema-reference.js';
 import { requiredKeys } from './schema-types.js';
 import { mayBeNull, ValueSchemas, type DescribedObject } from './value-schemas.js';

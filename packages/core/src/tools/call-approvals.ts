@@ -1,9 +1,8 @@
 import type { GateDecision } from '../protocol/approval-gate.js';
 import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { ErrorCode } from '../protocol/errors.js';
-import type { JsonValue } from '../protocol/json.js';
+import { deepFreeze, type JsonValue } from '../protocol/json.js';
 import type { GuestError } from '../protocol/sandbox.js';
-import { deepFreeze } from '../text/deep-freeze.js';
 import { describeThrown, guestError } from './call-errors.js';
 import type { CallRecord } from './call-record.js';
 import type { CallTable } from './call-table.js';

@@ -2,7 +2,7 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
-import { isRecord } from '../protocol/is-record.js';
+import { isRecord } from '../protocol/json.js';
 import { expand } from './schema-reference.js';
 import type { ObservedShapes } from './observed-shapes.js';
 import { identifierName } from '../text/identifier-name.js';

@@ -3,7 +3,7 @@ import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
 import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
-import { deepFreeze } from '../text/deep-freeze.js';
+import { deepFreeze } from '../protocol/json.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { readOldNames, withNewNames, type OldNames } from './old-names.js';
 import { assertToolName } from './tool-names.js';

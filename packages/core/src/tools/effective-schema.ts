@@ -1,5 +1,4 @@
-import type { JsonObject } from '../protocol/json.js';
-import { isRecord } from '../protocol/is-record.js';
+import { isRecord, type JsonObject } from '../protocol/json.js';
 import { certainSchemas, isSchemaNode } from './schema-reference.js';
 
 /** The effective schema of arguments, with a sentence for each default that does not apply. */

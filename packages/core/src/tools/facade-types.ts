@@ -1,5 +1,5 @@
 import type { ApprovalRequest, Remember } from '../protocol/approvals.js';
-import type { RunIdentity } from '../protocol/event-envelopes.js';
+import type { RunIdentity } from '../protocol/run-events.js';
 import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';

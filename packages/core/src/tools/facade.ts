@@ -1,4 +1,4 @@
-import type { JsonValue } from '../protocol/json.js';
+import { deepFreeze, type JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
@@ -24,7 +24,6 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
-import { deepFreeze } from '../text/deep-freeze.js';
 import { goneTool, resumedCall } from './waiting-calls.js';
 
 /** One facade serves one script run, or one structured call. */

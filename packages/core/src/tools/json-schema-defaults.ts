@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import { copyJson } from './json-text.js';
-import { isRecord } from '../protocol/is-record.js';
 import { certainSchemas, isSchemaNode, itemSchemas, type SchemaNode } from './schema-reference.js';
 
 const MAX_STEPS = 100_000;

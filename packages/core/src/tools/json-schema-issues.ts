@@ -1,7 +1,6 @@
 import type { OutputUnit } from '@cfworker/json-schema';
-import type { JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonValue } from '../protocol/json.js';
 import type { ValidationIssue } from '../protocol/tools.js';
-import { isRecord } from '../protocol/is-record.js';
 import {
   kindOf,
   likeliestBranch,

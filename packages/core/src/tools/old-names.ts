@@ -1,7 +1,6 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import type { JsonObject } from '../protocol/json.js';
+import { isRecord, type JsonObject } from '../protocol/json.js';
 import type { ValidationIssue } from '../protocol/tools.js';
-import { isRecord } from '../protocol/is-record.js';
 import { knownKeysAt } from './schema-reference.js';
 import { plainIssue } from './validation-issues.js';
 

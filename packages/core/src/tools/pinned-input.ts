@@ -1,5 +1,4 @@
-import type { JsonValue } from '../protocol/json.js';
-import { deepFreeze } from '../text/deep-freeze.js';
+import { deepFreeze, type JsonValue } from '../protocol/json.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../protocol/json.js';
-import { isRecord } from '../protocol/is-record.js';
+import { isRecord, type JsonObject } from '../protocol/json.js';
 
 /** A JSON Schema, or the boolean that stands for "everything" or "nothing". */
 export type SchemaNode = JsonObject | boolean;

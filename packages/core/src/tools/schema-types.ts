@@ -1,5 +1,4 @@
-import type { JsonObject } from '../protocol/json.js';
-import { isRecord } from '../protocol/is-record.js';
+import { isRecord, type JsonObject } from '../protocol/json.js';
 import { isLocalReference, isSchemaNode, resolveReference } from './schema-reference.js';
 
 /** The detail of the type of a schema. */

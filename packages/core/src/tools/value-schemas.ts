@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import type { ValuePath } from '../text/value-path.js';
-import { isRecord } from '../protocol/is-record.js';
 import { certainSchemas, childSchema, expand, type Expansions, type SchemaNode } from './schema-reference.js';
 
 /** An object inside a value, with the schemas that describe it. */

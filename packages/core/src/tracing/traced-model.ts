@@ -1,6 +1,6 @@
 import { SpanKind, type Attributes, type Context, type Span, type Tracer } from '@opentelemetry/api';
 import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
-import { present } from '../protocol/present.js';
+import { present } from '../protocol/json.js';
 import { markFailed, modelAttributes, usageAttributes } from './attributes.js';
 import { traceContextOf } from './span-context.js';
 

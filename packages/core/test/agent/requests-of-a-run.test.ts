@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runAgent, type AgentInput } from '#core/agent/index.js';
 import { createProvider } from '#core/providers/index.js';
-import { rateLimitsOf } from '#core/providers/transport/rate-limits.js';
+import { rateLimitsOf } from '#core/providers/transport/failures.js';
 import type { EventPayload } from '#core/protocol/index.js';
 import { streamOf } from '../providers/wire-text.js';
 import { openWorld } from './running.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { failureToItem, operationToItem, outcomeToOutputItem } from '#core/history/index.js';
-import { boundedJson } from '#core/history/bounded-json.js';
+import { boundedJson } from '#core/history/bounded-text.js';
 import { ItemErrorSchema, OperationItemSchema, ScriptExecutionOutputItemSchema } from '#core/protocol/index.js';
 import { tries } from '../support/some-cases.js';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';

@@ -124,7 +124,8 @@ describe('decodeStream', () => {
   test.each(APIS)('%s: a body that is not an answer is quoted in the error', async (api) => {
     expect((await responseOf(api, '<html>502 Bad Gateway</html>')).error).toEqual({
       code: 'AnswerMalformed',
-      message: 'The body is neither a stream of events nor JSON: "<html>502 Bad Gateway</html>"',
+      message:
+        'The body is neither a stream of events nor JSON. Check baseUrl; the body begins with "<html>502 Bad Gateway</html>"',
     });
     expect((await responseOf(api, '')).error?.code).toBe('AnswerTruncated');
     expect((await responseOf(api, '{"id":"x","cho')).error?.code).toBe('AnswerTruncated');

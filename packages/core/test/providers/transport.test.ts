@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createProvider, OLLAMA_BASE_URL, type ProviderApi, type ProviderOptions } from '#core/providers/index.js';
 import { proxyFor } from '#core/providers/transport/proxy.js';
-import { delayBeforeRetry, DEFAULT_RETRIES, retryAfterOf } from '#core/providers/transport/retry.js';
+import { delayBeforeRetry, DEFAULT_RETRIES, retryAfterOf } from '#core/providers/transport/failures.js';
 import { ToolscriptUsageError, type EventPayload } from '#core/protocol/index.js';
 import { APIS, ask, FakeClock, payloadsOf, user } from './asking.js';
 import { streamOf } from './wire-text.js';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { SandboxCall } from '../../src/protocol/index.js';
-import { BuiltinAnswers } from '#core/session/builtin-answers.js';
+import { BuiltinAnswers } from '#core/session/builtin-calls.js';
 import type { CallResult } from '../../src/tools/index.js';
 
 const MEGABYTE = 1_048_576;

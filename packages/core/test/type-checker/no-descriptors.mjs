@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { compilerExecutable } from '#core/files/compiler-executable.js';
+import { compilerExecutable } from '#core/files/core-files.js';
 import { CheckPool } from '#core/script/type-checker/check-pool.js';
 import { readTypeLibrary } from '#core/script/type-checker/read-type-library.js';
 

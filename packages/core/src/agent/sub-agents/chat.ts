@@ -1,15 +1,13 @@
 import type { JsonObject, ModelProvider, ModelRequest, OutputItem, ToolCallContext } from '../../protocol/index.js';
-import { present } from '../../protocol/present.js';
-import { newId } from '../../text/new-id.js';
+import { present } from '../../protocol/json.js';
+import { newId } from '../../text/crypto.js';
 import type { Prices } from '../agent-config.js';
 import { answerBound, answerRoom, MIN_ANSWER_TOKENS } from '../answer-room.js';
 import { answerSchema, type AnswerSchema } from '../answer-schema.js';
 import { readText } from '../compaction.js';
-import { RunAccount } from '../run-account.js';
+import { addUsage, ESTIMATE_MARGIN, estimateRequest, RunAccount } from '../run-account.js';
 import type { RunBudget } from '../run-budget.js';
 import type { AgentScope } from '../sub-agent-host.js';
-import { addUsage } from '../usage-sum.js';
-import { ESTIMATE_MARGIN, estimateRequest } from '../usage-estimate.js';
 import { refused } from './limits.js';
 import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 

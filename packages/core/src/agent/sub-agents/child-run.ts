@@ -6,7 +6,7 @@ import {
   type StreamEvent,
   type Usage,
 } from '../../protocol/index.js';
-import { present } from '../../protocol/present.js';
+import { present } from '../../protocol/json.js';
 import type { AnswerSchema } from '../answer-schema.js';
 import { FinalText } from '../final-text.js';
 import { HarmlessScripts } from '../harmless-scripts.js';

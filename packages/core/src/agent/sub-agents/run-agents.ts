@@ -1,7 +1,7 @@
 import { RunInterruption, subAgentEvent, type ModelProvider, type StreamEvent } from '../../protocol/index.js';
-import { present } from '../../protocol/present.js';
+import { present } from '../../protocol/json.js';
 import { didYouMean } from '../../text/nearest-names.js';
-import { newId } from '../../text/new-id.js';
+import { newId } from '../../text/crypto.js';
 import type { AgentConfig } from '../agent-config.js';
 import { answerSchema } from '../answer-schema.js';
 import { recoverRun, resumeRun, runAgent } from '../run-agent.js';

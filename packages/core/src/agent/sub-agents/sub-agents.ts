@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { HarnessOptions } from '../../harness/index.js';
 import { defineTool } from '../../tools/index.js';
 import type { Tool, ToolCallContext } from '../../protocol/index.js';
-import { present } from '../../protocol/present.js';
+import { present } from '../../protocol/json.js';
 import { schemaProblem } from '../answer-schema.js';
 import type { AgentScope, SubAgentHost } from '../sub-agent-host.js';
 import { chat, type ChatPorts } from './chat.js';

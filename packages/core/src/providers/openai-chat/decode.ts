@@ -2,8 +2,16 @@ import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
 import { failureOf, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
-import { ReasoningDetails } from './reasoning-details.js';
-import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireChunk, type WireDelta } from './wire.js';
+import {
+  ReasoningDetails,
+  isAnswer,
+  readChunk,
+  stopOf,
+  wholeAsChunk,
+  type WireCall,
+  type WireChunk,
+  type WireDelta,
+} from './wire.js';
 
 interface OpenCall {
   readonly index: number | undefined;
@@ -183,7 +191,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     const stop = stopOf(this.#finishReason);
     const members = withoutNulls({ stop_reason: this.#finishReason });
     if (stop.status === 'failed') {
-      const message = `The provider stopped with the reason "${this.#finishReason}".`;
+      const message = `The provider stopped with the reason "${this.#finishReason}". Change the request, or send it again.`;
       return this.#writer.fail({ code: 'ProviderError', message }, members);
     }
     this.#finishItems(stop.status === 'incomplete');

@@ -122,7 +122,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 
   #fail(message: string): void {
-    this.#writer.fail({ code: 'AnswerMalformed', message });
+    this.#writer.fail({ code: 'AnswerMalformed', message: `${message} Send the request again.` });
   }
 
   /** Announcing an open item again restarts it. A finished item is not restarted. */

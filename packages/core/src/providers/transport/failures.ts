@@ -1,8 +1,18 @@
-import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
-import type { RequestFailure } from './request-failure.js';
 import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js';
+import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
 import type { Clock } from './clock.js';
-import { retryAfterOf } from './retry.js';
+
+/** A request without an answer, as `response_error` reports it. */
+export interface RequestFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly status?: number;
+  readonly requestId?: string;
+  readonly retryAfterMs?: number;
+  /** The provider's own object. */
+  readonly native?: Members;
+}
 
 const EXCERPT_LENGTH = 500;
 
@@ -148,4 +158,82 @@ export function firstTokenTimeout(ms: number): RequestFailure {
 export function connectionTimeout(ms: number): RequestFailure {
   const message = `The provider did not start to answer within ${ms / 1000} s. Raise connectTimeoutMs of createProvider if it needs longer.`;
   return { code: 'ConnectionTimeout', message, retryable: true };
+}
+
+export interface RetryOptions {
+  /** Maximum attempts after the first one. Default 3. */
+  maxRetries?: number;
+  /** Maximum of the first delay, in ms. It doubles with each retry. Default 500. */
+  baseDelayMs?: number;
+  /** Maximum of every computed delay, in ms. Default 30 000. */
+  maxDelayMs?: number;
+  /** Maximum delay that a provider may request, in ms. A longer one ends the retries. Default 60 000. */
+  maxRetryAfterMs?: number;
+}
+
+export type RetryPolicy = Required<RetryOptions>;
+
+export const DEFAULT_RETRIES: RetryPolicy = Object.freeze({
+  maxRetries: 3,
+  baseDelayMs: 500,
+  maxDelayMs: 30_000,
+  maxRetryAfterMs: 60_000,
+});
+
+/**
+ * The delay before the next attempt, in ms; undefined if there is none. A delay that the provider requests is used as
+ * it is. Otherwise the delay grows with the attempts and is random ("full jitter"), so that callers that failed
+ * together do not retry together. `retries`: the number of retries so far.
+ */
+export function delayBeforeRetry(
+  failure: RequestFailure,
+  retries: number,
+  policy: RetryPolicy,
+  clock: Clock,
+): number | undefined {
+  if (!failure.retryable || retries >= policy.maxRetries) return undefined;
+  const { retryAfterMs } = failure;
+  if (retryAfterMs !== undefined) return retryAfterMs <= policy.maxRetryAfterMs ? retryAfterMs : undefined;
+  return Math.floor(clock.random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retries));
+}
+
+/** The delay that `retry-after-ms`, or `retry-after` in seconds or as an HTTP date, requests. */
+export function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
+  const ms = numberOf(headers.get('retry-after-ms'));
+  if (ms !== undefined) return ms;
+  const value = headers.get('retry-after');
+  const seconds = numberOf(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = value === null ? Number.NaN : Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
+}
+
+function numberOf(value: string | null): number | undefined {
+  if (value === null || !/^\s*\d+(?:\.\d+)?\s*$/u.test(value)) return undefined;
+  return Number(value);
+}
+
+/** A limit and its remaining amount, from the headers of a response. */
+export interface RateLimit {
+  /** The counted thing: `requests`, `tokens`, `input-tokens`, … */
+  readonly name: string;
+  readonly limit?: number;
+  readonly remaining?: number;
+  /** The time at which the limit is full again, as the provider writes it: a date, or a duration such as `6m0s`. */
+  readonly reset?: string;
+}
+
+const OPENAI_HEADER = /^x-ratelimit-(?<what>limit|remaining|reset)-(?<name>[a-z-]+)$/u;
+const ANTHROPIC_HEADER = /^anthropic-ratelimit-(?<name>[a-z-]+)-(?<what>limit|remaining|reset)$/u;
+
+/** The limits in the headers of OpenAI, Anthropic and servers like them, by name; empty if there are none. */
+export function rateLimitsOf(headers: Headers): RateLimit[] {
+  const limits = new Map<string, Record<string, string | number>>();
+  for (const [header, value] of headers) {
+    const { name, what } = (OPENAI_HEADER.exec(header) ?? ANTHROPIC_HEADER.exec(header))?.groups ?? {};
+    if (name === undefined || what === undefined || (what !== 'reset' && !/^\d+$/u.test(value))) continue;
+    const limit = limits.get(name) ?? {};
+    limits.set(name, { ...limit, [what]: what === 'reset' ? value : Number(value) });
+  }
+  return [...limits].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, limit]) => ({ name, ...limit }));
 }

@@ -1,6 +1,5 @@
 import { sleep, type Clock } from './clock.js';
-import type { AttemptTimes } from './attempt-limits.js';
-import { Deadlines } from './deadlines.js';
+import { Deadlines, watchBody, type AttemptTimes } from './watched-body.js';
 import {
   connectionTimeout,
   failureOfConnection,
@@ -9,10 +8,10 @@ import {
   firstTokenTimeout,
   namesIn,
   totalTimeout,
+  rateLimitsOf,
+  type RateLimit,
+  type RequestFailure,
 } from './failures.js';
-import { rateLimitsOf, type RateLimit } from './rate-limits.js';
-import type { RequestFailure } from './request-failure.js';
-import { watchBody } from './watched-body.js';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 

@@ -1,6 +1,51 @@
 import { BodyEnd } from '../body.js';
 import type { Clock } from './clock.js';
-import type { Deadlines } from './deadlines.js';
+import { firstTokenTimeout, totalTimeout } from './failures.js';
+
+/** The options of `createProvider` that limit time. */
+export interface TimeLimits {
+  readonly connectTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  /** Counts from the request. */
+  readonly firstTokenTimeoutMs?: number;
+  readonly answerTimeoutMs?: number;
+  readonly totalTimeoutMs?: number;
+}
+
+/** The maximum times of one attempt, in ms. `leftMs`: the rest of the time for all attempts. */
+export type AttemptTimes = Required<Omit<TimeLimits, 'totalTimeoutMs'>> & { readonly leftMs: number };
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
+const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
+const DEFAULT_ANSWER_TIMEOUT_MS = 3_600_000;
+
+/** The times of a request's attempts, which share `totalTimeoutMs`. */
+export class AttemptLimits {
+  readonly #clock: Clock;
+  readonly #limits: TimeLimits;
+  readonly #begun: number;
+
+  constructor(clock: Clock, limits: TimeLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#begun = clock.elapsed();
+  }
+
+  /** The time for further attempts, in ms. */
+  get leftMs(): number {
+    return (this.#limits.totalTimeoutMs ?? Infinity) - (this.#clock.elapsed() - this.#begun);
+  }
+
+  nextAttempt(): AttemptTimes {
+    const {
+      connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS,
+      idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
+      firstTokenTimeoutMs = Infinity,
+      answerTimeoutMs = DEFAULT_ANSWER_TIMEOUT_MS,
+    } = this.#limits;
+    return { connectTimeoutMs, idleTimeoutMs, firstTokenTimeoutMs, answerTimeoutMs, leftMs: this.leftMs };
+  }
+}
 
 export interface BodyWatch {
   clock: Clock;
@@ -103,4 +148,33 @@ function tooLong(ms: number): BodyEnd {
 function tooLarge(bytes: number): BodyEnd {
   const message = `The answer is longer than ${bytes} bytes. Raise maxAnswerBytes of createProvider if answers are longer.`;
   return new BodyEnd('AnswerTooLarge', message);
+}
+
+/** The limits on a body that count from the request, also while its reader is busy. */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #times: AttemptTimes;
+  readonly #begun: number;
+  #saysSomething = false;
+
+  /** `begun`: the time of the request, by `clock.elapsed()`. */
+  constructor(times: AttemptTimes & { readonly clock: Clock }, begun: number) {
+    this.#clock = times.clock;
+    this.#times = times;
+    this.#begun = begun;
+  }
+
+  saysSomething(): void {
+    this.#saysSomething = true;
+  }
+
+  /** The time until the next of these limits, in ms, and the `BodyEnd` that it causes. */
+  next(): { ms: number; end: () => BodyEnd } {
+    const { leftMs, firstTokenTimeoutMs } = this.#times;
+    const passed = this.#clock.elapsed() - this.#begun;
+    const first = this.#saysSomething ? Infinity : firstTokenTimeoutMs;
+    if (first < leftMs)
+      return { ms: first - passed, end: () => new BodyEnd('FirstTokenTimeout', firstTokenTimeout(first).message) };
+    return { ms: leftMs - passed, end: () => new BodyEnd('RequestTimeout', totalTimeout().message) };
+  }
 }

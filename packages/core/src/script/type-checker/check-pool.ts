@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { CheckDeadline } from './check-deadline.js';
 import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
-import { compilerExecutable } from '../../files/compiler-executable.js';
+import { compilerExecutable } from '../../files/core-files.js';
 import { readTypeLibrary } from './read-type-library.js';
 
 export interface CheckPoolOptions {

@@ -1,3 +1,5 @@
+import { MAX_JSON_DEPTH } from '../protocol/index.js';
+
 /**
  * An estimate of tokens without a tokenizer, in quarters of a token: a character of ASCII is one quarter,
  * any other UTF-16 unit a whole token, which is more than tokenizers take for most languages.
@@ -98,4 +100,91 @@ function isBetween(unit: number, lowest: number, highest: number): boolean {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+export interface BoundedJson {
+  /** JSON text, possibly truncated. */
+  readonly text: string;
+  /** False if the text of the value is longer than the maximum or nested too deeply. */
+  readonly complete: boolean;
+}
+
+/**
+ * The JSON text of plain data, up to `maxLength` UTF-16 units. The cost is bounded by `maxLength`, not by the size of
+ * the value. Never throws.
+ */
+export function boundedJson(value: unknown, maxLength: number): BoundedJson {
+  const writer = new BoundedWriter(maxLength);
+  writer.value(value, 0);
+  return { text: writer.text.slice(0, maxLength), complete: !writer.overflowed };
+}
+
+/** JSON on one line; an ellipsis marks truncation. */
+export function shortJson(value: unknown, maxLength: number): string {
+  const { text, complete } = boundedJson(value, maxLength);
+  return complete ? text : `${text}...`;
+}
+
+/** Text on one line, so that a tool's output cannot imitate another row. */
+export function oneLine(text: string, maxLength: number): string {
+  const line = text
+    .slice(0, maxLength * 2)
+    .replace(/\s+/gu, ' ')
+    .trim();
+  return line.length <= maxLength && text.length <= maxLength * 2 ? line : `${line.slice(0, maxLength)}...`;
+}
+
+class BoundedWriter {
+  text = '';
+  overflowed = false;
+  readonly #maxLength: number;
+
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+  }
+
+  value(value: unknown, depth: number): void {
+    if (depth > MAX_JSON_DEPTH) this.overflowed = true;
+    if (this.overflowed) return;
+    if (typeof value === 'string') this.#string(value);
+    else if (Array.isArray(value)) this.#array(value, depth);
+    else if (typeof value === 'object' && value !== null) this.#object(value as Record<string, unknown>, depth);
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      this.#add(String(value));
+    else this.#add('null');
+  }
+
+  #add(text: string): void {
+    this.text += text;
+    if (this.text.length > this.#maxLength) this.overflowed = true;
+  }
+
+  #string(value: string): void {
+    // A longer string overflows anyway, so the rest of it need not be escaped.
+    this.#add(JSON.stringify(value.slice(0, this.#maxLength + 1)));
+  }
+
+  #array(values: readonly unknown[], depth: number): void {
+    this.#add('[');
+    for (let index = 0; index < values.length && !this.overflowed; index += 1) {
+      if (index > 0) this.#add(',');
+      this.value(values[index], depth + 1);
+    }
+    this.#add(']');
+  }
+
+  #object(members: Record<string, unknown>, depth: number): void {
+    this.#add('{');
+    let first = true;
+    for (const key in members) {
+      if (this.overflowed) break;
+      if (!Object.hasOwn(members, key) || members[key] === undefined) continue;
+      if (!first) this.#add(',');
+      first = false;
+      this.#string(key);
+      this.#add(':');
+      this.value(members[key], depth + 1);
+    }
+    this.#add('}');
+  }
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 // A counter makes ids unique within the process; 96 random bits make them unique between processes.
 const PROCESS_PART = letters(12);
@@ -14,4 +14,9 @@ export function newId(prefix: string): string {
 
 function letters(bytes: number): string {
   return BigInt(`0x${randomBytes(bytes).toString('hex')}`).toString(36);
+}
+
+/** SHA-256 of the UTF-8 bytes, as 64 hexadecimal digits in lower case. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

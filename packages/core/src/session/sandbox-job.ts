@@ -1,4 +1,46 @@
-import { MAX_TIMER_MS, type Limits, type SandboxLimits } from '../protocol/index.js';
+import { MAX_TIMER_MS, type SandboxJob, type Limits, type SandboxLimits } from '../protocol/index.js';
+import type { ScriptStart } from './script-start.js';
+import type { SessionOptions } from './session-options.js';
+
+/** The stored part of a session's options. `attempt`: the number of the session. */
+export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
+  const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
+  const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
+  // The guest enforces its original limit; the facade enforces the current one.
+  const { maxToolInputBytes } = earlier?.limits ?? options.limits;
+  return {
+    scriptId,
+    script: script.stored(),
+    attempt,
+    seed,
+    clockMs,
+    toolNames,
+    spawn: tasks !== undefined,
+    contextJson,
+    limits: { ...options.limits, maxToolInputBytes },
+    principal,
+    ...(bridge === undefined ? {} : { bridge }),
+  };
+}
+
+/** The job for a runtime. */
+export function sandboxJob(options: SessionOptions): SandboxJob {
+  const { scriptId, script, limits, tasks, earlier } = options;
+  return {
+    runId: scriptId,
+    sha256: script.codeSha256,
+    javascript: script.javascript,
+    positions: script.positions(),
+    toolNames: options.toolNames,
+    contextJson: options.contextJson,
+    spawn: tasks !== undefined,
+    seed: options.seed,
+    clockMs: options.clockMs,
+    wallMs: limits.timeoutMs,
+    principal: options.principal,
+    limits: earlier === undefined ? sandboxLimits(limits) : resumedSandboxLimits(limits, earlier),
+  };
+}
 
 /**
  * Maximum number of calls over the budget that reach the host. The guest refuses further ones at no cost to the host.
@@ -20,7 +62,7 @@ interface CallsOfTape {
  * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may repeat all
  * recorded calls. The host refuses new calls over the limits, and larger arguments.
  */
-export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
+function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
   const builtinCalls = countBuiltinCalls(earlier.tape);
   const toolCalls = earlier.tape.calls.length - builtinCalls;
@@ -54,7 +96,7 @@ function isBuiltin(name: string): boolean {
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 
 /** The limits that the sandbox enforces; the same object for the same limits. */
-export function sandboxLimits(limits: Limits): SandboxLimits {
+function sandboxLimits(limits: Limits): SandboxLimits {
   let made = limitsOf.get(limits);
   if (made === undefined) {
     const {

@@ -1,0 +1,242 @@
+import type { OutcomeMetadata, SandboxSegment } from '../protocol/index.js';
+import { roundMs } from './session-outcome.js';
+import type { SessionOptions } from './session-options.js';
+import type { SpentSoFar, ClockReading } from './suspended-script.js';
+
+type UsageOptions = Pick<SessionOptions, 'limits' | 'earlier' | 'cacheHit' | 'runtime'>;
+
+/** The time and memory that one script uses, over all processes in which it has run. */
+export class SessionUsage {
+  readonly clock: WallClock;
+  readonly #options: UsageOptions;
+  /** On the monotonic clock. */
+  readonly #startedAt: number;
+  #computeMs: number;
+  #memoryBytes: number;
+  #compilationCacheHit: boolean;
+
+  constructor(options: UsageOptions, onTimeout: () => void) {
+    const spent = options.earlier?.spent;
+    const sleptMs = spent === undefined ? 0 : Math.max(0, Date.now() - spent.atMs);
+    this.#options = options;
+    this.#startedAt = performance.now() - (spent === undefined ? 0 : spent.elapsedMs + sleptMs);
+    this.clock = new WallClock(
+      remainingWallMs(options),
+      onTimeout,
+      spent === undefined ? 0 : spent.wall.pausedMs + sleptMs,
+    );
+    this.#computeMs = spent?.computeMs ?? 0;
+    this.#memoryBytes = spent?.memoryBytes ?? 0;
+    this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
+  }
+
+  /** Since the script's start. */
+  nowMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  note({ computeMs, memoryBytes, compilationCacheHit }: SandboxSegment): void {
+    this.#computeMs += computeMs;
+    this.#memoryBytes = Math.max(this.#memoryBytes, memoryBytes);
+    this.#compilationCacheHit &&= compilationCacheHit;
+  }
+
+  spent(guestClockMs: number): SpentSoFar {
+    return {
+      wall: this.clock.reading(),
+      elapsedMs: this.nowMs(),
+      atMs: Date.now(),
+      guestClockMs,
+      computeMs: this.#computeMs,
+      memoryBytes: this.#memoryBytes,
+      cacheHit: this.#options.cacheHit,
+      compilationCacheHit: this.#compilationCacheHit,
+    };
+  }
+
+  metadata(durationMs: number, toolCallsMade: number): OutcomeMetadata {
+    return {
+      durationMs: roundMs(durationMs),
+      computeMs: roundMs(this.#computeMs),
+      approvalWaitMs: Math.round(this.clock.pausedMs()),
+      toolCallsMade,
+      memoryUsedMb: roundMs(this.#memoryBytes / 1_048_576),
+      cacheHit: this.#options.cacheHit,
+      compilationCacheHit: this.#compilationCacheHit,
+      runtime: this.#options.runtime.name,
+    };
+  }
+}
+
+/** The rest of the wall clock. The limit may be lower than before the suspension. */
+function remainingWallMs({ limits: { timeoutMs }, earlier }: UsageOptions): number {
+  if (earlier?.spent === undefined) return timeoutMs;
+  return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);
+}
+
+/**
+ * A script's wall clock: counts down while the script or its tools run, pauses while the script waits only for
+ * approvals, and calls back once at its end. During the guest's turn only the time that it used counts, not the time
+ * that it waited for a thread.
+ */
+export class WallClock {
+  #remainingMs: number;
+  #pausedMs: number;
+  #since: number | undefined;
+  #pausedSince: number | undefined;
+  #turnSince: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onExpired: () => void;
+
+  constructor(timeoutMs: number, onExpired: () => void, pausedMs = 0) {
+    this.#remainingMs = timeoutMs;
+    this.#pausedMs = pausedMs;
+    this.#onExpired = onExpired;
+  }
+
+  run(): void {
+    if (this.#since !== undefined) return;
+    if (this.#pausedSince !== undefined) this.#pausedMs += performance.now() - this.#pausedSince;
+    this.#pausedSince = undefined;
+    this.#since = performance.now();
+    this.#arm();
+  }
+
+  /** Subtracts the time before the clock was started. */
+  charge(spentMs: number): void {
+    this.#remainingMs -= spentMs;
+  }
+
+  /** The guest executes, or waits for its turn. */
+  turnBegins(): void {
+    this.#turnSince = performance.now();
+  }
+
+  turnEnds(usedMs: number): void {
+    if (this.#turnSince === undefined) return;
+    this.#remainingMs += Math.max(0, performance.now() - this.#turnSince - usedMs);
+    this.#turnSince = undefined;
+  }
+
+  pause(): void {
+    if (this.#since === undefined) return;
+    this.stop();
+    this.#pausedSince = performance.now();
+  }
+
+  /** Permanently, or until `run`. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    if (this.#since !== undefined) this.#remainingMs -= performance.now() - this.#since;
+    if (this.#pausedSince !== undefined) this.#pausedMs += performance.now() - this.#pausedSince;
+    this.#since = this.#pausedSince = undefined;
+  }
+
+  remainingMs(): number {
+    return Math.max(
+      0,
+      this.#since === undefined ? this.#remainingMs : this.#remainingMs - (performance.now() - this.#since),
+    );
+  }
+
+  /** How long it has been paused for approvals, in ms. */
+  pausedMs(): number {
+    return this.#pausedMs + (this.#pausedSince === undefined ? 0 : performance.now() - this.#pausedSince);
+  }
+
+  reading(): ClockReading {
+    return { remainingMs: this.remainingMs(), pausedMs: this.pausedMs() };
+  }
+
+  #arm(): void {
+    // defence: wall-clock-rings
+    this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
+  }
+
+  /** Turns may have returned time since the timer was set; during a turn the guest has its own limit. */
+  #ring(): void {
+    if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
+    else if (this.remainingMs() >= 1) this.#arm();
+    else this.#onExpired();
+  }
+}
+
+/** How soon a clock that expired during a turn is checked again, in ms. */
+const NEXT_LOOK_MS = 50;
+
+/**
+ * The clock that a script reads, in ms since 1970. It is set to the system's time when the script starts and when it
+ * is resumed; then it follows the monotonic clock, so that a change of the system's time neither delays nor shortens
+ * a loop that reads it. It never goes back, and moves only at a delivery to the script.
+ */
+export class GuestClock {
+  #shownMs: number;
+  /** The difference between the guest's time and the monotonic clock. */
+  #offsetMs: number;
+
+  constructor(startMs: number) {
+    this.#shownMs = startMs;
+    this.#offsetMs = startMs - performance.now();
+  }
+
+  get shownMs(): number {
+    return this.#shownMs;
+  }
+
+  /** Advances to the current time, and returns it. */
+  advance(): number {
+    this.#shownMs = Math.max(this.#shownMs, Math.floor(this.#offsetMs + performance.now()));
+    return this.#shownMs;
+  }
+
+  /** Sets the clock to a time of the tape during a replay. */
+  replay(shownMs: number): void {
+    this.#shownMs = shownMs;
+  }
+
+  /** Sets the clock of a script that is resumed. The clock of an earlier machine may have been ahead of this one's. */
+  resume(systemMs: number): void {
+    this.#shownMs = Math.max(this.#shownMs, systemMs);
+    this.#offsetMs = this.#shownMs - performance.now();
+  }
+}
+
+/**
+ * Decides when a script that waits for decisions is suspended: at once if no user is asked, otherwise after
+ * `suspendAfterMs`. A timer that fires meanwhile does not postpone the suspension.
+ */
+export class SuspensionPlan {
+  readonly #suspendAfterMs: number | undefined;
+  readonly #suspend: () => void;
+  #timeout: NodeJS.Timeout | undefined;
+  /** On the monotonic clock. */
+  #dueAtMs: number | undefined;
+
+  constructor(suspendAfterMs: number | undefined, suspend: () => void) {
+    this.#suspendAfterMs = suspendAfterMs;
+    this.#suspend = suspend;
+  }
+
+  /** The script waits for decisions, and perhaps for timers. */
+  waits(nobodyIsAsked: boolean): void {
+    this.pause();
+    if (nobodyIsAsked) return this.#suspend();
+    if (this.#suspendAfterMs === undefined) return;
+    const now = performance.now();
+    this.#dueAtMs ??= now + this.#suspendAfterMs;
+    const leftMs = Math.ceil(this.#dueAtMs - now);
+    if (leftMs <= 0) this.#suspend();
+    else this.#timeout = setTimeout(this.#suspend, leftMs);
+  }
+
+  /** The guest executes. */
+  pause(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  /** The script waits for other work. */
+  cancel(): void {
+    this.pause();
+    this.#dueAtMs = undefined;
+  }
+}

@@ -1,0 +1,372 @@
+import { join } from 'node:path';
+import {
+  isScriptId,
+  type JournalContent,
+  type ListQuery,
+  type ScriptPage,
+  type ScriptStatus,
+  type ListedScript,
+} from '../protocol/index.js';
+import type { ClaimFiles, JournalFiles } from './script-files.js';
+import { checksum, type JournalText } from './journal-text.js';
+import { statusOfVersion1 } from './version-1.js';
+import {
+  createFile,
+  files,
+  hasCode,
+  namesIn,
+  readSmall,
+  removeFile,
+  statFile,
+  type StoreFolder,
+} from './store-folder.js';
+
+/** Number of files read concurrently. */
+const AT_ONCE = 32;
+
+type Content = JournalContent & { text: JournalText; bytes: number };
+
+/** A script to list, and how to load its entry. */
+interface Candidate {
+  readonly scriptId: string;
+  readonly updatedAtMs: number;
+  /** Undefined if the script no longer exists. */
+  look(): Promise<ListedScript | undefined>;
+}
+
+/** Lists the scripts of a file store, and repairs the index if a process died between journal and index. */
+export class ScriptLister {
+  readonly #claims: ClaimFiles;
+  readonly #journals: JournalFiles;
+  readonly #index: StatusIndex;
+  readonly #contentOf: (scriptId: string) => Promise<Content>;
+
+  constructor(
+    claims: ClaimFiles,
+    journals: JournalFiles,
+    index: StatusIndex,
+    contentOf: (scriptId: string) => Promise<Content>,
+  ) {
+    this.#claims = claims;
+    this.#journals = journals;
+    this.#index = index;
+    this.#contentOf = contentOf;
+  }
+
+  /** Copies a resting state from the journal to the index. */
+  async rest(scriptId: string, status: ScriptStatus, updatedAtMs = Date.now()): Promise<void> {
+    if (status.state === 'running') return;
+    const { bytes } = await this.#journals.size(scriptId);
+    await this.#index.rest({ ...status, scriptId, state: status.state, updatedAtMs, bytes });
+  }
+
+  async list({
+    state,
+    principal,
+    threadId,
+    after = '',
+    limit = Number.POSITIVE_INFINITY,
+  }: ListQuery): Promise<ScriptPage> {
+    await this.#complete();
+    const awake = await this.#awake();
+    const scripts: ListedScript[] = [];
+    let position = after;
+    // If few scripts of a page match, the next reads are larger.
+    for (let max = limit; ; max *= 4) {
+      const part = await this.#after(position, max, state, awake);
+      for (let start = 0; start < part.length; start += AT_ONCE) {
+        const found = await Promise.all(part.slice(start, start + AT_ONCE).map((candidate) => candidate.look()));
+        for (const [index, script] of found.entries()) {
+          if (script === undefined || !fits(script, { state, principal, threadId })) continue;
+          scripts.push(script);
+          if (scripts.length === limit) return { scripts, next: positionOf(part[start + index]!) };
+        }
+      }
+      if (part.length < max) return { scripts };
+      position = positionOf(part.at(-1)!);
+    }
+  }
+
+  /** By time. Scripts known to be in another state are skipped. */
+  async #after(
+    after: string,
+    max: number,
+    state: ListQuery['state'],
+    awake: readonly Candidate[],
+  ): Promise<Candidate[]> {
+    const states: RestingState[] =
+      state === undefined || state === 'damaged' ? ['suspended', 'ended'] : isResting(state) ? [state] : [];
+    const known = new Set(awake.map(({ scriptId }) => scriptId));
+    const entries = await Promise.all(states.map((one) => this.#index.resting(one, after, max)));
+    const resting = entries
+      .flat()
+      .filter(({ scriptId }) => !known.has(scriptId))
+      .map((entry) => ({ ...entry, look: () => this.#resting(entry) }));
+    const all = [...resting, ...awake.filter((candidate) => positionOf(candidate) > after)];
+    if (states.length !== 1 || all.length > resting.length)
+      all.sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1));
+    return all.slice(0, max);
+  }
+
+  /** Scripts marked as running. Each one is checked. */
+  async #awake(): Promise<Candidate[]> {
+    const candidates: Candidate[] = [];
+    for (const scriptId of await this.#index.runningIds()) {
+      const script = await this.#look(scriptId);
+      if (script !== undefined)
+        candidates.push({ scriptId, updatedAtMs: script.updatedAtMs, look: async () => script });
+    }
+    return candidates;
+  }
+
+  async #resting(entry: IndexEntry): Promise<ListedScript | undefined> {
+    const [record, { bytes }] = await Promise.all([this.#index.recordOf(entry), this.#journals.size(entry.scriptId)]);
+    // A journal of a different size has changed since the record.
+    if (record?.bytes === bytes) return record;
+    const script = await this.#look(entry.scriptId);
+    if (script === undefined) await this.#index.drop(entry);
+    return script;
+  }
+
+  /** The state according to the journal. Undefined if there is neither a claim nor a journal. */
+  async #look(scriptId: string): Promise<ListedScript | undefined> {
+    const epoch = await this.#claims.newestEpoch(scriptId);
+    const claim = epoch === 0 ? undefined : await this.#claims.claim(scriptId, epoch);
+    const { changedAtMs } = await this.#journals.size(scriptId);
+    if (claim === undefined && changedAtMs === undefined) {
+      await this.#index.deleted(scriptId);
+      return undefined;
+    }
+    const updatedAtMs = changedAtMs ?? (await this.#claims.changedAtMs(scriptId, epoch)) ?? 0;
+    const content = await this.#contentOf(scriptId).catch(() => undefined);
+    // The journal is a link or a folder, or the disk fails. The list must still contain the other scripts.
+    if (content === undefined) return { scriptId, state: 'damaged', updatedAtMs, bytes: 0 };
+    const { text, damage, bytes } = content;
+    const { state: said, ...status } = text.status ?? statusOfVersion1(text.lines);
+    if (damage !== undefined) return { scriptId, ...status, state: 'damaged', updatedAtMs, bytes };
+    if (said === 'running')
+      return { scriptId, ...status, state: claim?.isHeld === true ? 'running' : 'interrupted', updatedAtMs, bytes };
+    await this.rest(scriptId, { state: said, ...status }, updatedAtMs);
+    return { scriptId, ...status, state: said, updatedAtMs, bytes };
+  }
+
+  /** Adds scripts of earlier versions, which have no index. */
+  async #complete(): Promise<void> {
+    if (await this.#index.isComplete()) return;
+    const all = new Set([...(await this.#claims.scriptIds()), ...(await this.#journals.scriptIds())]);
+    if (all.size === 0) return;
+    for (const scriptId of all)
+      if ((await this.#index.record(scriptId)) === undefined) await this.#index.running(scriptId);
+    await this.#index.setComplete();
+  }
+}
+
+function positionOf({ updatedAtMs, scriptId }: { updatedAtMs: number; scriptId: string }): string {
+  return nameOf(updatedAtMs, scriptId);
+}
+
+export function fits(script: ListedScript, { state, principal, threadId }: ListQuery): boolean {
+  return (
+    (state === undefined || script.state === state) &&
+    (principal === undefined || script.principal === principal) &&
+    (threadId === undefined || script.threadId === threadId)
+  );
+}
+
+/** States in which a script changes only after a claim. */
+export type RestingState = 'suspended' | 'ended';
+
+function isResting(state: string): state is RestingState {
+  return state === 'suspended' || state === 'ended';
+}
+
+/** The list entry of a resting script. */
+export interface StatusRecord extends Omit<ScriptStatus, 'state'> {
+  readonly scriptId: string;
+  readonly state: RestingState;
+  readonly updatedAtMs: number;
+  readonly bytes: number;
+}
+
+/** A resting script, as its file name in the index identifies it. */
+export interface IndexEntry {
+  readonly scriptId: string;
+  readonly state: RestingState;
+  readonly updatedAtMs: number;
+}
+
+/** Base 36; sufficient until the year 5138. */
+const TIME_DIGITS = 9;
+
+/**
+ * An index that makes lists cheap. It is derived from the journal, which is authoritative:
+ *
+ *     status/running/<script>                   claimed, and not at rest since. Written before the claim takes effect
+ *     status/suspended/<time>.<script>          the record of a suspended script; the name sorts by time
+ *     status/ended/<time>.<script>
+ *     claims/<script>/status                    a hard link to one of the two records above, to find its name
+ *
+ * A script under `running` may be at rest if its holder died between its last batch and the index update; a list checks
+ * the journal of each. A script under `suspended` or `ended`, and not under `running`, is at rest.
+ */
+export class StatusIndex {
+  readonly #folder: StoreFolder;
+  readonly #listings = new FolderListings();
+
+  constructor(folder: StoreFolder) {
+    this.#folder = folder;
+  }
+
+  /** Call it before a claim. */
+  async running(scriptId: string): Promise<void> {
+    const path = this.#folder.path('status', 'running', scriptId);
+    await this.#folder.within(['status', 'running'], () => makeMark(path));
+  }
+
+  /** Call it after a successful claim: the script is no longer at rest. */
+  async wake(scriptId: string): Promise<void> {
+    const before = await this.record(scriptId);
+    if (before !== undefined) await removeFile(this.#pathOf(before));
+  }
+
+  /** Call it after the batch with the new status. Until it completes, the script stays under `running`. */
+  async rest(record: StatusRecord): Promise<void> {
+    const { scriptId } = record;
+    await this.running(scriptId);
+    await this.wake(scriptId);
+    await files.rename(await this.#folder.createPartial(writeRecord(record)), this.#ownPath(scriptId));
+    await this.#folder.within(['status', record.state], () =>
+      files.link(this.#ownPath(scriptId), this.#pathOf(record)),
+    );
+    await this.#sleep(scriptId);
+  }
+
+  /** Call it before deleting the script, which stays under `running` until `deleted`. */
+  async deleting(scriptId: string): Promise<void> {
+    await this.running(scriptId);
+    await this.wake(scriptId);
+  }
+
+  /** Call it after deleting claim and journal. */
+  deleted(scriptId: string): Promise<void> {
+    return this.#sleep(scriptId);
+  }
+
+  /** The last record of a resting script; undefined if missing or damaged. */
+  async record(scriptId: string): Promise<StatusRecord | undefined> {
+    return readRecord(await readSmall(this.#ownPath(scriptId)));
+  }
+
+  async recordOf(entry: IndexEntry): Promise<StatusRecord | undefined> {
+    return readRecord(await readSmall(this.#pathOf(entry)));
+  }
+
+  async runningIds(): Promise<readonly string[]> {
+    return (await namesIn(this.#folder.path('status', 'running'))).filter(isScriptId);
+  }
+
+  /** At most `max` entries after `after`, oldest first. */
+  async resting(state: RestingState, after: string, max: number): Promise<readonly IndexEntry[]> {
+    const names = await this.#listings.names(this.#folder.path('status', state));
+    return smallest(names, after, max).flatMap((name) => entryOf(name, state));
+  }
+
+  /** Removes an entry without a script. */
+  async drop(entry: IndexEntry): Promise<void> {
+    await removeFile(this.#pathOf(entry));
+  }
+
+  /** Whether the index covers every script. Stores of earlier versions have no index. */
+  async isComplete(): Promise<boolean> {
+    return (await namesIn(this.#folder.path('status'))).includes('complete');
+  }
+
+  async setComplete(): Promise<void> {
+    const path = this.#folder.path('status', 'complete');
+    await this.#folder.within(['status'], () => makeMark(path));
+  }
+
+  async #sleep(scriptId: string): Promise<void> {
+    await removeFile(this.#folder.path('status', 'running', scriptId));
+  }
+
+  #pathOf({ state, updatedAtMs, scriptId }: IndexEntry): string {
+    return this.#folder.path('status', state, nameOf(updatedAtMs, scriptId));
+  }
+
+  #ownPath(scriptId: string): string {
+    return join(this.#folder.path('claims', scriptId), 'status');
+  }
+}
+
+/** Sorts by time, then by script. */
+export function nameOf(updatedAtMs: number, scriptId: string): string {
+  return `${Math.max(0, Math.floor(updatedAtMs)).toString(36).padStart(TIME_DIGITS, '0')}.${scriptId}`;
+}
+
+/** Selects without sorting all: sorting ten thousand names to show a hundred would dominate the time. */
+function smallest(names: readonly string[], after: string, max: number): readonly string[] {
+  const later = names.filter((name) => name > after);
+  if (later.length <= 2 * max) return later.sort().slice(0, max);
+  let best: string[] = [];
+  let bound: string | undefined;
+  for (const name of later) {
+    if (bound !== undefined && name >= bound) continue;
+    best.push(name);
+    if (best.length < 2 * max) continue;
+    best = best.sort().slice(0, max);
+    bound = best.at(-1);
+  }
+  return best.sort().slice(0, max);
+}
+
+function entryOf(name: string, state: RestingState): IndexEntry[] {
+  const scriptId = name.slice(TIME_DIGITS + 1);
+  const updatedAtMs = Number.parseInt(name.slice(0, TIME_DIGITS), 36);
+  return name[TIME_DIGITS] === '.' && isScriptId(scriptId) && Number.isFinite(updatedAtMs)
+    ? [{ scriptId, state, updatedAtMs }]
+    : [];
+}
+
+/** Creates an empty file. */
+async function makeMark(path: string): Promise<void> {
+  try {
+    await files.close(await createFile(path));
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
+function writeRecord(record: StatusRecord): string {
+  const json = JSON.stringify(record);
+  return `${checksum(json)} ${json}`;
+}
+
+function readRecord(found: Buffer | undefined): StatusRecord | undefined {
+  const text = found?.toString('utf8') ?? '';
+  const json = text.slice(9);
+  return text.startsWith(`${checksum(json)} `) ? (JSON.parse(json) as StatusRecord) : undefined;
+}
+
+/** Two changes within this time may leave the same modification time, because file systems round it. */
+const SETTLED_MS = 5_000;
+
+/**
+ * Caches the names in large folders. An unchanged folder is not read again: ten thousand names take 10 ms, and a caller
+ * that pages through them asks a hundred times.
+ */
+class FolderListings {
+  readonly #known = new Map<string, { changedAtMs: number; names: readonly string[] }>();
+
+  /** Empty if there is no such folder. */
+  async names(path: string): Promise<readonly string[]> {
+    const changedAtMs = (await statFile(path))?.mtimeMs;
+    const known = this.#known.get(path);
+    if (known !== undefined && known.changedAtMs === changedAtMs) return known.names;
+    const names = await namesIn(path);
+    if (changedAtMs !== undefined && Date.now() - changedAtMs > SETTLED_MS)
+      this.#known.set(path, { changedAtMs, names });
+    else this.#known.delete(path);
+    return names;
+  }
+}
