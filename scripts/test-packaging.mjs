@@ -80,7 +80,7 @@ async function tryMastra(core) {
   else await row('Mastra', 'compiles and runs', /^answer: /mu, () => mastraExample(join(folder, 'mastra'), core));
 }
 
-/** Whether it went as expected. */
+/** Runs a case and prints its row. Returns whether it succeeded. */
 async function row(name, what, expected, act) {
   const label = `${name.padEnd(34)} ${what.padEnd(20)}`;
   try {

@@ -69,7 +69,9 @@ describe('a saved script', () => {
         `const word = 'ada'; return await tools.snippets.run({ name: 'greet', input: ${input} }).catch((error) => error.message)`,
       );
     expect(await run('{ who: word }')).toEqual({ text: 'hello ada', at: '1970-01-01T00:00:00.000Z' });
-    expect(await run('{ whom: word }')).toMatch(/^The input of the snippet "greet" is wrong\. .*input\.who: /u);
+    expect(await run('{ whom: word }')).toMatch(
+      /^The input of the snippet "greet" does not match its schema\. .*input\.who: /u,
+    );
     expect(await run('{ who: "$& {{x}} \\u2028" }')).toMatchObject({ text: 'hello $& {{x}} \u2028' });
   });
 
@@ -156,7 +158,9 @@ describe('a saved script', () => {
         `return await tools.snippets.run({ name: 'measure', input: { who: ${who} } }).catch((error) => error.message)`,
       );
     expect(await run('3')).toEqual({ n: 3 });
-    expect(await run('"3"')).toMatch(/^The result of the snippet "measure" is wrong\. result\.n: /u);
+    expect(await run('"3"')).toMatch(
+      /^The result of the snippet "measure" does not match its output schema\. result\.n: /u,
+    );
   });
 
   it('keeps its versions', async () => {
@@ -337,7 +341,7 @@ describe('a hostile saved script', () => {
       await value(
         'return await tools.snippets.run({ name: \'echo\', input: JSON.parse(\'{"__proto__": { "b": 2 }}\') }).catch((error) => error.message)',
       ),
-    ).toMatch(/^The input of the snippet "echo" is wrong\. input\.__proto__: unknown key/u);
+    ).toMatch(/^The input of the snippet "echo" does not match its schema\. input\.__proto__: unknown key/u);
     expect(
       await value("return await tools.snippets.run({ name: 'echo', script: 'x@1' }).catch((error) => error.message)"),
     ).toMatch(/args\.script/u);
