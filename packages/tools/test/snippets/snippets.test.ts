@@ -114,7 +114,7 @@ describe('a saved script', () => {
       expect(message, source).toMatch(problem);
     }
     expect(await save('bad', 'return 1', { input: { type: 'string' } })).toMatch(
-      /^The input of a snippet is an object/u,
+      /^The schema of the input does not describe an object/u,
     );
     expect(await save('bad', 'return 1', { input: { type: 'object', properties: 1 } })).toMatch(
       /^The input of a snippet/u,
