@@ -117,7 +117,7 @@ describe('a saved script', () => {
       /^The schema of the input does not describe an object/u,
     );
     expect(await save('bad', 'return 1', { input: { type: 'object', properties: 1 } })).toMatch(
-      /^The input of a snippet/u,
+      /^The schema of the input does not describe an object/u,
     );
     expect((await documents.list({ scope: { kind: 'thread', id: 'thr_a' }, kind: 'snippet' })).documents).toEqual([]);
   });
