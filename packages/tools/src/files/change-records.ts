@@ -86,8 +86,7 @@ export class ChangeRecords {
   async reserve(cause: RecordCause): Promise<PendingRecord> {
     const folder = this.folderOf(cause.scriptId);
     try {
-      if (!makePrivateFolder(this.folder))
-        throw new Error(`other users may write to ${this.folder}, or this user may not`);
+      if (!makePrivateFolder(this.folder)) throw new Error('the folder is not private to this user');
       await mkdir(join(folder, 'contents'), { recursive: true, mode: 0o700 });
       const numbers = (await namesIn(folder)).map((name) => Number(RECORD_NAME.exec(name)?.[1]?.slice(0, 8) ?? 0));
       const number = String(Math.max(0, ...numbers) + 1).padStart(8, '0');
