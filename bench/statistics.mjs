@@ -1,6 +1,6 @@
 /** The value at `fraction` of the sorted numbers, interpolated between neighbours. */
 export function quantile(numbers, fraction) {
-  if (numbers.length === 0) throw new RangeError('no numbers');
+  if (numbers.length === 0) throw new RangeError('There are no numbers. Measure at least one value.');
   const sorted = [...numbers].sort((a, b) => a - b);
   const at = (sorted.length - 1) * fraction;
   const below = Math.floor(at);

@@ -43,5 +43,7 @@ function installPeers({ native }) {
 
 function npm(args) {
   if (spawnSync(...npmCall(args, { cwd: peers })).status !== 0)
-    console.error(`npm ${args[0]} did not succeed; the columns it leaves out say so.`);
+    console.error(
+      `npm ${args[0]} failed, so columns are missing. The report names the reason of each. To try again: npm run bench`,
+    );
 }

@@ -3,7 +3,7 @@ export interface Mark {
   readonly file: string;
   /** The replacement of a removed defence; undefined if there is none. */
   readonly code: string | undefined;
-  /** Where the mark's line ends. */
+  /** The offset of the end of the mark's line. */
   readonly offset: number;
 }
 

@@ -45,7 +45,10 @@ export function readTable() {
 export function withoutDefence({ file, code, offset }, source = readFileSync(join(root, file), 'utf8')) {
   const start = offset + /^\s*(?:\/\/[^\n]*\s*)*/u.exec(source.slice(offset))[0].length;
   const node = outermostAt(file, source, start);
-  if (node === undefined) throw new Error(`${file}: nothing that could be taken out follows the mark at ${offset}`);
+  if (node === undefined)
+    throw new Error(
+      `${file}: no statement, member or property follows the mark at ${offset}. Put the mark above the defence.`,
+    );
   const takesComma = source[node.end] === ',' && (code === undefined || code.endsWith(','));
   const end = node.end + (takesComma ? 1 : 0);
   return source.slice(0, node.start) + (code ?? '') + source.slice(end);

@@ -50,7 +50,7 @@ if (isCheck) {
     readFileSync(join(folder, 'engine.json'), 'utf8') === written &&
     optimised.equals(readFileSync(join(folder, 'engine.wasm')));
   console.log(
-    isSame ? 'The engine is what its source makes.' : 'The engine is not what its source makes. Run: npm run engine',
+    isSame ? 'engine.wasm matches its source.' : 'engine.wasm does not match its source. Run: npm run engine',
   );
   process.exit(isSame ? 0 : 1);
 }

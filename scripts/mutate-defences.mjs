@@ -29,7 +29,7 @@ const chosen = findMarks()
   .filter(({ file }) => hasIsolatedVm || !NEEDS_ISOLATED_VM.test(file))
   .filter((_mark, index) => index % shard.of === shard.number - 1);
 if (!hasIsolatedVm)
-  console.log('Without the defences of isolated-vm. Run for them: npm run test:isolated-vm -- --mutate');
+  console.log('Skipped the defences of isolated-vm. To test them: npm run test:isolated-vm -- --mutate');
 const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
 // Some tests run as another user, who must be able to read the copy.
 chmodSync(copy, 0o755);
@@ -52,7 +52,7 @@ function readArguments(words) {
   if (at < 0) return { names: words, shard: { number: 1, of: 1 } };
   const [number, of] = (words[at + 1] ?? '').split('/').map(Number);
   if (!(number >= 1 && number <= of)) {
-    console.error('--shard needs a part and a whole: --shard 1/4');
+    console.error('--shard is not a part of a whole. Write, for example: --shard 1/4');
     process.exit(2);
   }
   return { names: words.toSpliced(at, 2), shard: { number, of } };

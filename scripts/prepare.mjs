@@ -13,7 +13,7 @@ const TYPE_LIBRARY = 'packages/core/dist/script/type-library/guest.lib.d.ts';
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
   if (result.error !== undefined) {
-    console.error(`${command} could not be started: ${result.error.message}`);
+    console.error(`${command} could not be started: ${result.error.message}. Install it, or correct PATH.`);
     process.exit(1);
   }
   if (result.status !== 0) process.exit(result.status ?? 1);

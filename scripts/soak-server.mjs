@@ -7,7 +7,9 @@ import { prepare, root } from './prepare.mjs';
 
 const [runs = '200', drops = '1000', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
 if (![runs, drops, seed].every((number) => Number.isSafeInteger(Number(number)) && Number(number) > 0)) {
-  console.error('soak:server: give whole numbers of runs, drops and a seed: npm run soak:server -- 200 1000 16');
+  console.error(
+    'soak:server: an argument is not a whole number. Give runs, drops and a seed: npm run soak:server -- 200 1000 16',
+  );
   process.exit(2);
 }
 

@@ -11,7 +11,7 @@ import { prepare, root } from './prepare.mjs';
 
 const [runs = '500', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
 if (![runs, seed].every((number) => Number.isSafeInteger(Number(number)) && Number(number) > 0)) {
-  console.error('test:chaos: give whole numbers of runs and a seed: npm run test:chaos -- 500 16');
+  console.error('test:chaos: an argument is not a whole number. Give runs and a seed: npm run test:chaos -- 500 16');
   process.exit(2);
 }
 

@@ -2,14 +2,14 @@
 // temporary folder. It is no dependency of this repository. Its releases for Node.js 22 and later contain built files;
 // for an older Node.js it would be compiled, so the tests then run on Node.js 22, which is installed there too.
 // `--short`: without hostile scripts and comparisons with QuickJS. `--mutate`: removes its defences, as
-// `npm run mutate:defences` does. `--bench`: measures it beside QuickJS, into `bench/results/second-engine.json`.
+// `npm run mutate:defences` does. `--bench`: compares it with QuickJS, in `bench/results/second-engine.json`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npmCall, prepare, root, toolPath } from './prepare.mjs';
 
-/** By the oldest major release of Node.js that each accepts. */
+/** The versions of the package, by the oldest major release of Node.js that each accepts. */
 const RELEASES = [
   [24, 'isolated-vm@7.0.1'],
   [22, 'isolated-vm@6.2.0'],

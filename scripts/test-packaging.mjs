@@ -80,12 +80,12 @@ async function tryMastra(core) {
   else await row('Mastra', 'compiles and runs', /^answer: /mu, () => mastraExample(join(folder, 'mastra'), core));
 }
 
-/** Whether it went as expected. */
+/** Runs a case and prints its row. Returns whether it succeeded. */
 async function row(name, what, expected, act) {
   const label = `${name.padEnd(34)} ${what.padEnd(20)}`;
   try {
     const said = await act();
-    if (!expected.test(said)) throw new Error(`printed: ${said}`);
+    if (!expected.test(said)) throw new Error(`The program did not print ${expected}. It printed: ${said}`);
     console.log(`ok      ${label} ${said.split('\n').at(-1).slice(0, 60)}`);
     return true;
   } catch (error) {

@@ -12,7 +12,7 @@ import { prepare, root } from './prepare.mjs';
 const SCRIPTS_A_PROCESS = 8;
 const kills = Number(process.argv[2] ?? 1_000);
 if (!(Number.isSafeInteger(kills) && kills > 0)) {
-  console.error('torture: give a number of kills: npm run torture -- 1000');
+  console.error('torture: the argument is not a whole number. Give the number of kills: npm run torture -- 1000');
   process.exit(2);
 }
 

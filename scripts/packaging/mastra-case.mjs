@@ -1,4 +1,4 @@
-// The example with Mastra, in a project of its own: it installs 132 MB, and needs Node.js 22.
+// The example with Mastra, in a separate project: it installs 132 MB, and needs Node.js 22.
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { makeProject } from './packages.mjs';
@@ -7,7 +7,7 @@ import { run } from './shell.mjs';
 const NODE = process.execPath;
 const examples = fileURLToPath(new URL('../../examples/16-agent-libraries/', import.meta.url));
 
-/** Why the example cannot run; undefined if it can. */
+/** The reason why the example cannot run; undefined if it can. */
 export function mastraRefusal() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) return undefined;

@@ -33,7 +33,7 @@ export async function answerOf(command, args, { cwd, path }) {
       if (answer !== undefined) return await answer.text();
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
-    throw new Error('the server does not answer');
+    throw new Error('The server does not answer. Look at its output above.');
   } finally {
     server.kill('SIGKILL');
   }

@@ -360,7 +360,7 @@ describe('decisions', () => {
   });
 });
 
-/** The commands whose help the page has; the empty name stands for the program itself. */
+/** The commands whose help the page has; the empty name means the program itself. */
 function documentedCommands(page: string): string[] {
   return blocksOf(readPage(page)).flatMap(({ marker }) => {
     const [found, command = ''] = /^generated help ?(.*)$/u.exec(marker) ?? [];

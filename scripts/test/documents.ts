@@ -22,7 +22,7 @@ import { shownAtTerminal, stepsIn, type TerminalStep } from './tmux.js';
  * - `<!-- run -->`: run by the shell in that folder; `<!-- run, exit 1 -->` if it must fail;
  *   `<!-- run as COMMAND -->` if the reader types another command;
  * - `<!-- run at a terminal: WAIT => KEYS | WAIT => KEYS -->`: run by the shell in a terminal of tmux, where each text
- *   that appears is answered with keys (`⏎` is Enter); skipped with its output where there is no tmux;
+ *   that appears is answered with keys (`⏎` is Enter); skipped with its output if tmux is missing;
  * - `<!-- output -->`: the output that the last run must have printed;
  * - `<!-- generated NAME -->`: must equal the text that the code generates (see the caller);
  * - `<!-- not run: REASON -->`.

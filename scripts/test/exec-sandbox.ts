@@ -1,9 +1,11 @@
 import { checkExecSandbox } from '@toolscript/tools';
 
-/** Why commands cannot run in their sandbox here; undefined if they can. The one rule for tests that need it. */
+/**
+ * The reason why commands cannot run in their sandbox here; undefined if they can. The one rule for tests that need it.
+ */
 export const blocked = await checkExecSandbox();
 
-/** Tests that need the sandbox are skipped where it is missing, but not in continuous integration. */
+/** Tests that need the sandbox are skipped if it is missing, but not in continuous integration. */
 export const hasExecSandbox = blocked === undefined;
 
 if (blocked !== undefined) {

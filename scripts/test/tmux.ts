@@ -27,8 +27,8 @@ export function stepsIn(text: string): TerminalStep[] {
 }
 
 /**
- * Runs a command by the shell in a terminal of its own, and answers what it shows. Returns the text of the screen at
- * the end, with the exit status; undefined, with a printed reason, where there is no tmux.
+ * Runs a command by the shell in a separate terminal, and answers the text that appears. Returns the text of the screen
+ * at the end, with the exit status; undefined, with a printed reason, if tmux is missing.
  */
 export function shownAtTerminal(
   command: string,
@@ -66,7 +66,7 @@ class Terminal {
     this.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', COLUMNS, '-y', ROWS, 'sh', '-c', script);
   }
 
-  /** Looks until the screen is as wanted. Returns its text. */
+  /** Polls the screen until the check succeeds. Returns its text. */
   await(isWanted: (screen: string) => boolean, name: string): string {
     let screen = '';
     for (let looks = 0; looks < MAX_LOOKS; looks++) {

@@ -7,7 +7,7 @@ export interface Retry {
   /** The number of the attempt; 1 for the first one since data arrived. */
   readonly attempt: number;
   readonly delayMs: number;
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   readonly error: unknown;
 }
 

@@ -23,7 +23,7 @@ interface Seen {
   readonly events: readonly StreamEvent[];
 }
 
-/** The processes of a service, and what a load balancer does: each request goes to an API that is ready. */
+/** The processes of a service, and a load balancer: it sends each request to an API that is ready. */
 class Service {
   readonly #start: (role: Role) => Promise<ServerProcess>;
   readonly #processes = new Map<Role, ServerProcess[]>();
@@ -120,7 +120,7 @@ describeWithPostgres('a service of three processes', () =>
         expect(effects.filter((effect) => effect === `${tag}.b`).length).toBeLessThanOrEqual(1);
         expect(stored[index]!.events).toEqual(events);
       }
-      // Otherwise the restarts have hit nobody.
+      // Otherwise the restarts have interrupted no client.
       expect(resumed).toBeGreaterThan(0);
       expect(stored.some(({ run }) => run.epoch > 1)).toBe(true);
       expect(runs.length).toBeGreaterThan(CLIENTS);

@@ -88,6 +88,6 @@ describe('a configuration', () => {
   });
 
   it.each([undefined, null, [], 'x', {}, { mcpServers: [] }, { mcpServers: 'x' }])('%j is none', (config) => {
-    expect(() => readMcpConfig(config)).toThrow('An MCP configuration must be an object');
+    expect(() => readMcpConfig(config)).toThrow('The MCP configuration is not an object of servers. Write');
   });
 });

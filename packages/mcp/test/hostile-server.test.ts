@@ -167,7 +167,9 @@ describe('a hostile result', () => {
     const { call, assertAllWork } = await beside('results');
     const { status, error } = await call(name);
     expect(status).toBe('failed');
-    expect(error?.message).toContain('ended during the call. Whether the call took effect is unknown.');
+    expect(error?.message).toContain(
+      'ended during the call. Whether the call took effect is unknown: check before you repeat it.',
+    );
     await assertAllWork();
   });
 
@@ -217,7 +219,7 @@ describe('a hostile conversation', () => {
       expect.stringContaining('No user can answer'),
       expect.stringContaining('no access to a language model'),
       expect.stringContaining('shares no folders'),
-      expect.stringContaining('This client has no "server/exec".'),
+      expect.stringContaining('This client does not support "server/exec".'),
     ]);
     await assertAllWork();
   });

@@ -1,6 +1,6 @@
 import { ToolCallError } from '@toolscript/core/protocol';
 
-/** Why a tool failed, as `error.data.reason` for scripts that branch on it. */
+/** The reason of a failed call, as `error.data.reason` for scripts that branch on it. */
 export type FailureReason =
   | 'aborted'
   | 'bad_path'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failure, throwIfAborted } from './failure.js';
 
-/** How long one call may compute before it yields to other work of this process. */
+/** Maximum time that one call computes before it yields to other work of this process, in ms. */
 const SLICE_MS = 5;
 /** Steps between two clock reads. A step takes about as long as comparing two short texts. */
 const STEPS_BETWEEN_LOOKS = 2_000;

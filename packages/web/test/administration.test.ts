@@ -124,7 +124,7 @@ describePage(
       const { page, problems } = await suite.open();
       await page.goto(`${suite.server.url}/settings/rules`);
       await page.getByRole('button', { name: 'Ask again for exec: npm test' }).click();
-      await page.getByText('Nothing is always allowed.').waitFor();
+      await page.getByText('No calls are always allowed.').waitFor();
       expect(rules).toEqual([]);
       expect(problems).toEqual([]);
     });

@@ -36,7 +36,7 @@ describePage(
       await suite.server.call('POST', `/api/v2/approvals/${approval!.approvalId}`, 'deny');
       await page.context().setOffline(false);
       await page.getByRole('button', { name: 'Approve' }).click();
-      await page.getByRole('status').filter({ hasText: 'It was decided elsewhere.' }).waitFor();
+      await page.getByRole('status').filter({ hasText: 'Another user or page has decided this call.' }).waitFor();
       await page.unroute(/api\/v2\/(?:approvals\?|changes)/u);
       await page.getByText('It has ended.').waitFor();
       expect(problems.filter((problem) => !problem.includes('ERR_'))).toEqual([]);

@@ -75,7 +75,7 @@ describePage(
 
     it('asks for a token where it has none, and where it is not valid', async () => {
       const { page } = await suite.open({}, { url: suite.server.url, token: 'not-a-valid-token' });
-      await page.getByRole('alert').filter({ hasText: 'The token is not valid.' }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'The token is unknown or expired.' }).waitFor();
       await page.getByLabel('Token').fill(`${suite.server.url}/#token=${suite.server.token}`);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByRole('heading', { name: 'What should be done?' }).waitFor();

@@ -18,7 +18,7 @@ describePage(
       const { page } = await suite.watch('waits');
       await page.locator('.line-note').getByText('echo').waitFor();
       await suite.stopServer();
-      await page.getByText('Connects again').waitFor();
+      await page.getByText('Reconnecting').waitFor();
       await suite.startServer();
       await page.getByText('It has ended.').waitFor();
       const lines = await page.locator('.console-line').allTextContents();

@@ -117,7 +117,7 @@ describe("the user's MCP servers", () => {
     place.useServers({ mail: place.mail({}, { behaviour: 'dies' }) });
     const caught = `try { await tools.mcp.mail.read() } catch (error) { return error.message }`;
     expect(await place.evaluate(caught)).toBe(
-      'The MCP server "mail" ended during the call. Whether the call took effect is unknown.',
+      'The MCP server "mail" ended during the call. Whether the call took effect is unknown: check before you repeat it.',
     );
   });
 

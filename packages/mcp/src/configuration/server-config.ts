@@ -139,7 +139,7 @@ function serversOf(config: unknown): Record<string, unknown> {
   const found = mcpServers ?? servers;
   if (isRecord(found)) return found;
   throw new ToolscriptUsageError(
-    'An MCP configuration must be an object: { "mcpServers": { "NAME": { "command": … } or { "url": … } } }.',
+    'The MCP configuration is not an object of servers. Write { "mcpServers": { "NAME": { "command": … } or { "url": … } } }.',
   );
 }
 

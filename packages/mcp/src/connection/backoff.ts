@@ -7,7 +7,7 @@ export interface ReconnectOptions {
   readonly attempts?: number;
 }
 
-/** The waits between attempts to reconnect: exponential, with up to a fifth taken off at random. */
+/** The waits between attempts to reconnect: exponential, reduced by a random share of up to a fifth. */
 export class Backoff {
   readonly #options: Required<ReconnectOptions>;
   #failures = 0;

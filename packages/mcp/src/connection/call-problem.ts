@@ -16,12 +16,12 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
   const code = error instanceof SdkError ? error.code : undefined;
   if (code === SdkErrorCode.ConnectionClosed)
     return failed(
-      `The MCP server "${server}" ended during the call. Whether the call took effect is unknown.`,
+      `The MCP server "${server}" ended during the call. Whether the call took effect is unknown: check before you repeat it.`,
       'closed',
     );
   if (code === SdkErrorCode.RequestTimeout)
     return failed(
-      `The MCP server "${server}" did not answer within ${timeoutMs} ms. Whether the call took effect is unknown.`,
+      `The MCP server "${server}" did not answer within ${timeoutMs} ms. Whether the call took effect is unknown: check before you repeat it.`,
       'timeout',
     );
   if (error instanceof ProtocolError) return failed(`The MCP server "${server}" refused the call: ${said}`, 'refused');

@@ -68,7 +68,7 @@ export class ServerConnection {
     return this.#state;
   }
 
-  /** Why the server is not connected; a sentence for the user. */
+  /** The reason why the server is not connected, as a sentence for the user. */
   get problem(): string | undefined {
     return this.#problem;
   }

@@ -44,7 +44,7 @@ export class GuardedStdio extends StdioClientTransport {
     return this.#stderr;
   }
 
-  /** How the program ended: `, with exit code 1`. Empty if it runs. */
+  /** The end of the program as the end of a sentence: `, with exit code 1`. Empty while it runs. */
   get end(): string {
     return this.#end;
   }
@@ -64,7 +64,7 @@ export class GuardedStdio extends StdioClientTransport {
     return (this as unknown as { _process?: ChildProcess })._process;
   }
 
-  /** Looks for lines on standard output that are no messages: every message is an object on one line. */
+  /** Looks for lines on standard output that are not messages: every message is an object on one line. */
   #look(chunk: Buffer, child: ChildProcess): void {
     for (let at = 0; at < chunk.length;) {
       const end = chunk.indexOf(NEWLINE, at);

@@ -50,8 +50,8 @@ export function capabilitiesOf({ onElicitation, onSampling, roots }: InboundHand
 
 const REFUSALS: Readonly<Record<string, string>> = {
   'elicitation/create': 'No user can answer, so this client refuses elicitation. Continue without the data.',
-  'sampling/createMessage': 'This client gives servers no access to a language model.',
-  'roots/list': 'This client shares no folders with servers.',
+  'sampling/createMessage': 'This client gives servers no access to a language model. Continue without it.',
+  'roots/list': 'This client shares no folders with servers. Continue without them.',
 };
 
 /** Answers the requests of one server. */
@@ -64,7 +64,10 @@ export function answerRequests(client: Client, server: string, handlers: Inbound
       roots: roots.map((path) => ({ uri: pathToFileURL(path).href, name: path })),
     }));
   client.fallbackRequestHandler = ({ method }) => {
-    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, REFUSALS[method] ?? `This client has no "${method}".`);
+    throw new ProtocolError(
+      ProtocolErrorCode.MethodNotFound,
+      REFUSALS[method] ?? `This client does not support "${method}". Do not request it.`,
+    );
   };
 }
 

@@ -18,7 +18,7 @@ interface ListRequest {
 
 export interface Listed {
   readonly items: readonly unknown[];
-  /** Why the list may be incomplete; undefined if it is complete. */
+  /** The reason why the list may be incomplete; undefined if it is complete. */
   readonly incomplete: string | undefined;
 }
 

@@ -30,7 +30,7 @@ export interface OpenOptions {
   readonly timeoutMs: number;
   readonly authProvider: OAuthClientProvider | undefined;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** How the user logs in: a command, or another part of a sentence. */
+  /** The way to log in, as a part of a sentence: a command, or an instruction. */
   readonly howToLogIn: string | undefined;
   /** The server has announced a change of its tools. */
   readonly onListChanged: () => void;

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { fileURLToPath } from 'node:url';
 
-/** Reports the folders of the client at the other end, as absolute paths, when it has connected and when they change. */
+/** Reports the folders of the connected client, as absolute paths, when it has connected and when they change. */
 export function followRoots({ server }: McpServer, onRoots: ((roots: readonly string[]) => void) | undefined): void {
   if (onRoots === undefined) return;
   const ask = async () => {

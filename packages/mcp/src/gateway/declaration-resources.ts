@@ -38,7 +38,7 @@ function declarations(harness: GatewayServices['harness'], namespace: string, ur
   return inside.map(({ name }) => catalog.describe(name)).join('\n');
 }
 
-/** The namespaces of the tools. `tools` stands for tools without a namespace. */
+/** The namespaces of the tools. `tools` contains the tools without a namespace. */
 function namespacesOf(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => (name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : 'tools')))];
 }

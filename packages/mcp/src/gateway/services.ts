@@ -17,7 +17,10 @@ export interface GatewayOptions {
    * command or a page. Only for a harness with a store.
    */
   readonly howToDecide?: (scriptId: string) => string;
-  /** How long `resume_script` waits for a decision before it reports that there is none yet, in ms. Default 45 000. */
+  /**
+   * Maximum time that `resume_script` waits for a decision before it reports that there is none yet, in ms. Default 45
+   * 000.
+   */
   readonly resumeWaitMs?: number;
   /** Loads the bytes of images that tools return without data, like `mcp.loadImage`. */
   readonly loadImage?: (image: ImagePart) => Promise<{ bytes: Uint8Array }>;

@@ -46,5 +46,5 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
       report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). Its result is there. Its calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
-  return { report: `The script ${scriptId} cannot be resumed here: it is ${state}.` };
+  return { report: `The script ${scriptId} cannot be resumed here: it is ${state}. Run it again.` };
 }

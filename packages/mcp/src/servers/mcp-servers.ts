@@ -155,7 +155,12 @@ class ConnectedServers implements McpServers {
         attachment.update(this.#tools());
       } catch (error) {
         this.#attachments.delete(attachment);
-        this.#emit({ type: 'log', server, level: 'error', text: `A harness accepts no tools: ${messageOf(error)}` });
+        this.#emit({
+          type: 'log',
+          server,
+          level: 'error',
+          text: `A harness has refused the new tools and receives no more: ${messageOf(error)}`,
+        });
       }
     }
   }

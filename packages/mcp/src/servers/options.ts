@@ -16,8 +16,8 @@ export interface McpOptions extends InboundHandlers {
   /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
   readonly trustStore?: TrustStore;
   /**
-   * How a new server is treated: it is trusted ('trust', the default, because the user has configured it), or `onTrust`
-   * decides ('ask').
+   * The treatment of a new server: it is trusted ('trust', the default, because the user has configured it), or
+   * `onTrust` decides ('ask').
    */
   readonly firstUse?: 'trust' | 'ask';
   /**
@@ -28,8 +28,8 @@ export interface McpOptions extends InboundHandlers {
   /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
   readonly resources?: boolean;
   /**
-   * How long `connectMcpServers` waits for servers, in ms. Servers that connect later add their tools then. Default:
-   * until each server is connected or has failed.
+   * Maximum time that `connectMcpServers` waits for servers, in ms. Servers that connect later add their tools then.
+   * Default: until each server is connected or has failed.
    */
   readonly waitMs?: number;
   /** Ends the connections when it aborts, also while they are being opened. */
@@ -41,7 +41,7 @@ export interface McpOptions extends InboundHandlers {
   readonly reconnect?: ReconnectOptions;
   /** Logs in to remote servers: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK. */
   readonly authProvider?: (server: string) => OAuthClientProvider | undefined;
-  /** The instruction for the user of a server that refuses access: how to log in to it, such as a command. */
+  /** The instruction for the user of a server that refuses access: the way to log in, such as a command. */
   readonly howToLogIn?: (server: string) => string;
   /** The identity of this client for servers. */
   readonly clientInfo?: { readonly name: string; readonly version: string };
@@ -49,7 +49,7 @@ export interface McpOptions extends InboundHandlers {
 }
 
 export type McpEvent =
-  /** `problem`: why the server is not connected, as a sentence for the user. */
+  /** `problem`: the reason why the server is not connected, as a sentence for the user. */
   | { type: 'state'; server: string; state: ConnectionState; problem?: string }
   /** The tools for scripts have changed. */
   | { type: 'tools'; server: string; tools: readonly string[] }
@@ -65,7 +65,7 @@ export interface McpServerStatus {
   /** Scripts write `tools.mcp.NAMESPACE.TOOL`. */
   readonly namespace: string;
   readonly state: ConnectionState;
-  /** Why the server is not connected; a sentence for the user. */
+  /** The reason why the server is not connected, as a sentence for the user. */
   readonly problem: string | undefined;
   readonly version: { readonly name: string; readonly version: string } | undefined;
   readonly protocolVersion: string | undefined;
@@ -75,6 +75,6 @@ export interface McpServerStatus {
   readonly skipped: readonly SkippedTool[];
   /** Tools that are held back until the user trusts them. */
   readonly untrusted: readonly UntrustedTool[];
-  /** Why the list of tools is incomplete. */
+  /** The reason why the list of tools is incomplete. */
   readonly incomplete: string | undefined;
 }

@@ -36,7 +36,9 @@ export function readResult(
 
 function errorText(name: string, content: readonly Block[]): string {
   const text = plainLines(joinedText(content), MAX_ERROR_LENGTH);
-  return text === '' ? `The tool "${name}" failed and gave no reason.` : text;
+  return text === ''
+    ? `The tool "${name}" failed and gave no reason. Check the arguments, and the log of its server.`
+    : text;
 }
 
 /** The value of a list of parts. No parts: null. */

@@ -8,7 +8,7 @@ export interface UntrustedTool {
   /** The server's own name of the tool. */
   readonly name: string;
   /**
-   * `changed`: its description or schema differs from the trusted one. `other-server`: the server's name now stands for
+   * `changed`: its description or schema differs from the trusted one. `other-server`: the server's name now belongs to
    * a program or address that the user has not trusted.
    */
   readonly change: 'added' | 'changed' | 'other-server';
@@ -29,7 +29,7 @@ export interface TrustRequest {
 
 export interface TrustOptions {
   readonly store: TrustStore;
-  /** How a new server is treated. */
+  /** The treatment of a new server. */
   readonly firstUse: 'trust' | 'ask';
   readonly onTrust: ((request: TrustRequest) => boolean | Promise<boolean>) | undefined;
 }
@@ -40,7 +40,7 @@ interface Reviewed {
   readonly reason: TrustRequest['reason'];
 }
 
-/** The trust in the program or address that a name stands for. */
+/** The trust in the program or address of a name. */
 interface Known {
   readonly reason: TrustRequest['reason'];
   /** The trusted fingerprints, by the server's own names. */

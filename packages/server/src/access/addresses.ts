@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** A Host header, or the part of an origin after its scheme. */
 export interface HostName {
-  /** In lower case, without a final dot; an IPv6 address in its shortest form, in brackets. */
+  /** A host in lower case, without a final dot; an IPv6 address in its shortest form, in brackets. */
   readonly name: string;
   readonly port: string | undefined;
 }

@@ -45,7 +45,7 @@ export interface ApiKeyStore {
   delete(keyId: string): Promise<boolean>;
 }
 
-/** A new key and its token, which is stored nowhere. Throws a `ToolscriptUsageError` for an invalid draft. */
+/** A new key and its token. The token is not stored. Throws a `ToolscriptUsageError` for an invalid draft. */
 export function makeApiKey(draft: ApiKeyDraft, now = Date.now()): { readonly key: ApiKey; readonly token: string } {
   const { scopes, ...checked } = parseShape(ApiKeyDraftSchema, draft, 'key');
   const id = randomBytes(8).toString('hex');

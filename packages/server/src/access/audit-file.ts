@@ -157,5 +157,5 @@ function openForAppend(path: string): number {
   // defence: audit-regular-file, without it: if (fstatSync(file).size >= 0) return file;
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
-  throw new Error(`${path} is not a regular file. Remove it, or name another path`);
+  throw new Error(`${path} is not a regular file. Remove it, or name another path.`);
 }

@@ -6,7 +6,7 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   readonly principal: string;
   readonly scopes: readonly Scope[];
-  /** The API key that was sent. */
+  /** The API key of the request. */
   readonly keyId?: string;
 }
 

@@ -84,7 +84,8 @@ async function readPrivate(path: string): Promise<string> {
     const stat = await file.stat();
     // defence: key-files-for-user-alone, without it: const isShared = stat.mode < 0;
     const isShared = process.platform !== 'win32' && (stat.mode & 0o077) !== 0;
-    if (isShared || !stat.isFile() || stat.size > 65_536) throw new Error(`${path} is accessible to other users`);
+    if (isShared || !stat.isFile() || stat.size > 65_536)
+      throw new Error(`${path} is not a private file. Run: chmod 600 ${path}`);
     return await file.readFile('utf8');
   } finally {
     await file.close();

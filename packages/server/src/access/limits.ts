@@ -45,9 +45,13 @@ export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits 
         `createServer: there is no limit ${JSON.stringify(name)}. The limits are ${Object.keys(DEFAULT_ACCESS_LIMITS).join(', ')}`,
       );
     if (!Number.isSafeInteger(value) || value < 1)
-      throw new ToolscriptUsageError(`createServer: limits.${name} must be a whole number of at least 1`);
+      throw new ToolscriptUsageError(
+        `createServer: limits.${name} is ${String(value)}. Use a whole number of at least 1.`,
+      );
   }
   if ((changes.queuedRunsPerPrincipal ?? 0) > MAX_QUEUED)
-    throw new ToolscriptUsageError(`createServer: limits.queuedRunsPerPrincipal must be at most ${MAX_QUEUED}`);
+    throw new ToolscriptUsageError(
+      `createServer: limits.queuedRunsPerPrincipal is too large. Use at most ${MAX_QUEUED}.`,
+    );
   return { ...DEFAULT_ACCESS_LIMITS, ...changes };
 }

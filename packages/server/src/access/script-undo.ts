@@ -19,7 +19,7 @@ interface UndoCall {
   readonly callId: string;
   readonly tool: string;
   readonly line?: number;
-  /** Why it is not undone. */
+  /** The reason why the call is not undone. */
   readonly reason?: string;
 }
 
@@ -31,7 +31,7 @@ export interface UndoReport {
   readonly planId?: string;
   /** True: it was done. */
   readonly isDone: boolean;
-  /** Why it cannot be done; then nothing was changed. */
+  /** The reason why the undo is refused; then nothing was changed. */
   readonly refusal?: { readonly code: string; readonly message: string };
   readonly files: UndoneFile[];
   /** The files that prevent it, because they were changed since. */

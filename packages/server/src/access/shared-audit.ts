@@ -8,7 +8,7 @@ const CHUNK = 100;
 /** Older entries of a file that was never copied stay in the file. */
 const MAX_BACKLOG = 50_000;
 
-/** How long to wait for a database that fails, in ms. */
+/** The wait before another attempt to reach a database that fails, in ms. */
 const RETRY_MS = 5_000;
 
 /** An entry and its hash, which identifies it. */

@@ -28,7 +28,7 @@ export interface OpenedAgent {
 /** An agent that the server offers. */
 export interface ServedAgent {
   readonly config: AgentConfig;
-  /** Why the agent cannot work now, and how to fix it. */
+  /** The reason why the agent cannot work now, and the fix. */
   readonly problem?: string;
   /** Whether a submitter may replace the agent's own model by this model. Default: any. */
   allowsModel?(model: string): boolean;

@@ -11,7 +11,7 @@ const DEMO_AGENT = defineAgent({
   slug: 'demo',
   name: 'Demo',
   description:
-    'Needs no key: a scripted model that runs one script, whatever the prompt. "approve" makes it ask you, "slow 5" makes it wait 5 seconds, "tour" makes it read files.',
+    'Needs no key: a scripted model that runs the same script for every prompt. "approve" makes it ask you, "slow 5" makes it wait 5 seconds, "tour" makes it read files.',
   provider: { api: 'openai-responses', model: 'scripted' },
   carrier: 'tool',
 });

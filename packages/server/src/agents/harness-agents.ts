@@ -25,7 +25,7 @@ export interface HarnessAgentsOptions {
   readonly agents: readonly AgentInput[];
   /** The tools and their rules. An agent's `tools` and `pack` select from them. */
   readonly harness: HarnessOptions;
-  /** How agents with `agents` find prompts, files and models. */
+  /** Lets agents with `agents` find prompts, files and models. */
   readonly subAgents?: SubAgentOptions;
   /** Creates the model of an agent. Default: `createProvider` with the agent's `provider` and the key that it names. */
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;

@@ -26,7 +26,7 @@ export interface AuthOptions extends OriginOptions {
    * store, administrators can also list, make and revoke keys at `/api/v2/keys`.
    */
   readonly keys?: Pick<ApiKeyStore, 'get'> & Partial<ApiKeyStore>;
-  /** Recognises other tokens. Undefined: the token is invalid. */
+  /** Finds the caller of any other token. Undefined: the token is invalid. */
   readonly authenticate?: (token: string, request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>;
   /** Addresses of proxies before the server, whose `X-Forwarded-For` contains the client's address. Default: none. */
   readonly trustedProxies?: readonly string[];
@@ -67,7 +67,7 @@ export async function guard(app: FastifyInstance, options: AuthOptions, limits: 
 
 function checkHost({ headers, raw, socket }: FastifyRequest, known: KnownOrigins): void {
   const sent = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
-  if (sent !== 1) throw new ProblemError(400, 'A request needs exactly one Host header.');
+  if (sent !== 1) throw new ProblemError(400, 'The request has no Host header, or several. Send exactly one.');
   if (!known.knowsHost(headers.host, socket.localAddress))
     throw new ProblemError(
       403,
@@ -90,7 +90,10 @@ async function callerOf(request: FastifyRequest, options: AuthOptions, rates: Ra
   const { token, keys, authenticate } = options;
   const given = /^Bearer (\S{1,4096})$/iu.exec(request.headers.authorization ?? '')?.[1];
   if (given === undefined)
-    throw await rates.countFailure(request, 'Send your token with "Authorization: Bearer TOKEN".');
+    throw await rates.countFailure(
+      request,
+      'The request has no token. Send your token with "Authorization: Bearer TOKEN".',
+    );
   if (token !== undefined && isSame(given, token)) {
     // defence: local-token-from-this-machine
     if (!isLoopback(request.ip))
@@ -102,7 +105,11 @@ async function callerOf(request: FastifyRequest, options: AuthOptions, rates: Ra
   }
   const ofKey = keys === undefined ? undefined : await callerOfToken(keys, given);
   const caller = ofKey ?? (await authenticate?.(given, request));
-  if (caller === undefined) throw await rates.countFailure(request, 'The token is not valid.');
+  if (caller === undefined)
+    throw await rates.countFailure(
+      request,
+      'The token is unknown or expired. Use the token that the server printed at its start, or an API key: toolscript keys add NAME.',
+    );
   await rates.countPrincipal(request, caller);
   return caller;
 }

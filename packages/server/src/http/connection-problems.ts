@@ -8,7 +8,10 @@ export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Soc
     socket.destroy();
     return;
   }
-  const [status, detail] = BROKEN[code ?? ''] ?? [400, 'This is not an HTTP/1.1 request.'];
+  const [status, detail] = BROKEN[code ?? ''] ?? [
+    400,
+    'This is not an HTTP/1.1 request. Check the address, and that the client uses HTTP/1.1 without TLS.',
+  ];
   const body = JSON.stringify(problemOf(status, detail));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -25,5 +28,8 @@ const BROKEN: Readonly<Record<string, readonly [number, string]>> = {
     431,
     'The headers are larger than 16 KB, the maximum of this server. Send fewer or shorter ones.',
   ],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The extensions of a chunk are larger than this server accepts.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    413,
+    'The extensions of a chunk are larger than this server accepts. Send chunks without extensions.',
+  ],
 };

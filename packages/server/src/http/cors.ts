@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, last-event-id, traceparent, tracestate';
 const EXPOSED_HEADERS = 'content-disposition, retry-after, www-authenticate';
 
-/** How long a browser caches the answer to a preflight, in s. */
+/** The time for which a browser caches the answer to a preflight, in s. */
 const MAX_AGE_S = 600;
 
 /** Whether the request is a browser's preflight. */

@@ -12,7 +12,7 @@ import type { ServerOptions } from './server-options.js';
 /** Maximum bytes of a request's headers. */
 const HEADERS_LIMIT = 16 * 1024;
 
-/** How often the server checks for requests that arrive too slowly, in ms. */
+/** The interval between checks for requests that arrive too slowly, in ms. */
 const SLOW_CHECK_MS = 1_000;
 
 export type AppOptions = Pick<ServerOptions, 'auth' | 'logger' | 'secrets' | 'basePath'>;
@@ -74,7 +74,7 @@ function withoutBase(url: string, basePath: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** An empty body counts as missing, whatever its type: clients set the type of every request. */
+/** An empty body of any type counts as missing: clients set the type of every request. */
 function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');

@@ -10,7 +10,7 @@ import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } f
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
 
-/** How long streams of runs that have just ended may take to send their last events, in ms. */
+/** Maximum time for streams of runs that have just ended to send their last events, in ms. */
 const STREAM_END_MS = 500;
 
 /** Starts the worker with the server, and drains it when the server closes. */
@@ -23,7 +23,8 @@ export function openService(
   const { workspace = '', roles = SERVER_ROLES, projection } = options;
   const workers = roles.includes('worker') ? (options.workers ?? DEFAULT_WORKERS) : 0;
   const isPersistedElsewhere = options.roles !== undefined;
-  const onFault = (error: unknown, run: object | undefined) => app.log.error({ err: error, ...run }, 'fault in a run');
+  const onFault = (error: unknown, run: object | undefined) =>
+    app.log.error({ err: error, ...run }, 'an error interrupted the work on runs');
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;

@@ -1,7 +1,7 @@
 import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
 import { tooMany } from './rate-limits.js';
 
-/** How soon the streams of a revoked or expired key are ended, in ms. */
+/** Maximum time until the streams of a revoked or expired key are ended, in ms. */
 const KEY_CHECK_MS = 1_000;
 
 /** The delay that the server requests from a client with too many streams, in s. */

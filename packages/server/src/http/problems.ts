@@ -58,7 +58,10 @@ export class ProblemError extends Error {
 }
 
 export function notFound(kind: string, id: string): ProblemError {
-  return new ProblemError(404, `You have no ${kind} ${JSON.stringify(id.slice(0, 200))}.`);
+  return new ProblemError(
+    404,
+    `You have no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id, and the user of your token.`,
+  );
 }
 
 export function problemOf(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}): Problem {
@@ -94,7 +97,7 @@ export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoute
   const methods = routes.methodsOf(path);
   if (methods.length > 0) {
     const allow = methods.join(', ');
-    return new ProblemError(405, `${path} does not accept ${method}. It accepts ${allow}.`, {}, { allow });
+    return new ProblemError(405, `${path} does not accept ${method}. Use ${allow}.`, {}, { allow });
   }
   return new ProblemError(404, `There is no ${method} ${path}. /openapi.json lists the routes.`);
 }
@@ -118,7 +121,10 @@ export function problemErrorOf(error: FastifyError): ProblemError {
   if (known !== undefined) return new ProblemError(known, sentence(error.message));
   const { statusCode = 500 } = error;
   if (statusCode < 500) return new ProblemError(statusCode, detailOf(error));
-  return new ProblemError(500, 'The server failed. Its log contains the error.');
+  return new ProblemError(
+    500,
+    'The request failed because of a fault of the server. Look for the error in the log of the server.',
+  );
 }
 
 function sentence(text: string): string {
@@ -130,11 +136,11 @@ function detailOf({ code, message }: FastifyError): string {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return 'The body must be JSON. Send it with "Content-Type: application/json".';
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return `The body is larger than ${MAX_BODY_MIB} MiB, the maximum of this server.`;
+      return `The body is larger than ${MAX_BODY_MIB} MiB, the maximum of this server. Send a smaller one.`;
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return 'The body is empty. Send a JSON object.';
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return 'An id in the path is longer than 128 characters, so it does not exist.';
+      return 'An id in the path is longer than 128 characters, so it does not exist. Correct the id.';
     case 'FST_ERR_BAD_URL':
       return 'The path cannot be decoded. Encode it as a URL.';
     default:

@@ -39,7 +39,8 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
     async countFailure(request, detail) {
       const waitS = exceeded(await ofFailures(request));
       // defence: failures-of-an-address
-      if (waitS !== undefined) return tooMany('Your address has sent too many invalid tokens.', waitS);
+      if (waitS !== undefined)
+        return tooMany('Your address has sent too many invalid tokens. Correct the token.', waitS);
       return new ProblemError(401, detail, {}, { 'www-authenticate': 'Bearer' });
     },
     async countPrincipal(request, { principal }) {
@@ -54,7 +55,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
 
 type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
 
-/** The seconds to wait; undefined if there are not too many. */
+/** The seconds to wait; undefined if the count is within the limit. */
 function exceeded(counted: Counted): number | undefined {
   return !counted.isAllowed && counted.isExceeded ? Math.max(1, counted.ttlInSeconds) : undefined;
 }

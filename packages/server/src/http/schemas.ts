@@ -136,10 +136,10 @@ export const AgentSchema = z.object({
   model: z.string().optional(),
   /** True for the agent of prompts that name no agent. */
   isDefault: z.boolean(),
-  /** Why the agent cannot work now, and how to fix it. */
+  /** The reason why the agent cannot work now, and the fix. */
   problem: z.string().optional(),
   capabilities: z.object({
-    /** How scripts arrive from the model. */
+    /** The form in which scripts arrive from the model. */
     carrier: z.enum(['tool', 'custom', 'text', 'hosted']),
     mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
     tools: z.array(z.string()).optional(),
@@ -166,7 +166,7 @@ const UndoCallSchema = z.object({
   callId: z.string(),
   tool: z.string(),
   line: z.number().optional(),
-  /** Why it is not undone. */
+  /** The reason why the call is not undone. */
   reason: z.string().optional(),
 });
 
@@ -177,7 +177,7 @@ export const UndoReportSchema = z.object({
   /** For the request that confirms the undo: it is refused if the script has changed more meanwhile. */
   planId: z.string().optional(),
   isDone: z.boolean(),
-  /** Why it cannot be done. */
+  /** The reason why the undo is refused. */
   refusal: z.object({ code: z.string(), message: z.string() }).optional(),
   files: z.array(
     z.object({ path: z.string(), change: z.enum(['create', 'update', 'delete']), diff: z.string().optional() }),

@@ -29,7 +29,9 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly workers?: number;
   /** The folder or application that new threads belong to; runs of other workspaces are not claimed. Default: empty. */
   readonly workspace?: string;
-  /** How long runs may continue while the server closes, before they return to the queue, in ms. Default 6 000. */
+  /**
+   * Maximum time for runs to continue while the server closes, before they return to the queue, in ms. Default 6 000.
+   */
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
   readonly rules?: RememberedRules;
@@ -75,11 +77,15 @@ export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles, stores, e
       'createServer: auth has no way to check clients. Set auth.token, auth.keys or auth.authenticate.',
     );
   if (auth.token !== undefined && auth.token.length < 16)
-    throw new ToolscriptUsageError('createServer: auth.token needs at least 16 characters.');
+    throw new ToolscriptUsageError(
+      'createServer: auth.token is too short. Use at least 16 characters, such as those of: openssl rand -hex 32',
+    );
   if (!Number.isInteger(workers) || workers < 0 || workers > 1000)
-    throw new ToolscriptUsageError('createServer: workers must be a whole number from 0 to 1000.');
+    throw new ToolscriptUsageError(`createServer: workers is ${workers}. Use a whole number from 0 to 1000.`);
   if (roles !== undefined && (roles.length === 0 || !roles.every((role) => SERVER_ROLES.includes(role))))
-    throw new ToolscriptUsageError(`createServer: roles must contain one or more of ${SERVER_ROLES.join(', ')}.`);
+    throw new ToolscriptUsageError(
+      `createServer: roles is empty, or has an unknown role. Use one or more of ${SERVER_ROLES.join(', ')}.`,
+    );
   if (roles !== undefined && (stores === 'memory:' || events === 'memory:'))
     throw new ToolscriptUsageError(
       'createServer: processes with roles cannot share "memory:". Name a database, such as "postgres://…".',

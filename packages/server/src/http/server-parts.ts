@@ -37,7 +37,7 @@ export interface ServerPartsOptions {
   readonly agents?: readonly AgentInput[] | AgentDirectory;
   /** The tools of `agents`, and all other options of `createHarness`. */
   readonly harness?: Omit<HarnessOptions, 'store'>;
-  /** How `agents` with sub-agents find prompts, files and models: `storedTexts(…)` of `@toolscript/tools`. */
+  /** Lets `agents` with sub-agents find prompts, files and models: `storedTexts(…)` of `@toolscript/tools`. */
   readonly subAgents?: SubAgentOptions;
   /** Creates the models of `agents`. See `HarnessAgentsOptions`. */
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
@@ -86,7 +86,7 @@ async function openStorage({ stores, events, scripts }: ServerPartsOptions, clos
   if (typeof stores !== 'string') {
     if (log === undefined || scripts === undefined)
       throw new ToolscriptUsageError(
-        'createServer: stores that are already open need the options events and scripts too.',
+        'createServer: stores is already open, but events or scripts is missing. Pass all three.',
       );
     return { stores, log, scripts, folder: undefined, isShared: false };
   }
@@ -130,7 +130,7 @@ function openAgents(
     throw new ToolscriptUsageError('createServer: agents need tools. Set { harness: { tools } }.');
   if (isShared && harness.suspensionKey === undefined)
     throw new ToolscriptUsageError(
-      'createServer: agents over PostgreSQL need harness.suspensionKey, the same secret of at least 32 bytes in all processes.',
+      'createServer: agents over PostgreSQL need harness.suspensionKey. Set the same secret of at least 32 bytes in all processes.',
     );
   const own = new HarnessAgents({
     agents: configured,

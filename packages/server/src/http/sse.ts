@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { StreamEvent } from '@toolscript/core/protocol';
 
-/** How often an idle stream sends a heartbeat, in ms. */
+/** The interval between heartbeats of an idle stream, in ms. */
 const HEARTBEAT_MS = 15_000;
 
 /** A client that reads nothing for this long is disconnected, in ms. It can resume with `Last-Event-ID`. */

@@ -1,7 +1,7 @@
 /** Replaces a secret in a log line. */
 const REDACTED = '[redacted]';
 
-/** Values of members with such names are secrets, whatever they contain. */
+/** All values of members with such names are secrets. */
 const SECRET_MEMBER =
   /"([\w.-]{0,64}(?:authorization|cookie|api[-_]?key|password|passwd|secret|token)[\w.-]{0,64})":"(?:[^"\\]|\\.)*"/giu;
 

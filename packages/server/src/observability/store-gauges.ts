@@ -14,7 +14,7 @@ import { Gauge, type Registry } from 'prom-client';
 /** Maximum rows of each state that are counted: a scrape reads no more. */
 const MAX_COUNTED = 2 * MAX_PAGE;
 
-/** How long a scrape waits for a store, in ms. Prometheus itself waits for 10 s by default. */
+/** Maximum time that a scrape waits for a store, in ms. Prometheus itself waits for 10 s by default. */
 const ANSWER_MS = 3_000;
 
 export interface StoreSources {
@@ -40,7 +40,7 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
   });
   const age = new Gauge({
     name: 'toolscript_run_queue_age_seconds',
-    help: 'How long the run that was queued first has waited.',
+    help: 'Wait of the run that was queued first.',
     registers,
   });
   const pending = new Gauge({

@@ -23,8 +23,9 @@ export interface ProjectedItem {
 }
 
 /**
- * A copy of runs and their items in another system, for readers there. The thread store stays the truth. Each function
- * rejects with a `StoreUnavailableError` if the system does not answer or refuses access; then the call is repeated.
+ * A copy of runs and their items in another system, for readers there. The thread store stays authoritative. Each
+ * function rejects with a `StoreUnavailableError` if the system does not answer or refuses access; then the call is
+ * repeated.
  */
 export interface Projection {
   /** Writes items, then their run. Repeated and outdated calls change nothing. */

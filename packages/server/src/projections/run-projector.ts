@@ -3,7 +3,7 @@ import type { StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import { eventsFrom } from '../runs/run-history.js';
 import type { ProjectedItem, Projection } from './projection.js';
 
-/** Runs whose fold is remembered. Others are folded again from their first event. */
+/** Maximum number of runs whose fold is cached. Other runs are folded again from their first event. */
 const MAX_REMEMBERED = 200;
 
 interface FoldedRun {
@@ -14,11 +14,11 @@ interface FoldedRun {
   readonly written: string[];
 }
 
-/** Writes to a projection what the stored events of a run fold to. */
+/** Folds the stored events of runs, and writes the result to a projection. */
 export class RunProjector {
   readonly #threads: ThreadStore;
   readonly #projection: Projection;
-  /** In the order of their last use. */
+  /** The cached runs, in the order of their last use. */
   readonly #folded = new Map<string, FoldedRun>();
 
   constructor(threads: ThreadStore, projection: Projection) {

@@ -49,7 +49,7 @@ function readContent(content: string | readonly InputPart[], separator: string, 
     part.type === 'input_image' ? [readImage(part, `${param}[${index}].image_url`)] : [],
   );
   if (images.length > MAX_IMAGES)
-    throw apiError(400, `"${param}" has ${images.length} images. The maximum is ${MAX_IMAGES}.`, { param });
+    throw apiError(400, `"${param}" has ${images.length} images. The maximum is ${MAX_IMAGES}. Send fewer.`, { param });
   return { text: texts.join(separator), images };
 }
 
@@ -65,7 +65,8 @@ function readImage({ image_url: url }: InputImage, param: string): ImagePart {
       { param, code: 'invalid_image_url' },
     );
   const image = imageIn(media_type as ImagePart['media_type'], data);
-  if (image === undefined) throw apiError(400, `"${param}" is larger than ${MAX_IMAGE_MB} MB.`, { param });
+  if (image === undefined)
+    throw apiError(400, `"${param}" is larger than ${MAX_IMAGE_MB} MB. Send a smaller image.`, { param });
   return image;
 }
 
@@ -113,10 +114,14 @@ export function checkCalls(input: readonly OutputItem[], open: Iterable<string>)
     if (item.type === 'function_call') waiting.add(item.call_id);
     // defence: output-of-open-call
     if (item.type === 'function_call_output' && !waiting.delete(item.call_id))
-      throw apiError(400, `No tool call found for function call output with call_id ${JSON.stringify(item.call_id)}.`, {
-        param: 'input',
-        code: 'tool_call_not_found',
-      });
+      throw apiError(
+        400,
+        `No tool call found for function call output with call_id ${JSON.stringify(item.call_id)}. Send its function_call first, or correct call_id.`,
+        {
+          param: 'input',
+          code: 'tool_call_not_found',
+        },
+      );
   }
   const [missing] = waiting;
   if (missing !== undefined)

@@ -10,7 +10,7 @@ export interface PreviousResponse {
   readonly agentId: string | undefined;
   /** True if no other run followed it in its thread. */
   readonly isNewest: boolean;
-  /** By `call_id`: calls of the client's functions without an output. */
+  /** Calls of the client's functions without an output, by `call_id`. */
   readonly openCalls: readonly string[];
 }
 
@@ -25,10 +25,14 @@ export async function previousResponse(
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: previous-response-of-the-caller
   if (run === undefined || run.principal !== principal)
-    throw apiError(400, `You have no response ${JSON.stringify(responseId)} to continue.`, {
-      param: 'previous_response_id',
-      code: 'previous_response_not_found',
-    });
+    throw apiError(
+      400,
+      `You have no response ${JSON.stringify(responseId)} to continue. Correct "previous_response_id", or omit it.`,
+      {
+        param: 'previous_response_id',
+        code: 'previous_response_not_found',
+      },
+    );
   if (!isFinalRunState(run.state) && run.state !== 'suspended')
     throw apiError(400, `The response ${JSON.stringify(responseId)} has not ended. Wait for its end, or cancel it.`, {
       param: 'previous_response_id',

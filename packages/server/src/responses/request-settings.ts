@@ -55,10 +55,14 @@ function chosen(
 
 function known(name: string, functions: Functions): string {
   if (functions.some((one) => one.name === name)) return name;
-  throw apiError(400, `"tool_choice" names ${JSON.stringify(name)}, which is not in "tools".`, {
-    param: 'tool_choice',
-    code: 'invalid_value',
-  });
+  throw apiError(
+    400,
+    `"tool_choice" names ${JSON.stringify(name)}, which is not in "tools". Add the function to "tools", or name another.`,
+    {
+      param: 'tool_choice',
+      code: 'invalid_value',
+    },
+  );
 }
 
 function toolsOf({ tools }: CreateResponse): readonly NonNullable<CreateResponse['tools']>[number][] {

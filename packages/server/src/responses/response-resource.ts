@@ -15,7 +15,7 @@ export type StoredRequest = z.infer<typeof StoredRequestSchema>;
 
 const ID_PREFIX = 'resp_';
 
-/** Each run is a response, whatever started it. */
+/** Each run is a response, also one that no request of this API started. */
 function responseIdOf(runId: string): string {
   return `${ID_PREFIX}${runId}`;
 }

@@ -28,7 +28,7 @@ interface OpenItem {
 
 type NewEvent = { readonly type: string; readonly [member: string]: unknown };
 
-/** Why a response that waits for a user's decision is incomplete. */
+/** The reason in a response that is incomplete because it waits for a user's decision. */
 const APPROVAL_REQUIRED = 'approval_required';
 
 /** The member of `metadata` that lists the approvals, separated by commas. */

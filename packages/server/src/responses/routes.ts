@@ -16,7 +16,7 @@ import { responseOf, runIdOf, storedRequest } from './response-resource.js';
 import { sendResponse, streamResponse } from './send-response.js';
 import { DeletedResponseSchema, InputItemsSchema, ResponseSchema } from './wire.js';
 
-/** How long a cancellation waits for the run's end, in ms. */
+/** Maximum time that a cancellation waits for the run's end, in ms. */
 const CANCEL_WAIT_MS = 10_000;
 
 const Parameters = z.object({ responseId: z.string().max(200) });
@@ -171,7 +171,7 @@ async function ownResponse({ stores }: Service, request: FastifyRequest): Promis
   const run = runId === undefined ? undefined : await stores.runs.get(runId);
   // defence: response-of-the-caller
   if (run === undefined || run.principal !== request.caller.principal || isGone(run))
-    throw apiError(404, `You have no response ${JSON.stringify(responseId)}.`, {
+    throw apiError(404, `You have no response ${JSON.stringify(responseId)}. Correct the id.`, {
       param: 'response_id',
       code: 'response_not_found',
     });

@@ -45,7 +45,8 @@ export async function sendResponse(answer: Answer, reply: FastifyReply): Promise
   return translator.response;
 }
 
-const INTERRUPTED = 'The server stopped before the response ended. Read it later with GET /v1/responses/ID.';
+const INTERRUPTED =
+  'The server stopped before the response ended. Read it after the restart with GET /v1/responses/ID.';
 
 export async function streamResponse(answer: Answer, reply: FastifyReply): Promise<FastifyReply> {
   const { service, caller, run, include } = answer;

@@ -1,7 +1,7 @@
 import type { EventLog, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import { untilTrue } from './until-true.js';
 
-/** How long to wait for the persistence worker, and how often to look without a notification of it, in ms. */
+/** The maximum wait for the persistence worker, and the interval between checks without its notifications, in ms. */
 const WAIT_MS = 500;
 const LOOK_MS = 100;
 
@@ -35,7 +35,8 @@ export class AwaitedThreads {
   /** The persistence worker acknowledges what it has stored, and the log announces that. */
   #awaitStored({ run_id: runId, seq, payload }: StreamEvent): Promise<boolean> {
     const { threads, log } = this.#settings;
-    // While the run works, nobody waits for the stored event, and each of the run's own events would wake this watch.
+    // While the run works, no caller waits for the stored event, and each of the run's own events would wake this
+    // watch.
     const isLast = payload.type === 'response_done';
     return untilTrue({
       watch: isLast ? (signal) => log.watch({ signal, runId }) : undefined,

@@ -10,7 +10,7 @@ const MAX_DELTA_LENGTH = 16_384;
 /** Maximum number of events of one write. */
 const MAX_BATCH = 500;
 
-/** How long events for the thread store wait for further ones, in ms. Live readers read them from the log. */
+/** The time that events for the thread store wait for further ones, in ms. Live readers read them from the log. */
 const GATHER_MS = 200;
 
 export interface EventWriterSettings {

@@ -203,7 +203,7 @@ function fail(held: HeldRun, error: unknown): void {
     code: isExpected ? 'AgentUnavailableError' : 'HarnessInternalError',
     message: isExpected
       ? message
-      : 'The run ended because Toolscript itself failed. The log of the server contains the error.',
+      : 'The run ended because of a fault of Toolscript. Please report the error in the log of the server.',
   });
   if (!isExpected) held.reportFault(error);
 }

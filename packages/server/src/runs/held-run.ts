@@ -216,7 +216,7 @@ export class HeldRun {
       if (!isHeld) this.stop('lost');
       else if (isCancelRequested) this.stop('cancelled');
     } catch {
-      // The next write reports it.
+      // The next write reports the failure.
     }
   }
 

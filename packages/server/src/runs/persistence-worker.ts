@@ -10,16 +10,19 @@ export const PERSISTENCE_GROUP = 'persistence';
 /** After this time another process gets events that this one has not stored, in ms. */
 const LEASE_MS = 30_000;
 
-/** How often to look for events whose lease has expired, in ms. */
+/** The interval between searches for events whose lease has expired, in ms. */
 const LOOK_MS = 1_000;
 
-/** How long to wait for a store that fails, in ms. */
+/** The wait before another attempt to reach a store that fails, in ms. */
 const RETRY_MS = 500;
 
 /** Maximum number of events of one write. */
 const MAX_EVENTS = 500;
 
-/** How long the events of a run wait for further ones, in ms. The last ones before an end or a suspension do not. */
+/**
+ * The time that the events of a run wait for further ones, in ms. The last events before an end or a suspension do not
+ * wait.
+ */
 const GATHER_MS = 200;
 
 /** Runs that are stored at the same time. */

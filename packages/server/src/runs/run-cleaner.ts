@@ -10,13 +10,13 @@ import {
 import type { Projection } from '../projections/index.js';
 import { allOf } from './run-history.js';
 
-/** How often the log is searched, in ms. */
+/** The interval between searches of the log, in ms. */
 const CLEAN_MS = 60_000;
 
-/** How long the log keeps a run that has ended, or that waits for a decision, for its readers, in ms. */
+/** The time for which the log keeps a run for its readers after its end, or while it waits for a decision, in ms. */
 const KEEP_MS = 60_000;
 
-/** How often old scripts are deleted, in ms. */
+/** The interval between deletions of old scripts, in ms. */
 const PRUNE_MS = 86_400_000;
 
 export interface RunCleanerSettings {

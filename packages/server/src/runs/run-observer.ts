@@ -1,12 +1,12 @@
 import type { Run, RunState as StoredState, StreamEvent } from '@toolscript/core/protocol';
 import type { OpenedAgent } from '../agents/index.js';
 
-/** Why a run's work stops before its end. `lost`: another process has the run, or it was deleted. */
+/** The reason why a run's work stops before its end. `lost`: another process has the run, or it was deleted. */
 export type StopReason = 'cancelled' | 'lost' | 'write-failed' | 'draining';
 
 /**
- * How the work on a run stops: with the final or suspended state of the run, or before its end. `draining`: the run is
- * queued again.
+ * The way in which the work on a run stops: with the final or suspended state of the run, or before its end.
+ * `draining`: the run is queued again.
  */
 export type WorkEnd = StoredState | StopReason;
 

@@ -80,7 +80,7 @@ export class RunState {
     return this.#last !== undefined && endsRun(this.#last);
   }
 
-  /** How the run ends in the store. */
+  /** The final state of the run in the store. */
   get end(): RunEnd {
     const status = this.done?.status ?? 'failed';
     const state = isFinalRunState(status as 'failed') ? (status as 'failed') : 'incomplete';

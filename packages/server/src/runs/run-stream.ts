@@ -7,7 +7,9 @@ import {
 } from '@toolscript/core/protocol';
 import { untilTrue } from './until-true.js';
 
-/** How long to wait for the new state of a run whose last event is in the log, and how often to look, in ms. */
+/**
+ * The maximum wait for the new state of a run whose last event is in the log, and the interval between checks, in ms.
+ */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 250;
 

@@ -17,13 +17,13 @@ import { allOf } from './run-history.js';
 import type { ObserveRun } from './run-observer.js';
 import { isOfThisBoot, isOwnerDead } from './run-owner.js';
 
-/** How long a run is held without a renewal, in ms. */
+/** The time for which a lease is valid without a renewal, in ms. */
 export const LEASE_MS = 30_000;
 
-/** How often the worker checks for runs with expired leases, and for expired approvals, in ms. */
+/** The interval between checks for runs with expired leases, and for expired approvals, in ms. */
 const SWEEP_MS = 1_000;
 
-/** How long a run may take to stop when it returns to the queue, in ms. */
+/** Maximum time for a run to stop when it returns to the queue, in ms. */
 const STOP_MS = 2_000;
 
 /** Minimum interval between checks for cancellations that another process requested, in ms. */
@@ -67,7 +67,7 @@ export class RunWorker {
   readonly #unreleased = new Map<string, RunFence>();
   /** The claims of processes that died on this machine since it started: the journals of their scripts are complete. */
   readonly #whole = new Map<string, RunFence['epoch']>();
-  /** True: the store has failed, so that only the sweep retries it. */
+  /** True: the store has failed, so only the sweep retries it. */
   #isStoreFailing = false;
   /** The reported fault of the store, until a run has ended regularly. */
   #reportedFault: string | undefined;
@@ -278,7 +278,10 @@ export class RunWorker {
   }
 }
 
-/** How often a process ended, or returned the run to the queue, before the run ended or waited for decisions. */
+/**
+ * The number of times that a process ended, or returned the run to the queue, before the run ended or waited for
+ * decisions.
+ */
 function interruptionsOf({ run, earlier }: HeldRun): number {
   return run.epoch - 1 - earlier.filter(({ payload }) => payload.type === 'response_done').length;
 }

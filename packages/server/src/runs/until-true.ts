@@ -3,7 +3,7 @@ interface Waiting {
   readonly watch: ((signal: AbortSignal) => AsyncIterable<void>) | undefined;
   readonly isTrue: () => Promise<boolean>;
   readonly waitMs: number;
-  /** How often to check without a change, in ms: a notification may be lost. */
+  /** The interval between checks without a change, in ms: a notification may be lost. */
   readonly lookMs: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -14,7 +14,7 @@ import {
 } from '@toolscript/core/protocol';
 import type { AnswerMessage, CallMessage, CallOf, ErrorMessage, MethodsOf, TableCalls, TableName } from './calls.js';
 
-/** How often the thread polls for another process's writes while a caller waits for them, in ms. */
+/** The interval at which the thread polls for another process's writes while a caller waits for them, in ms. */
 const POLL_MS = 50;
 
 const ERRORS: Readonly<Record<string, new (message: string) => Error>> = {
@@ -70,7 +70,7 @@ export class DatabaseThread implements TableCalls {
     return this.#send(table, method, parameters) as Promise<CallOf<Name, Key>['value']>;
   }
 
-  /** Other processes poll. */
+  /** Announces a change to the readers of this process. Other processes poll. */
   announce(key?: string): void {
     this.board.announce(key);
   }

@@ -63,7 +63,8 @@ async function openOnDisk(disk: Disk) {
     await stores.close();
   });
   const submit = (prompt: string) => server.call('POST', '/api/v2/submit', { prompt, agentId: 'one-script' });
-  const logged = () => faults.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'fault in a run');
+  const logged = () =>
+    faults.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'an error interrupted the work on runs');
   return { ...server, submit, logged, folder };
 }
 

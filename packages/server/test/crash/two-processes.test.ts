@@ -112,7 +112,7 @@ describeWithPostgres('servers over PostgreSQL', () => {
     await back.client!.follow(runId, { isLast: starts('wait') });
     back.child.kill('SIGKILL');
     await back.ended;
-    // As the other machine would see it: nobody can tell whether its process is alive.
+    // As on another machine: no process can know whether its process is alive.
     await administrator.query(
       `UPDATE ${schemaOf(store)}.runs SET owner = '"elsewhere"', lease_ms = 1000, lease_expires_at = $1`,
       [Date.now() + 1000],

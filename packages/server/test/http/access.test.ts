@@ -62,12 +62,16 @@ describe('a token', () => {
     ['a key that there never was', [`Authorization: Bearer tsk_${'0'.repeat(16)}_${'a'.repeat(43)}`]],
   ])('%s is 401 with the way to authenticate', async (_name, lines) => {
     const answer = await send(lines);
-    expectProblem(answer, 401, /^(Send your token with|The token is not valid)/u);
+    expectProblem(answer, 401, /^(The request has no token|The token is unknown or expired)/u);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
   it('is not read from the query, which appears in logs', async () => {
-    expectProblem(await send([], { line: `GET /api/v2/threads?token=${TOKEN} HTTP/1.1` }), 401, /^Send your token/u);
+    expectProblem(
+      await send([], { line: `GET /api/v2/threads?token=${TOKEN} HTTP/1.1` }),
+      401,
+      /^The request has no token\. Send your token/u,
+    );
   });
 
   it('is not needed for the health check and the API description', async () => {
@@ -152,9 +156,13 @@ describe('a request', () => {
       expectProblem(
         await send([AUTHORISED], { line: `GET /healthz HTTP/${version}`, host: false }),
         400,
-        /^A request needs exactly one Host header/u,
+        /^The request has no Host header, or several\. Send exactly one/u,
       );
-    expectProblem(await send(['Host: evil.example', AUTHORISED]), 400, /^A request needs exactly one Host header/u);
+    expectProblem(
+      await send(['Host: evil.example', AUTHORISED]),
+      400,
+      /^The request has no Host header, or several\. Send exactly one/u,
+    );
   });
 
   it.each([['http://evil.example'], ['null'], ['http://127.0.0.1:1'], ['http://user@127.0.0.1']])(
@@ -241,7 +249,11 @@ describe('a body', () => {
   });
 
   it('is not read before its sender is known', async () => {
-    expectProblem(await post('{"prompt":', 'application/json', []), 401, /^Send your token/u);
+    expectProblem(
+      await post('{"prompt":', 'application/json', []),
+      401,
+      /^The request has no token\. Send your token/u,
+    );
   });
 });
 

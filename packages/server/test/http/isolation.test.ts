@@ -12,8 +12,8 @@ import { eventually, openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } fr
 import { tries } from '../../../core/test/support/some-cases.js';
 
 /*
- * Every operation that /openapi.json describes is asked with the credentials of one principal for what another one has,
- * whatever the ids, parameters and bodies are.
+ * Every operation that /openapi.json describes is asked with the credentials of one principal for data of another one,
+ * with any ids, parameters and bodies.
  */
 
 /** Only Ada's own data contains this text. */

@@ -13,7 +13,7 @@ import { newFolder } from './support/new-folder.js';
 
 const named = <Law extends { name: string }>(laws: readonly Law[]) => laws.map((law) => [law.name, law] as const);
 
-/** Each handle is a connection of its own, as in another process. */
+/** Each handle is a separate connection, as in another process. */
 const urls = new WeakMap<ServiceStores | EventLog, string>();
 const urlOf = (beside: ServiceStores | EventLog | undefined) =>
   (beside && urls.get(beside)) ?? `libsql:${newFolder()}/deep/service.db`;

@@ -35,13 +35,13 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' 
 
 interface Answer {
   readonly status: number;
-  // Tests look into it as they need.
+  // Each test reads the members that it needs.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;
   readonly headers: Headers;
 }
 
-/** A server over libsql in a folder of its own, at a free port of this machine. */
+/** A server over libsql in a separate folder, at a free port of this machine. */
 export async function openTestServer({ agents, folder, port = 0, ...options }: TestServerOptions = {}) {
   const data = folder ?? mkdtempSync(join(tmpdir(), 'toolscript-server-'));
   const stores = await openStores(`libsql:${join(data, 'toolscript.db')}`);

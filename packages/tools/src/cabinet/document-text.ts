@@ -5,8 +5,8 @@ import { untrusted, UNTRUSTED_NOTE } from '../web/untrusted.js';
 import { stored } from './documents.js';
 
 /**
- * The text of a thread's file for a model; that of a web page is between marks that name its source, after a note that
- * says what they mean. Throws a ToolCallError if the thread has no such file.
+ * The text of a thread's file for a model; the text of a web page is between marks that name its source, after a note
+ * that explains them. Throws a ToolCallError if the thread has no such file.
  */
 export async function documentText(
   documents: DocumentStore,

@@ -1,7 +1,7 @@
 import type { ToolCallContext } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 
-/** Times of expiry are given in hours. */
+/** Expiry times are in hours. */
 export const MAX_HOURS = 8_760;
 
 const REASONS = {

@@ -11,7 +11,7 @@ import { failure } from '../failure.js';
 import { expiryOf, MAX_HOURS, stored, threadOf } from './documents.js';
 import { callKey } from './file-keys.js';
 
-/** UTF-8 bytes of JSON. */
+/** Maximum UTF-8 bytes of a value as JSON. */
 const MAX_VALUE_BYTES = 65_536;
 const PAGE = 100;
 

@@ -28,7 +28,7 @@ export class HeadAndTail {
     if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(0, room)));
   }
 
-  /** The text, truncated at whole characters, with a line that says how much is missing. */
+  /** The text, truncated at whole characters, with a line that states the number of omitted bytes. */
   finish(): { text: string; truncated: boolean } {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail).subarray(-this.#tailLimit || this.#tailBytes);

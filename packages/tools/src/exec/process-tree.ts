@@ -18,7 +18,7 @@ import { OutputProgress } from './progress.js';
 
 const TIMEOUT_GRACE_MS = 500;
 const ABORT_GRACE_MS = 150;
-/** How long to wait for output after the child has ended. */
+/** Maximum wait for output after the child has ended, in ms. */
 const DRAIN_MS = 200;
 
 export interface Command {

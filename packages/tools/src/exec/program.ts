@@ -15,7 +15,7 @@ export function findProgram(name: string, path: string, folder: string): string 
   return folders.map((entry) => join(entry, name)).find(isProgram);
 }
 
-/** Like `findProgram`, but throws a ToolCallError that says why the program cannot be started. */
+/** Like `findProgram`, but throws a ToolCallError with the reason why the program cannot be started. */
 export function requireProgram(name: string, path: string, folder: string): string {
   const found = findProgram(name, path, folder);
   if (found !== undefined) return found;

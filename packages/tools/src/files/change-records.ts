@@ -86,7 +86,7 @@ export class ChangeRecords {
   async reserve(cause: RecordCause): Promise<PendingRecord> {
     const folder = this.folderOf(cause.scriptId);
     try {
-      if (!makePrivateFolder(this.folder)) throw new Error('it cannot be used by this user alone');
+      if (!makePrivateFolder(this.folder)) throw new Error('the folder is not private to this user');
       await mkdir(join(folder, 'contents'), { recursive: true, mode: 0o700 });
       const numbers = (await namesIn(folder)).map((name) => Number(RECORD_NAME.exec(name)?.[1]?.slice(0, 8) ?? 0));
       const number = String(Math.max(0, ...numbers) + 1).padStart(8, '0');
@@ -130,7 +130,10 @@ export class ChangeRecords {
 
   /** The folder of a script's records; it may not exist. */
   folderOf(scriptId: string): string {
-    if (!isScriptId(scriptId)) throw new ToolscriptUsageError('A script id has 1 to 128 letters, digits, "_" and "-".');
+    if (!isScriptId(scriptId))
+      throw new ToolscriptUsageError(
+        'The script id is not valid. Use the id of an outcome: 1 to 128 letters, digits, "_" and "-".',
+      );
     return join(this.folder, scriptId);
   }
 }

@@ -69,7 +69,7 @@ function stateFailure(error: unknown): unknown {
   );
 }
 
-/** Why and how a change is made. */
+/** The cause of a change, and its effects beyond the files. */
 export interface ChangeCause {
   readonly signal?: AbortSignal | undefined;
   /** Undefined: the change is not recorded and cannot be undone. */

@@ -97,7 +97,9 @@ export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, pa
         : stat.isSymbolicLink()
           ? 'a link'
           : 'a device';
-  throw failure('not_a_file', `${quotePath(path.given)} is ${kind}, not a regular file.`, { path: path.given });
+  throw failure('not_a_file', `${quotePath(path.given)} is ${kind}, not a regular file. Use the path of a file.`, {
+    path: path.given,
+  });
 }
 
 interface OpenOptions {
@@ -187,9 +189,13 @@ function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
 /** Rejects files of `/proc` and `/sys`, which may be inside a root such as `/`: they are not real files. */
 function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
   if (!workspace.kernelDevices.has(entry.stat.dev)) return;
-  throw failure('not_a_file', `${quotePath(path.given)} belongs to the kernel (/proc or /sys), not to a disk.`, {
-    path: path.given,
-  });
+  throw failure(
+    'not_a_file',
+    `${quotePath(path.given)} belongs to the kernel (/proc or /sys), not to a disk. Use another path.`,
+    {
+      path: path.given,
+    },
+  );
 }
 
 function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
@@ -221,9 +227,9 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'ENOENT':
       return failure('missing', `${name} does not exist. Check the path.`, data);
     case 'ENOTDIR':
-      return failure('not_a_folder', `${name} is not a folder, or a part of its path is not.`, data);
+      return failure('not_a_folder', `${name} is not a folder, or a part of its path is not. Check the path.`, data);
     case 'EISDIR':
-      return failure('not_a_file', `${name} is a folder, not a regular file.`, data);
+      return failure('not_a_file', `${name} is a folder, not a regular file. Use the path of a file.`, data);
     case 'EACCES':
     case 'EPERM':
       return failure(
@@ -252,7 +258,11 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'EROFS':
       return failure('read_only', `${name} is on a read-only file system. Use another folder.`, data);
     default:
-      return failure('io', `${name} could not be used (${systemCode(error) ?? 'unknown error'}).`, data);
+      return failure(
+        'io',
+        `${name} could not be used (${systemCode(error) ?? 'unknown error'}). Check the path and the disk.`,
+        data,
+      );
   }
 }
 

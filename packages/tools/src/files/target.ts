@@ -49,7 +49,9 @@ export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigI
 
 async function findTarget(workspace: Workspace, path: WorkspacePath, follow: boolean): Promise<WriteTarget> {
   if (rootOf(workspace, path.absolute)?.realPath === path.absolute) {
-    throw failure('not_a_file', `${quotePath(path.given)} is a folder, not a regular file.`, { path: path.given });
+    throw failure('not_a_file', `${quotePath(path.given)} is a folder, not a regular file. Use the path of a file.`, {
+      path: path.given,
+    });
   }
   const { realPath, existing } = await findEntry(workspace, path);
   if (existing?.isSymbolicLink() && follow) return findTarget(workspace, await linkTarget(workspace, path), false);

@@ -66,12 +66,16 @@ export async function readAll(
 /** Rejects content that is not UTF-8 text or close to it. */
 export function checkText(bytes: Buffer, path: WorkspacePath): void {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-    throw failure('binary', `${quotePath(path.given)} is UTF-16 text; convert it to UTF-8 first.`, {
+    throw failure('binary', `${quotePath(path.given)} is UTF-16 text. Convert it to UTF-8 first.`, {
       path: path.given,
     });
   }
   if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) {
-    throw failure('binary', `${quotePath(path.given)} is a binary file.`, { path: path.given });
+    throw failure(
+      'binary',
+      `${quotePath(path.given)} is a binary file, and this tool reads only text. Use a program for its format, or viewImage for an image.`,
+      { path: path.given },
+    );
   }
 }
 
@@ -86,7 +90,10 @@ export function splitLines(text: string): string[] {
 /** Rejects text that UTF-8 cannot represent. */
 export function checkEncodable(text: string, what: string): void {
   if (!isWellFormed(text))
-    throw failure('not_text', `${what} contains half a character (a lone surrogate), which a file cannot store.`);
+    throw failure(
+      'not_text',
+      `${what} contains half a character (a lone surrogate), which a file cannot store. Remove it.`,
+    );
 }
 
 function keepsChanging(path: WorkspacePath): Error {
@@ -100,7 +107,7 @@ function checkSize(bytes: number, path: WorkspacePath): void {
   if (bytes <= MAX_FILE_BYTES) return;
   throw failure(
     'too_large',
-    `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB and is not read; search it for the part you need.`,
+    `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, so it is not read. Search it with grepFiles for the part you need.`,
     {
       path: path.given,
       bytes,

@@ -55,7 +55,7 @@ export interface WorkspaceOptions {
    * below `node_modules` and `site-packages`; 'read' does.
    */
   readonly hardLinks?: 'refuse' | 'read';
-  /** How to verify opened files. Default: the best method of the system. */
+  /** The method that verifies opened files. Default: the best one of the system. */
   readonly verification?: Verification;
   /**
    * A folder for locks and for journals of changes, the same for all processes that change the same files. Default:
@@ -83,7 +83,7 @@ export function availableVerification(): Verification {
 /** Throws a ToolscriptUsageError for a root that is missing or not a folder, and for unknown names. */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const given = Array.isArray(options.roots) ? (options.roots as readonly RootOption[]) : [options.roots as RootOption];
-  if (given.length === 0) throw new ToolscriptUsageError('A workspace needs at least one root folder.');
+  if (given.length === 0) throw new ToolscriptUsageError('The workspace has no root folder. Pass one or more paths.');
   const verification = options.verification ?? availableVerification();
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
     throw new ToolscriptUsageError(
@@ -140,7 +140,9 @@ export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | 
     );
 }
 
-/** How tools name a file in their results: relative to the first root, absolute in the others; `/` between names. */
+/**
+ * The name of a file in the results of tools: relative to the first root, absolute in the others; `/` between names.
+ */
 export function displayPath(workspace: Workspace, realPath: string): string {
   const first = workspace.roots[0]!.realPath;
   const shown = isInside(first, realPath) ? relative(first, realPath) || '.' : realPath;
@@ -209,7 +211,8 @@ export function isInside(folder: string, path: string): boolean {
 
 function openRoot(option: RootOption): WorkspaceRoot {
   const { path, access = 'write' } = typeof option === 'string' ? { path: option } : option;
-  if (typeof path !== 'string' || path.length === 0) throw new ToolscriptUsageError('A workspace root must be a path.');
+  if (typeof path !== 'string' || path.length === 0)
+    throw new ToolscriptUsageError('A workspace root is not a path. Pass the path of a folder.');
   const givenPath = isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path);
   let realPath: string;
   try {
@@ -260,7 +263,7 @@ function kernelDevices(): ReadonlySet<number> {
 function knownNames(names: readonly string[]): ReadonlySet<string> {
   const unknown = names.find((name) => !PROTECTED_NAMES.some((rule) => rule.name === name));
   if (unknown !== undefined)
-    throw new ToolscriptUsageError(`'${unknown}' is not one of the protected names; see PROTECTED_NAMES.`);
+    throw new ToolscriptUsageError(`'${unknown}' is not a protected name. Use a name of PROTECTED_NAMES.`);
   return new Set(names);
 }
 

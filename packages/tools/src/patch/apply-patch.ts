@@ -147,7 +147,7 @@ async function applyOneByOne(
   }
 }
 
-/** How often a patch is recomputed because another program changed one of its files meanwhile. */
+/** Maximum number of times that a patch is recomputed because another program changed one of its files meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 async function planAndCommit(

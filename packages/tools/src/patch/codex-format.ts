@@ -55,7 +55,10 @@ class CodexParser {
       else operations.push(this.#operation(end));
     }
     if (operations.length === 0)
-      throw failure('patch_syntax', 'The patch is empty: it names no file to add, delete or update.');
+      throw failure(
+        'patch_syntax',
+        'The patch is empty: it names no file to add, delete or update. Name one in a line such as "*** Update File: PATH".',
+      );
     return operations;
   }
 

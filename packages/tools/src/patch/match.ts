@@ -1,7 +1,7 @@
 import type { LineSearch } from './line-search.js';
 import type { Hunk, HunkLine } from './operations.js';
 
-/** Where a hunk applies: its new lines replace the file lines from `first` up to but not including `end`. */
+/** The place of a hunk: its new lines replace the file lines from `first` up to but not including `end`. */
 export interface Placement {
   readonly first: number;
   readonly end: number;

@@ -21,9 +21,9 @@ export async function explainMissingContext(search: LineSearch, context: string,
   const above = await search.seek([context], 0);
   const shown = `'${shorten(context)}'`;
   if (above !== undefined && above < from) {
-    return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search continues; hunks must be in the order of the file.`;
+    return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search continues; put the hunks in the order of the file.`;
   }
-  return `Its @@ line ${shown} is nowhere in the file.`;
+  return `Its @@ line ${shown} is missing in the file. Read the file again.`;
 }
 
 /** `candidates` and the file's lines start at 1, `start` at 0. */
@@ -43,11 +43,11 @@ export async function explainMissingHunk(
 ): Promise<string> {
   const wanted = oldLines(hunk.lines);
   if (wanted.length === 0)
-    return `It adds lines after line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? `, ${from} of them above` : ''}.`;
+    return `It adds lines after line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? `, ${from} of them above` : ''}. Correct the line number.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = await search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
-  else if (await isThereAlready(search, hunk)) parts.push('Its new lines are already in the file.');
+  else if (await isThereAlready(search, hunk)) parts.push('Its new lines are already in the file. Remove this hunk.');
   else parts.push(await nearest(file, wanted, slices));
   return parts.join('\n');
 }
@@ -56,7 +56,7 @@ function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
   if (hunk.atEnd && elsewhere >= from) {
     return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says. Remove '*** End of File'.`;
   }
-  return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search continues; hunks must be in the order of the file.`;
+  return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search continues; put the hunks in the order of the file.`;
 }
 
 async function isThereAlready(search: LineSearch, hunk: Hunk): Promise<boolean> {
@@ -65,7 +65,7 @@ async function isThereAlready(search: LineSearch, hunk: Hunk): Promise<boolean> 
 }
 
 async function nearest(file: FileLines, wanted: readonly string[], slices: WorkSlices): Promise<string> {
-  if (file.length === 0) return 'The file is empty.';
+  if (file.length === 0) return 'The file is empty. Add the lines instead.';
   const start =
     (await mostCommonStart(file, wanted.slice(0, MAX_PLACES), slices)) ?? (await mostAlikeLine(file, wanted, slices));
   if (start === undefined) return 'No lines of the file are similar to these; read it again.';

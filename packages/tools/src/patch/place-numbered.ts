@@ -2,7 +2,7 @@ import type { LineSearch } from './line-search.js';
 import { isOnlyAdditions, oldLines, withoutTrailingBlank, type Placement } from './match.js';
 import type { Hunk, HunkNumbers } from './operations.js';
 
-/** Where a hunk fits: at one position, or at several equally good ones (indices from 0). */
+/** The positions of a hunk: one, or several equally good ones (indices from 0). */
 export type NumberedPlacement =
   | { readonly status: 'placed'; readonly placement: Placement }
   | { readonly status: 'ambiguous'; readonly candidates: readonly number[] }

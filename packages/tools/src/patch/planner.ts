@@ -152,7 +152,7 @@ export class PatchPlanner {
     const { path } = shown;
     throw failure(
       'no_match',
-      `${quotePath(path)} has lines that its deletion in the patch does not show; read it again.`,
+      `${quotePath(path)} has lines that its deletion in the patch does not show. Read it again.`,
       { path },
     );
   }
@@ -173,7 +173,11 @@ export class PatchPlanner {
   async #existing(path: string, follow: boolean): Promise<PlannedFile> {
     const file = await this.#file(path, follow);
     if (!isPresent(file))
-      throw failure('missing', `${quotePath(path)} does not exist, so it cannot be updated or deleted.`, { path });
+      throw failure(
+        'missing',
+        `${quotePath(path)} does not exist, so it cannot be updated or deleted. Check the path.`,
+        { path },
+      );
     return file;
   }
 
@@ -288,7 +292,11 @@ function textOf(bytes: Buffer, { given }: PlannedFile): string {
   checkText(bytes, given);
   const path = given.given;
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw failure('binary', `${quotePath(path)} is not valid UTF-8; patching it would damage it.`, { path });
+  throw failure(
+    'binary',
+    `${quotePath(path)} is not valid UTF-8, so a patch would damage it. Convert it to UTF-8 first.`,
+    { path },
+  );
 }
 
 function lineEnds(bytes: Buffer): number {

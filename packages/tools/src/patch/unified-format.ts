@@ -164,7 +164,9 @@ class UnifiedParser {
     const mode = name === 'index' ? /\s(\d{6})$/.exec(value)?.[1] : value;
     if (name.endsWith('mode') || name === 'index') {
       if (mode !== undefined && UNUSUAL_FILE.test(mode) && !header.isDeleted)
-        throw this.#refusal('a patch can neither create nor change links and submodules');
+        throw this.#refusal(
+          'a patch can neither create nor change links and submodules; remove this file from the patch',
+        );
     }
     if (name === 'new mode' || (name === 'new file mode' && value !== '100644')) header.mode = value;
   }
@@ -172,7 +174,8 @@ class UnifiedParser {
   #operation(header: FileHeader, hunks: readonly Hunk[]): PatchOperation {
     const { start, git, sides, renamedFrom, renamedTo } = header;
     const patchLine = start + 1 + this.#skipped;
-    if (sides?.before === NO_FILE && sides.after === NO_FILE) throw this.#problem(start, 'neither side names a file');
+    if (sides?.before === NO_FILE && sides.after === NO_FILE)
+      throw this.#problem(start, 'neither side names a file; name it after "--- " and "+++ "');
     if (sides && hunks.length === 0)
       throw this.#problem(this.#at - 1, 'the file has no hunk; add one that begins with @@');
     if (header.isNew || sides?.before === NO_FILE)
@@ -186,7 +189,7 @@ class UnifiedParser {
       return this.#noteMode(header, { kind: 'update', ...place, hunks });
     }
     if (hunks.length === 0 && header.mode === undefined)
-      throw this.#problem(start, 'the patch does not change this file');
+      throw this.#problem(start, 'the patch does not change this file; remove the file from the patch, or add a hunk');
     const path = this.#named(start, sides?.after, git?.after);
     const before = sides?.before ?? git?.before;
     const oldName = before === undefined || before === path ? {} : { oldName: before };
@@ -195,7 +198,8 @@ class UnifiedParser {
 
   #named(start: number, ...names: readonly (string | undefined)[]): string {
     const name = names.find((candidate) => candidate !== undefined && candidate !== '' && candidate !== NO_FILE);
-    if (name === undefined) throw this.#problem(start, 'the file name is missing or ambiguous');
+    if (name === undefined)
+      throw this.#problem(start, 'the file name is missing or ambiguous; name the file after "--- " and "+++ "');
     return name;
   }
 
@@ -331,7 +335,7 @@ class UnifiedParser {
 
   #refuseBinary(line: string): void {
     if (/^GIT binary patch\s*$/.test(line) || /^Binary files .* differ\s*$/.test(line))
-      throw this.#refusal('it changes a binary file, and only text can be patched');
+      throw this.#refusal('it changes a binary file, and only text can be patched; remove this file from the patch');
   }
 
   #refusal(why: string): Error {

@@ -89,7 +89,7 @@ function withoutHeredoc(patch: PatchText): PatchText | undefined {
   const { word, directory } = command?.groups ?? {};
   if (word === undefined) return undefined;
   if (lines.length < 2 || lines.at(-1)!.trim() !== word) {
-    throw failure('patch_syntax', `The heredoc is not closed: the last line must be ${word}.`);
+    throw failure('patch_syntax', `The heredoc is not closed. End the command with the line ${word}.`);
   }
   const inner = { ...patch, lines: lines.slice(1, -1), skipped: skipped + 1 };
   return directory === undefined ? inner : { ...inner, directory: readDirectory(directory) };

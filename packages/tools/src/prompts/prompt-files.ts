@@ -154,7 +154,9 @@ function readHead(file: string, text: string): Head {
     throw new ToolscriptUsageError(`${file}: the front matter is not YAML. Correct it: ${failureMessage(error)}`);
   }
   if (!isRecord(value))
-    throw new ToolscriptUsageError(`${file}: the front matter must have members, such as "description: …".`);
+    throw new ToolscriptUsageError(
+      `${file}: the front matter is not a list of members. Write members such as "description: …".`,
+    );
   const checked = FrontMatter.safeParse(value);
   if (checked.success) return checked.data as Head;
   const [issue] = checked.error.issues;

@@ -14,7 +14,7 @@ import type { PromptFile } from './prompt-files.js';
 import { fillTemplate, parseTemplate } from './template.js';
 import { readVariables } from './variables.js';
 
-/** Where prompts are. */
+/** The sources of prompts. */
 export interface PromptLibrary extends CommonOwner {
   /** Saved prompts. Undefined: only those of files exist. */
   readonly documents?: DocumentStore | undefined;

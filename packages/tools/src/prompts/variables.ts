@@ -49,7 +49,7 @@ function schemaFor(names: readonly string[]): JsonObject {
   return { type: 'object', properties, required: [...names], additionalProperties: false };
 }
 
-/** Unknown variables are mistakes, whatever the schema says about them. */
+/** Unknown variables are mistakes, even if the schema allows them. */
 function closed(schema: JsonObject): JsonObject {
   return { ...schema, type: 'object', additionalProperties: false };
 }

@@ -27,7 +27,7 @@ import { listDocuments } from '../documents/list-documents.js';
 import { failure } from '../failure.js';
 import { aboutOf, savedScriptOf } from './snippet-shapes.js';
 
-/** Where saved scripts are. */
+/** The store and the scopes of saved scripts. */
 export interface SnippetLibrary extends CommonOwner {
   readonly documents: DocumentStore;
 }
@@ -159,13 +159,17 @@ function isSavedResult(input: unknown): input is SavedResult {
 
 function checkResult({ savedResult, script }: SavedResult, { savedScripts }: ToolCallContext): unknown {
   const linked = savedScripts?.linked.find((one) => savedScriptId(one) === script);
-  if (linked?.output === undefined) throw failure('missing', `No result of "${script}" is expected here.`);
+  if (linked?.output === undefined)
+    throw failure('missing', `This script runs no snippet "${script}". Call it with tools.snippets.run.`);
   const checked = openTool({ inputSchema: { type: 'object' }, outputSchema: linked.output }).validateOutput(
     savedResult,
   );
   if (checked.ok) return checked.value;
   const issues = checked.issues.map(({ path, message }) => `${path.replace(/^args/u, 'result')}: ${message}`);
-  throw failure('bad_result', `The result of the snippet "${linked.name}" is wrong. ${issues.join('; ')}.`);
+  throw failure(
+    'bad_result',
+    `The result of the snippet "${linked.name}" does not match its output schema. ${issues.join('; ')}. Save a corrected version.`,
+  );
 }
 
 /** The checked input, with the defaults of the schema. Throws a failure that names every fault. */
@@ -173,7 +177,10 @@ export function checkInput({ name, input: schema }: SavedScript, input: unknown)
   const checked = validatorOf(schema)(input ?? {});
   if (checked.ok) return checked.value;
   const issues = checked.issues.map(({ path, message }) => `${path.replace(/^args/u, 'input')}: ${message}`);
-  throw failure('bad_variables', `The input of the snippet "${name}" is wrong. ${issues.join('; ')}.`);
+  throw failure(
+    'bad_variables',
+    `The input of the snippet "${name}" does not match its schema. ${issues.join('; ')}. Correct it.`,
+  );
 }
 
 /** Throws a failure for a schema that tools could not have. */
@@ -181,7 +188,7 @@ export function checkSchemas(input: JsonObject, output: JsonObject | undefined):
   if (input['type'] !== 'object' || (input['properties'] !== undefined && !isRecord(input['properties'])))
     throw failure(
       'bad_schema',
-      'The input of a snippet is an object: write { "type": "object", "properties": { … } }.',
+      'The schema of the input does not describe an object. Write { "type": "object", "properties": { … } }.',
     );
   validatorOf(input);
   if (output !== undefined) openTool({ inputSchema: { type: 'object' }, outputSchema: output });

@@ -19,7 +19,7 @@ export interface UndoFile {
   readonly diff?: string;
 }
 
-/** Why a file is not changed. */
+/** The reason why a file is not changed. */
 export interface UndoProblem {
   readonly path: string;
   readonly reason: string;
@@ -106,11 +106,17 @@ function recordsToRevert(
   const { changes, undone } = activeRecords(all);
   if (direction === 'redo') {
     if (undone !== undefined) return { reverted: [undone], covers: undone.covers };
-    return refusal('not_undone', `There is nothing to redo: the last change of ${scriptId} was not an undo.`);
+    return refusal(
+      'not_undone',
+      `There is nothing to redo: the last change of ${scriptId} was not an undo. Undo it first.`,
+    );
   }
   if (changes.length > 0) return { reverted: changes, covers: changes.map(({ name }) => name) };
   if (all.length > 0) return refusal('already_undone', `The file changes of ${scriptId} are already undone.`);
-  return refusal('nothing_recorded', `No file changes of ${scriptId} are recorded, so there is nothing to undo.`);
+  return refusal(
+    'nothing_recorded',
+    `No file changes of ${scriptId} are recorded, so there is nothing to undo. Check the id of the script.`,
+  );
 }
 
 class UndoPlanner {

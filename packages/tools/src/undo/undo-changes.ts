@@ -72,7 +72,7 @@ export function undoChanges(
 export function conflictRefusal({ scriptId, conflicts, direction }: UndoPlan): UndoRefusal {
   const done = direction === 'undo' ? 'undone' : 'redone';
   const files = conflicts.length === 1 ? 'A file has' : `${conflicts.length} files have`;
-  const message = `${files} changed since ${scriptId}, so nothing was ${done}: ${conflicts.map(({ path }) => path).join(', ')}.`;
+  const message = `${files} changed since ${scriptId}, so nothing was ${done}: ${conflicts.map(({ path }) => path).join(', ')}. Restore the files by hand.`;
   return refusal('conflicts', message, conflicts);
 }
 

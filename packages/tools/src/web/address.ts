@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /*
- * Which addresses are public. IPv4: everything except the special-purpose ranges (RFC 6890 and its successors). IPv6:
+ * The public addresses. IPv4: everything except the special-purpose ranges (RFC 6890 and its successors). IPv6:
  * only global unicast, 2000::/3, without its special-purpose ranges. So every form that contains an IPv4 address
  * (mapped, compatible, NAT64, 6to4, Teredo) is not public.
  */
@@ -11,7 +11,7 @@ const SPECIAL_IPV4: readonly (readonly [address: string, prefix: number])[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // The server of Azure's virtual machines, which gives out their settings.
+  // The server of Azure's virtual machines, which reveals their settings.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -41,7 +41,7 @@ const specialIpv4 = listOf(SPECIAL_IPV4, 'ipv4');
 const specialIpv6 = listOf(SPECIAL_IPV6, 'ipv6');
 const globalIpv6 = listOf([['2000::', 3]], 'ipv6');
 
-/** Whether an address in its normal notation is one that anybody on the internet can reach. */
+/** Whether an address in its normal notation can be reached by everyone on the internet. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   // A zone names a network interface of this machine.

@@ -7,7 +7,7 @@ import { visible } from '../files/path-rules.js';
 import type { WebLimits } from './limits.js';
 import { failedRequest } from './request-failure.js';
 
-/** The codings that a request offers. Servers also send `deflate` without having been asked. */
+/** The codings that a request offers. Servers also send `deflate`, which no request offers. */
 export const ACCEPTED_CODINGS = 'gzip, br';
 
 /** The whole body, decompressed. Throws a ToolCallError beyond the limits. Always ends the connection. */

@@ -17,7 +17,7 @@ const CachedPageSchema = z.object({
 
 export type CachedPage = z.output<typeof CachedPageSchema>;
 
-/** Where pages are stored, by the URL under which they were requested. The tools decide how old a page may be. */
+/** Stores pages by the URL under which they were requested. The tools decide how old a page may be. */
 export interface WebCache {
   /** Undefined if there is none. Never rejects: a cache that cannot be read is empty. */
   get(url: string): Promise<CachedPage | undefined>;

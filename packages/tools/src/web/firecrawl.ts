@@ -42,5 +42,9 @@ export async function scrapePage(service: Service, url: URL, signal: AbortSignal
 
 /** The failure of a page with an error status. */
 export function pageStatus(url: URL, status: number): Error {
-  return failure('http_status', `${visible(url.host)} answered with status ${status} for this URL.`, { status });
+  return failure(
+    'http_status',
+    `${visible(url.host)} answered with status ${status} for this URL. Check the URL, or read another page.`,
+    { status },
+  );
 }

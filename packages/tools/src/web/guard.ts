@@ -68,20 +68,20 @@ export class AddressGuard {
       else this.#hosts.add(hostName(entry));
     } catch {
       throw new ToolscriptUsageError(
-        `"${entry}" in "allow" of the web tools is not a host name, an address or a range such as 10.1.0.0/16.`,
+        `"${entry}" in "allow" of the web tools is not valid. Use a host name, an address, or a range such as 10.1.0.0/16.`,
       );
     }
   }
 }
 
 function prefixLength(text: string): number {
-  if (!/^\d{1,3}$/u.test(text)) throw new TypeError('It is not a number of bits.');
+  if (!/^\d{1,3}$/u.test(text)) throw new TypeError('The prefix is not a number of bits.');
   return Number(text);
 }
 
 function hostName(entry: string): string {
   const { host, hostname } = new URL(`http://${entry}`);
-  if (host !== entry.toLowerCase()) throw new TypeError('It has more than a host name.');
+  if (host !== entry.toLowerCase()) throw new TypeError('The entry has more than a host name.');
   return hostname;
 }
 
@@ -90,7 +90,7 @@ async function systemResolve(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** A lookup cannot be cancelled, so it is left alone. */
+/** A lookup cannot be cancelled, so its result is ignored. */
 async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -103,11 +103,14 @@ async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal)
 function notPublic(host: string): Error {
   return failure(
     'blocked_address',
-    `The host ${visible(host)} has an address that is not public, so it is not contacted. If it may be, its operator adds it to "allow" of the web tools.`,
+    `The host ${visible(host)} has an address that is not public, so it is not contacted. To permit it, its operator adds it to "allow" of the web tools.`,
     { host },
   );
 }
 
 function unknownHost(host: string, code: string | undefined): Error {
-  return failure('network', `The host ${visible(host)} was not found${code === undefined ? '' : ` (${code})`}.`);
+  return failure(
+    'network',
+    `The host ${visible(host)} was not found${code === undefined ? '' : ` (${code})`}. Check the URL, and the network.`,
+  );
 }

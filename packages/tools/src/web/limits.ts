@@ -8,7 +8,7 @@ export interface WebLimits {
   readonly maxTransferBytes: number;
   /** Bytes of the body after decompression. */
   readonly maxBytes: number;
-  /** For turning one page into Markdown, in a thread of its own. */
+  /** For the conversion of one page to Markdown, in a separate thread. */
   readonly readTimeoutMs: number;
   readonly readMemoryMb: number;
 }

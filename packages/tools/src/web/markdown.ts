@@ -28,7 +28,7 @@ function asElement(node: unknown): PageElement {
   return node as PageElement;
 }
 
-/** Models read no pictures here: the description is enough. */
+/** Models do not see the images of a page, so only the description is kept. */
 function imageText(image: PageElement): string {
   const description = inOneLine(image.getAttribute('alt') ?? '');
   return description === '' ? '' : `[image: ${description}]`;

@@ -18,7 +18,7 @@ export function textOf({ url, contentType, bytes }: ReceivedPage): { kind: PageK
   if (kind === undefined || (!hasWideUnits(bytes, charset) && bytes.subarray(0, 1024).includes(0)))
     throw failure(
       'binary',
-      `${visible(url.host)} sent ${type === '' ? 'data of an unknown type' : visible(type)}, which is not text. Only HTML, plain text, JSON and XML can be read.`,
+      `${visible(url.host)} sent ${type === '' ? 'data of an unknown type' : visible(type)}, which is not text. Read a page of HTML, plain text, JSON or XML.`,
       { contentType: type },
     );
   return { kind, text: decode(bytes, charset ?? (kind === 'html' ? metaCharset(bytes) : undefined), url) };

@@ -26,7 +26,7 @@ export interface FoundPage extends CachedPage {
 export class Pages {
   readonly #options: PagesOptions;
   readonly #reader: PageReader;
-  /** Pages that are fetched before anybody has asked for them. */
+  /** The pages that are being fetched in advance. */
   readonly #early = new Map<string, Promise<CachedPage | undefined>>();
 
   constructor(options: PagesOptions) {
@@ -42,7 +42,7 @@ export class Pages {
     return { ...(await this.#fetched(url, signal, false)), url: url.href, isCached: false };
   }
 
-  /** Starts to fetch pages into the cache. A page that fails is fetched again when it is asked for. */
+  /** Starts to fetch pages into the cache. A page that fails is fetched again when a script requests it. */
   prefetch(addresses: readonly string[]): void {
     for (const address of addresses) {
       if (this.#early.has(address)) continue;
@@ -78,7 +78,7 @@ export class Pages {
   async #read(url: URL, signal: AbortSignal, isBackground: boolean): Promise<Omit<CachedPage, 'fetchedAt'>> {
     const { firecrawl, guard, limits } = this.#options;
     if (firecrawl !== undefined) {
-      // Firecrawl may run in a network of its own, and must not be asked for hosts there.
+      // Firecrawl may run in a private network, and must not fetch pages of hosts there.
       // defence: services-get-public-urls
       await guard.addressesOf(url, signal);
       return { ...(await scrapePage(firecrawl, url, signal)), isJson: false };

@@ -40,7 +40,7 @@ function readPage({ html, url }: ReadRequest): ReadablePage {
   return { title, markdown: toMarkdown(document.body) };
 }
 
-/** Browsers add what a page leaves out; this parser does not. */
+/** Browsers add the elements that a page omits; this parser does not. */
 function withBody(html: string): string {
   if (/<body[\s>]/iu.test(html)) return html;
   return `<!doctype html><html><body>${html.replaceAll(/<\/?(?:!doctype|html|head)\b[^<>]*>/giu, '')}</body></html>`;
@@ -58,7 +58,7 @@ function mainContent(document: PageDocument): { title: string; content: PageElem
   return { title: (article.title ?? '').trim().slice(0, MAX_TITLE), content: article.content };
 }
 
-/** Makes links absolute, and leaves only those of the web. The address of an image counts for nothing. */
+/** Makes links absolute, and leaves only those of the web. The address of an image is ignored. */
 function completeLinks(document: PageDocument, pageUrl: string): void {
   const base = absolute(document.querySelector('base[href]')?.getAttribute('href') ?? '', pageUrl) ?? pageUrl;
   for (const image of document.querySelectorAll('img')) image.setAttribute('src', base);

@@ -8,12 +8,12 @@ const MAX_AT_ONCE = 2;
 
 interface Reading {
   readonly signal: AbortSignal;
-  /** Nobody waits for it, so it does not keep the process alive. */
+  /** True: no caller waits for the page, so its thread does not keep the process alive. */
   readonly isBackground: boolean;
 }
 
 /**
- * Turns HTML into Markdown. Each page has a thread of its own, with limits on time and memory, because a parser may
+ * Converts HTML to Markdown. Each page has a separate thread, with limits on time and memory, because a parser may
  * need much of both for a hostile page.
  */
 export class PageReader {
@@ -52,7 +52,10 @@ export class PageReader {
     });
     if (isBackground) worker.unref();
     const refuse = (why: string): Error =>
-      failure('unreadable', `The page of ${visible(url.host)} could not be turned into Markdown: ${why}.`);
+      failure(
+        'unreadable',
+        `The page of ${visible(url.host)} could not be converted to Markdown: ${why}. Read another page.`,
+      );
     let timer: NodeJS.Timeout | undefined;
     let abort: (() => void) | undefined;
     return new Promise<ReadablePage>((resolve, reject) => {

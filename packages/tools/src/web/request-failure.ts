@@ -19,5 +19,8 @@ export function failedRequest(error: unknown, url: URL, limits: WebLimits): Erro
     return failure('unreadable', `${at} sent a compressed page that is damaged. Try again later.`);
   if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
     return failure('network', `${at} closed the connection before the whole page had arrived. Try again later.`);
-  return failure('network', `${at} could not be reached: ${visible(code === '' ? failureMessage(error) : code)}.`);
+  return failure(
+    'network',
+    `${at} could not be reached: ${visible(code === '' ? failureMessage(error) : code)}. Check the URL, and the network.`,
+  );
 }

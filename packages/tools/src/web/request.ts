@@ -10,7 +10,7 @@ export interface WebRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Nobody waits for it, so it does not keep the process alive. */
+  /** True: no caller waits for the answer, so the request does not keep the process alive. */
   readonly isBackground?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ function responseTo(
     const request: ClientRequest = send(url, {
       method,
       headers: { 'user-agent': 'Toolscript', ...headers },
-      // A connection of its own: one that is kept open was checked for another request.
+      // Uses a new connection, because one that was kept open was checked for another request.
       agent: false,
       // defence: connects-to-the-checked-address
       lookup: answerWith(addresses),
@@ -65,7 +65,7 @@ function responseTo(
   });
 }
 
-/** In place of a second resolution of the name. */
+/** Returns the checked addresses, so that the name is not resolved again. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
   return (_host, { all }, callback) => {

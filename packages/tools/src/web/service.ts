@@ -75,7 +75,10 @@ function unreachable(error: unknown, name: string, signal: AbortSignal): Error {
   const { name: kind, cause } = error as { name?: string; cause?: { code?: string } };
   if (kind === 'TimeoutError')
     return failure('timed_out', `${name} did not answer within ${TIMEOUT_MS} ms. Try again later.`);
-  return failure('unavailable', `${name} could not be reached: ${cause?.code ?? failureMessage(error)}.`);
+  return failure(
+    'unavailable',
+    `${name} could not be reached: ${cause?.code ?? failureMessage(error)}. Check the network.`,
+  );
 }
 
 function refused({ name, setting }: Service, status: number): Error {
@@ -89,5 +92,7 @@ function refused({ name, setting }: Service, status: number): Error {
     );
   if (status === 429)
     return failure('unavailable', `${name} reports too many requests (status 429). Try again later.`, { status });
-  return failure('unavailable', `${name} answered with status ${status}.`, { status });
+  return failure('unavailable', `${name} answered with status ${status}. Try again later, or with another input.`, {
+    status,
+  });
 }

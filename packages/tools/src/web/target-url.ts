@@ -3,7 +3,7 @@ import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 
 const MAX_URL_LENGTH = 8_192;
-/** Below it, only the web's own ports: other services there may obey the text of a request. */
+/** Below this port, only the ports of the web are allowed: other services there may obey the text of a request. */
 const FIRST_FREE_PORT = 1_024;
 
 /**
@@ -12,16 +12,20 @@ const FIRST_FREE_PORT = 1_024;
  */
 export function parseTarget(text: string, base?: URL): URL {
   // defence: web-url-length
-  if (text.length > MAX_URL_LENGTH) throw badUrl(text, `it is longer than ${MAX_URL_LENGTH} characters`);
+  if (text.length > MAX_URL_LENGTH)
+    throw badUrl(text, `it is longer than ${MAX_URL_LENGTH} characters; use a shorter one`);
   const url = parsed(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw badUrl(text, 'only http:// and https:// URLs can be fetched');
+    throw badUrl(text, 'its scheme is not supported; use http:// or https://');
   // defence: web-url-without-credentials
-  if (url.username !== '' || url.password !== '') throw badUrl(text, 'it contains a user name or a password');
+  if (url.username !== '' || url.password !== '')
+    throw badUrl(text, 'it contains a user name or a password; remove them');
   // defence: web-ports
-  if (isReservedPort(url.port)) throw badUrl(text, `port ${url.port} is not a port of the web`);
+  if (isReservedPort(url.port))
+    throw badUrl(text, `port ${url.port} belongs to another service; use 80, 443, or a port from ${FIRST_FREE_PORT}`);
   // defence: odd-addresses-are-refused
-  if (isOddAddress(text, url, base)) throw badUrl(text, `write the address as ${url.hostname}`);
+  if (isOddAddress(text, url, base))
+    throw badUrl(text, `its host is an address in an unusual form; write ${url.hostname}`);
   url.hash = '';
   return url;
 }
@@ -44,7 +48,7 @@ function parsed(text: string, base: URL | undefined): URL {
   try {
     return new URL(text, base);
   } catch {
-    throw badUrl(text, 'it is not an absolute URL, such as https://example.com/page');
+    throw badUrl(text, 'it is not absolute; use a URL such as https://example.com/page');
   }
 }
 

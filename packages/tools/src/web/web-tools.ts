@@ -18,7 +18,9 @@ export interface WebToolsOptions extends GuardOptions {
   /** The store in which `fetchUrl` saves whole pages. Default: none. See `cabinetTools`. */
   readonly documents?: DocumentStore;
   readonly limits?: Partial<WebLimits>;
-  /** How many results of a search may be fetched before a script asks for them. Default 20; 0 turns it off. */
+  /**
+   * Maximum number of results of a search that are fetched before a script requests them. Default 20; 0 turns it off.
+   */
   readonly maxPrefetch?: number;
   /** Milliseconds since 1970. Default: the system's clock. */
   readonly now?: () => number;

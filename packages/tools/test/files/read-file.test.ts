@@ -94,7 +94,7 @@ describe('slice mode', () => {
       'replacement.txt': 'a\uFFFDb',
     });
     expect((await refusal(() => readFile(workspace, { path: 'image.png' }))).message).toBe(
-      "'image.png' is a binary file.",
+      "'image.png' is a binary file, and this tool reads only text. Use a program for its format, or viewImage for an image.",
     );
     for (const path of ['utf16le.txt', 'utf16be.txt']) {
       expect((await refusal(() => readFile(workspace, { path }))).message).toContain('UTF-16');

@@ -189,7 +189,7 @@ describe('viewImage', () => {
       'hard_link',
       "'second-name.jpg' has a second name (a hard link), so it may be a file from outside the workspace. Replace it with a copy.",
     ],
-    ['a', 'not_a_file', "'a' is a folder, not a regular file."],
+    ['a', 'not_a_file', "'a' is a folder, not a regular file. Use the path of a file."],
     ['none', 'missing', "'none' does not exist. Check the path."],
     ['../x.png', 'outside', "The path '../x.png' is outside the workspace. Use a path inside it."],
   ])('refuses %s', async (path, reason, message) => {

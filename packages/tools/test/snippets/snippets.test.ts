@@ -69,7 +69,9 @@ describe('a saved script', () => {
         `const word = 'ada'; return await tools.snippets.run({ name: 'greet', input: ${input} }).catch((error) => error.message)`,
       );
     expect(await run('{ who: word }')).toEqual({ text: 'hello ada', at: '1970-01-01T00:00:00.000Z' });
-    expect(await run('{ whom: word }')).toMatch(/^The input of the snippet "greet" is wrong\. .*input\.who: /u);
+    expect(await run('{ whom: word }')).toMatch(
+      /^The input of the snippet "greet" does not match its schema\. .*input\.who: /u,
+    );
     expect(await run('{ who: "$& {{x}} \\u2028" }')).toMatchObject({ text: 'hello $& {{x}} \u2028' });
   });
 
@@ -112,10 +114,10 @@ describe('a saved script', () => {
       expect(message, source).toMatch(problem);
     }
     expect(await save('bad', 'return 1', { input: { type: 'string' } })).toMatch(
-      /^The input of a snippet is an object/u,
+      /^The schema of the input does not describe an object/u,
     );
     expect(await save('bad', 'return 1', { input: { type: 'object', properties: 1 } })).toMatch(
-      /^The input of a snippet/u,
+      /^The schema of the input does not describe an object/u,
     );
     expect((await documents.list({ scope: { kind: 'thread', id: 'thr_a' }, kind: 'snippet' })).documents).toEqual([]);
   });
@@ -156,7 +158,9 @@ describe('a saved script', () => {
         `return await tools.snippets.run({ name: 'measure', input: { who: ${who} } }).catch((error) => error.message)`,
       );
     expect(await run('3')).toEqual({ n: 3 });
-    expect(await run('"3"')).toMatch(/^The result of the snippet "measure" is wrong\. result\.n: /u);
+    expect(await run('"3"')).toMatch(
+      /^The result of the snippet "measure" does not match its output schema\. result\.n: /u,
+    );
   });
 
   it('keeps its versions', async () => {
@@ -337,7 +341,7 @@ describe('a hostile saved script', () => {
       await value(
         'return await tools.snippets.run({ name: \'echo\', input: JSON.parse(\'{"__proto__": { "b": 2 }}\') }).catch((error) => error.message)',
       ),
-    ).toMatch(/^The input of the snippet "echo" is wrong\. input\.__proto__: unknown key/u);
+    ).toMatch(/^The input of the snippet "echo" does not match its schema\. input\.__proto__: unknown key/u);
     expect(
       await value("return await tools.snippets.run({ name: 'echo', script: 'x@1' }).catch((error) => error.message)"),
     ).toMatch(/args\.script/u);

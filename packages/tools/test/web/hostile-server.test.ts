@@ -77,7 +77,7 @@ describe('a name that changes its address', () => {
   it('that does not exist is one failure', async () => {
     const resolve = (): Promise<string[]> => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
     const { message } = await refusal(() => web({ resolve }).fetchUrl({ urls: 'http://nowhere.example/' }));
-    expect(message).toBe('The host nowhere.example was not found (ENOTFOUND).');
+    expect(message).toBe('The host nowhere.example was not found (ENOTFOUND). Check the URL, and the network.');
   });
 });
 
@@ -229,7 +229,7 @@ describe('a page', () => {
         response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(body),
       );
       expect(reason, type).toBe('binary');
-      expect(message).toContain('Only HTML, plain text, JSON and XML');
+      expect(message).toContain('Read a page of HTML, plain text, JSON or XML');
     }
   });
 
@@ -253,7 +253,7 @@ describe('a page', () => {
     );
     for (const { reason, message } of await Promise.all(fetched)) {
       expect(reason).toBe('unreadable');
-      expect(message).toContain('could not be turned into Markdown');
+      expect(message).toContain('could not be converted to Markdown');
     }
   });
 

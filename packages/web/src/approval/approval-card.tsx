@@ -163,7 +163,8 @@ function useDecision(approval: Approval) {
       await client.approvals.decide(approval.approvalId, body);
       notice.set(`${approval.tool}: ${decision === 'approve' ? 'approved' : 'denied'}`);
     } catch (failure) {
-      if (failure instanceof ProblemError && failure.status === 409) notice.set('It was decided elsewhere.');
+      if (failure instanceof ProblemError && failure.status === 409)
+        notice.set('Another user or page has decided this call.');
       else setError(errorText(failure));
     }
     await approvals.refresh();

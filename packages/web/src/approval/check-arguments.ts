@@ -6,14 +6,14 @@ export function argumentProblems(text: string, schema: Readonly<Record<string, u
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return [`This is no JSON: ${(error as Error).message}`];
+    return [`This is not valid JSON: ${(error as Error).message}`];
   }
   if (schema === undefined) return [];
   const { errors } = new Validator(schema, '2020-12', false).validate(value);
   const deepest = errors.filter((error) => !errors.some((other) => isBeyond(other, error)));
   return deepest.map(({ instanceLocation, keyword, error }) => {
     const path = instanceLocation.replace(/^#\/?/u, '').replaceAll('/', '.');
-    const sentence = keyword === 'false' ? 'There is no such argument.' : error;
+    const sentence = keyword === 'false' ? 'The tool has no such argument. Remove it.' : error;
     return path === '' ? sentence : `${path}: ${sentence}`;
   });
 }

@@ -12,7 +12,7 @@ interface FilesPanelProps {
   readonly threadId: string;
   readonly files: readonly ThreadFile[];
   readonly hasMore: boolean;
-  /** A file was deleted. */
+  /** Called after a file was deleted. */
   readonly onChange: () => void;
   readonly onClose: () => void;
 }
@@ -150,7 +150,7 @@ function DeleteFile({ threadId, file: { fileKey, version }, onDeleted, onClose }
   return (
     <Dialog title="Delete the file?" onClose={onClose}>
       <p dir="auto">
-        {visible(fileKey)}, with {plural(version, 'version')}. The scripts of this conversation cannot read it any more.
+        {visible(fileKey)}, with {plural(version, 'version')}. The scripts of this conversation can no longer read it.
       </p>
       <div className="dialog-buttons">
         <button type="button" onClick={onClose}>

@@ -35,7 +35,8 @@ export async function attachFiles(
   const read = await Promise.all([...files].map(readFile));
   const attachments = [...before, ...read.filter((one) => typeof one !== 'string')];
   const problems = read.filter((one) => typeof one === 'string');
-  if (attachments.length > MAX_ATTACHMENTS) problems.push(`A prompt has at most ${MAX_ATTACHMENTS} files.`);
+  if (attachments.length > MAX_ATTACHMENTS)
+    problems.push(`A prompt has at most ${MAX_ATTACHMENTS} files, so the last ones were left out.`);
   return { attachments: attachments.slice(0, MAX_ATTACHMENTS), problems };
 }
 
@@ -48,12 +49,14 @@ async function readFile(file: File): Promise<Attachment | string> {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
     return text.includes('\0') ? notReadable(name) : { name, text };
   } catch (error) {
-    return error instanceof TypeError ? notReadable(name) : `${name} cannot be read.`;
+    return error instanceof TypeError
+      ? notReadable(name)
+      : `${name} cannot be read. Check its permissions, and attach it again.`;
   }
 }
 
 function notReadable(name: string): string {
-  return `${name} is neither text nor an image (PNG, JPEG, GIF or WebP), so models cannot read it.`;
+  return `${name} is neither text nor an image (PNG, JPEG, GIF or WebP), so models cannot read it. Convert it first.`;
 }
 
 function base64(buffer: ArrayBuffer): string {

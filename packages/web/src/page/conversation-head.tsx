@@ -74,7 +74,7 @@ function RunFacts({ feed }: { readonly feed: RunFeed }) {
         </span>
       )}
       <span className="pill" data-status={status} role="status">
-        {connection === 'retrying' ? 'Connects again …' : STATES[status]}
+        {connection === 'retrying' ? 'Reconnecting …' : STATES[status]}
       </span>
     </>
   );

@@ -39,7 +39,7 @@ function dataUrl(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener('load', () => resolve(String(reader.result)));
-    reader.addEventListener('error', () => reject(new Error('The image cannot be read.')));
+    reader.addEventListener('error', () => reject(new Error('The image cannot be read. Reload the page.')));
     reader.readAsDataURL(blob);
   });
 }

@@ -53,7 +53,7 @@ function UndoDialog({ scriptId, onClose }: UndoDialogProps) {
     <Dialog title={titleOf(direction, report)} onClose={onClose} className="undo-dialog">
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
       {report === undefined ? (
-        error === undefined && <p className="dim">Compares the files…</p>
+        error === undefined && <p className="dim">Comparing the files …</p>
       ) : (
         <Report report={report} />
       )}

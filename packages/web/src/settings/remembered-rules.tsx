@@ -23,7 +23,7 @@ export function RememberedRules() {
         These calls run without asking in this server’s workspace. Runs that begin later obey a change.
       </p>
       {error !== undefined && <p className="error-text">{errorText(error)}</p>}
-      {rules?.length === 0 && <p className="empty">Nothing is always allowed.</p>}
+      {rules?.length === 0 && <p className="empty">No calls are always allowed.</p>}
       {rules?.map((rule) => (
         <article key={rule.ruleId} className="card setting setting-row">
           <div>

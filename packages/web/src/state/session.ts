@@ -31,7 +31,7 @@ export interface Session {
   readonly search: Store<string>;
   /** The approval that the keys apply to; empty: the first one. */
   readonly currentApproval: Store<string>;
-  /** When the page last decided about a call, by `performance.now`. */
+  /** The time of the last decision on this page, by `performance.now`. */
   readonly decidedAt: Store<number>;
   /** One message about the last action. */
   readonly notice: Store<string>;
@@ -73,12 +73,15 @@ export const SessionContext = createContext<Session | undefined>(undefined);
 
 export function useSession(): Session {
   const session = use(SessionContext);
-  if (session === undefined) throw new Error('There is no session.');
+  if (session === undefined)
+    throw new Error(
+      'A component is used outside of its session. This is a fault of Toolscript; please report it with this message.',
+    );
   return session;
 }
 
 /** The sentence to show for any error of a request. */
 export function errorText(error: unknown): string {
-  if (error instanceof TypeError) return 'The server cannot be reached. Check that it runs.';
+  if (error instanceof TypeError) return 'The server cannot be reached. Check that it runs, and your network.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,7 +10,7 @@ const MIN_PAUSE_MS = 10;
 export interface ReplayFrame {
   /** The number of events that have happened. */
   readonly events: number;
-  /** When it is shown, in ms after the first frame at normal speed. */
+  /** The time at which it is shown, in ms after the first frame at normal speed. */
   readonly atMs: number;
 }
 

@@ -34,7 +34,7 @@ export class RunFold {
   readonly #typed = new Map<string, TypedScript>();
   /** Scripts that the model has finished writing, by the ids of their items. */
   readonly #written = new Set<string>();
-  /** When each script began to run, by the id of its item. */
+  /** The time at which each script began to run, by the id of its item. */
   readonly #startedAt = new Map<string, number>();
   readonly #endedAt = new Map<string, number>();
   /** The sub-agents by their runs, in the order in which they started. */

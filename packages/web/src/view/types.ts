@@ -33,14 +33,14 @@ export interface CallView {
   readonly line?: number;
   readonly input: unknown;
   readonly status: CallStatus;
-  /** When it was requested, in ms since 1970. */
+  /** The time of the request, in ms since 1970. */
   readonly requestedAt: number;
-  /** When it began to run. */
+  /** The time at which it began to run. */
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** When it waited for a decision. */
+  /** The time in which it waited for a decision. */
   readonly wait?: Span;
-  /** Who decided about it, such as `person` or `rule`. */
+  /** The decider, such as `person` or `rule`. */
   readonly decidedBy?: string;
   readonly decision?: string;
   readonly note?: string;

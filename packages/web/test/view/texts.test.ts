@@ -218,10 +218,10 @@ describe('arguments', () => {
   it.each([
     ['{ "path": "a" }', []],
     ['{ "path": "a", "list": [1] }', []],
-    ['{', [/^This is no JSON/u]],
+    ['{', [/^This is not valid JSON/u]],
     ['{}', [/"path"/u]],
     ['{ "path": 1 }', [/^path: .*number/u]],
-    ['{ "path": "a", "more": 1 }', [/^more: There is no such argument/u]],
+    ['{ "path": "a", "more": 1 }', [/^more: The tool has no such argument/u]],
     ['{ "path": "a", "list": [1, "b"] }', [/^list\.1: /u]],
   ])('%s', (text, expected) => {
     const problems = argumentProblems(text, schema);

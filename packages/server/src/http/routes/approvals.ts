@@ -84,9 +84,13 @@ async function decide(
   if (decided === undefined) throw notFound('approval', approvalId);
   const { approval, isWinner } = decided;
   if (!isWinner)
-    throw new ProblemError(409, `The approval ${approvalId} is already ${approval.state}.`, {
-      approval: approvalView(approval),
-    });
+    throw new ProblemError(
+      409,
+      `The approval ${approvalId} is already ${approval.state}, so it takes no other decision. Load it again.`,
+      {
+        approval: approvalView(approval),
+      },
+    );
   noteDecision(service, request, approval);
   return approval;
 }
@@ -129,7 +133,9 @@ async function checkInput(service: Service, approval: Approval, decision: Stored
   const checked = (await toolOf(service, approval))?.validateInput(decision.input);
   if (checked === undefined || checked.ok) return;
   const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));
-  throw new ProblemError(400, `The input does not fit ${approval.request.tool}: ${errors[0]?.detail}.`, { errors });
+  throw new ProblemError(400, `The input does not fit ${approval.request.tool}: ${errors[0]?.detail}. Correct it.`, {
+    errors,
+  });
 }
 
 /** Converts `args.list[0].name`, as validation writes it, to a place in the body of the request. */

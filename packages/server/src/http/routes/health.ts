@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ProblemError } from '../problems.js';
 import type { Service } from '../service.js';
 
-/** Routes for those that start and watch the process. */
+/** Routes for programs that start and monitor the process. */
 export function healthRoutes(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 

@@ -32,7 +32,10 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
       if (image === undefined) throw notFound('image', sha256);
       const [part] = await resolveImages([image], { within: items, ...(await imageSource(service, run)) });
       if (part?.type !== 'image')
-        throw new ProblemError(404, 'The image is no longer there, or its file has changed since the result.');
+        throw new ProblemError(
+          404,
+          'The image was deleted, or its file has changed since the result. View it again in a new script.',
+        );
       return reply
         .headers({ 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox" })
         .type(part.media_type)

@@ -39,7 +39,7 @@ export function streamRoute(instance: FastifyInstance, service: Service): void {
 function seqAfter(lastEventId: string | undefined): number {
   if (lastEventId === undefined || lastEventId === '') return 0;
   if (/^\d{1,15}$/u.test(lastEventId)) return Number(lastEventId) + 1;
-  throw new ProblemError(400, 'Last-Event-ID must be the id of an event of this run: a whole number.');
+  throw new ProblemError(400, 'Last-Event-ID is not the id of an event of this run. Send a whole number, or omit it.');
 }
 
 async function hasEvents({ stores }: Service, { runId }: Run, from: number): Promise<boolean> {

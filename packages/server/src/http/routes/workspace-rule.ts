@@ -39,9 +39,15 @@ export async function ruleOf(
   if (typeof decision === 'string' || decision.remember !== 'workspace') return undefined;
   // defence: workspace-rules-of-administrators
   if (!hasScope(caller, 'admin'))
-    throw new ProblemError(403, 'A rule for the workspace applies to all its users. It needs the scope "admin".');
+    throw new ProblemError(
+      403,
+      'A rule for the workspace applies to all its users. It needs the scope "admin". Use a key with that scope, or omit "remember".',
+    );
   if (decision.decision !== 'approve' || decision.input !== undefined)
-    throw new ProblemError(400, 'Only a call that is approved as it is can be remembered for the workspace.');
+    throw new ProblemError(
+      400,
+      'A rule for the workspace needs an approval with unchanged arguments. Approve the call, and omit "input".',
+    );
   const rule = await ruleFor(service, approval);
   if (rule !== undefined) return rule;
   throw new ProblemError(

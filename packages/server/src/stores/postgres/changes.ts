@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ChangeBoard } from '@toolscript/core/protocol';
 import pg from 'pg';
 
-/** How often waiting readers look at the database if its notifications do not arrive, in ms. */
+/** The interval at which waiting readers poll the database if its notifications do not arrive, in ms. */
 const POLL_MS = 1_000;
 
 /**
@@ -75,7 +75,7 @@ export class Changes {
       const keys = [...this.#unsent].join(' ');
       this.#unsent.clear();
       const payload = keys.length > MAX_PAYLOAD ? ANY : keys;
-      // Readers that get none poll.
+      // Readers that receive no notification poll.
       await this.#settings.notify(this.#settings.channel, `${this.#self} ${payload}`).catch(() => {});
     }
   }
@@ -110,7 +110,7 @@ export class Changes {
       await client.end().catch(() => {});
       throw error;
     }
-    // The types lack it.
+    // The type declarations of `pg` lack this member.
     (client as pg.Client & { unref(): void }).unref();
     // Earlier changes were not announced.
     this.#receiveForeign(undefined);

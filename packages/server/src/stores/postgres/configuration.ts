@@ -9,9 +9,11 @@ const STATEMENT_MS = 60_000;
 const LISTEN = 'listen';
 
 export interface PostgresConfiguration {
-  /** The connections for calls use it. */
+  /** The settings of the connections for calls. */
   readonly config: pg.ClientConfig;
-  /** The connection that waits for notifications uses it. The same object if the URL has no parameter `listen`. */
+  /**
+   * The settings of the connection that waits for notifications. The same object if the URL has no parameter `listen`.
+   */
   readonly listening: pg.ClientConfig;
   readonly place: Place;
 }

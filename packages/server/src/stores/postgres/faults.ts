@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '@toolscript/core/protocol';
 import { UNREACHABLE } from '../unreachable.js';
 
-/** How long a statement waits for another transaction's lock, and a transaction for its program, in ms. */
+/** Maximum time that a statement waits for another transaction's lock, and a transaction for its program, in ms. */
 export const WAIT_MS = 15_000;
 
 /** The place of a database, for messages. Without the password. */
@@ -116,7 +116,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
   if (UNREACHABLE.has(code)) return 'unreachable';
-  // The server asked for a password and the URL has none, or the server's proof of the password was wrong.
+  // The server requires a password and the URL has none, or the server's proof of the password was wrong.
   if (/^SASL|password must be a string/u.test(error.message)) return 'password';
   if (isRefusedParameter(error)) return 'pooler';
   if (isBroken(error) || code === '25P03') return 'lost';

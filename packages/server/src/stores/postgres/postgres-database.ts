@@ -10,7 +10,7 @@ import { describePostgresFault, isCrowded, isLostConnection, type Place } from '
 import { migrate } from './migrate.js';
 import { ServerClock } from './server-clock.js';
 
-/** How long a call waits for a server that is gone, in ms. */
+/** Maximum time that a call waits for an unreachable server, in ms. */
 const GONE_MS = 10_000;
 
 /** Waits between attempts to connect, in ms. */
@@ -220,7 +220,7 @@ interface Prepared {
 
 async function prepare(connection: PostgresConnection, place: Place): Promise<Prepared> {
   const found = await connection.first('SELECT current_schema() AS name');
-  if (found!.name === null) throw Object.assign(new Error('no schema'), { code: '3F000' });
+  if (found!.name === null) throw Object.assign(new Error('The search_path names no schema'), { code: '3F000' });
   await migrate(connection, place);
   return { channel: `toolscript ${String(found!.name)}`, now: await connection.now() };
 }

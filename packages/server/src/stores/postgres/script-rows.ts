@@ -120,7 +120,7 @@ export async function pageOf(connection: PostgresConnection, query: ListQuery): 
   return { scripts, ...(last === undefined || scripts.length === rows.length ? {} : { next: cursorOf(last) }) };
 }
 
-/** In epoch 0 nobody has claimed it; the transaction raises it. */
+/** In epoch 0 no process has claimed the script; the transaction increments the epoch. */
 async function addScript(connection: PostgresConnection, scriptId: string): Promise<void> {
   const status: ScriptStatus = { state: 'running' };
   await connection.run(

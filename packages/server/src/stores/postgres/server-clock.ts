@@ -1,4 +1,6 @@
-/** How often the server is asked, in ms. Between its answers, the monotonic clock of this process counts. */
+/**
+ * The interval between requests to the server, in ms. Between its answers, the monotonic clock of this process counts.
+ */
 const ASK_MS = 10_000;
 
 /** An answer that took longer is too inexact, in ms. */

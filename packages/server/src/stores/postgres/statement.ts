@@ -36,7 +36,9 @@ export function insertStatement(table: string, rows: readonly (readonly Value[])
 
 function placeOf(value: Bound | null | undefined, values: Bound[]): string {
   if (value === undefined)
-    throw new TypeError('A parameter of the statement is undefined. Pass null for an absent value');
+    throw new TypeError(
+      'A parameter of the statement is undefined. This is a fault of Toolscript; please report it with this message.',
+    );
   if (value === null) return 'NULL';
   values.push(value);
   return `$${values.length}::${typeOf(value)}`;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ChangeBoard } from '@toolscript/core/protocol';
 import type { RedisConnection, Reply } from './connection.js';
 
-/** How long Redis waits for a change before it answers without one, in ms. */
+/** Maximum time that Redis waits for a change before it answers without one, in ms. */
 const BLOCK_MS = 5_000;
 
 /** Maximum number of changes in one answer. */

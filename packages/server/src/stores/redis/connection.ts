@@ -7,7 +7,7 @@ import { describeRedisFault, isDenied, isLostConnection, redisFault } from './fa
 import type { RedisPlace } from './place.js';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 
-/** How long a call waits for a server that is gone, in ms. */
+/** Maximum time that a call waits for an unreachable server, in ms. */
 const GONE_MS = 15_000;
 
 /** Waits between attempts, in ms. */
@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 1_000;
 
 const CONNECT_MS = 5_000;
 
-/** A network may lose a connection without a sign: it is replaced after this time without data, in ms. */
+/** A network may lose a connection silently, so a connection is replaced after this time without data, in ms. */
 const SILENT_MS = 15_000;
 const PING_MS = 5_000;
 

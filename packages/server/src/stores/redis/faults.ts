@@ -36,7 +36,7 @@ const SENTENCES = {
   readOnly: ({ name }) => `Redis at ${name} accepts no writes: it is a replica. Name the primary.`,
   lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server runs.`,
   cluster: ({ name }, message) =>
-    `The Redis cluster at ${name} does not serve its keys now (${message}). Look at CLUSTER INFO.`,
+    `The Redis cluster at ${name} does not serve its keys now (${message}). Find the cause with CLUSTER INFO.`,
   moved: ({ name }, message) =>
     `Redis at ${name} is a node of a cluster that does not have the keys of this log. Name the node that has them: ${nodeIn(message)}`,
   failed: ({ name }, message) => `Redis at ${name} failed: ${message}. Look in the log of that server.`,

@@ -98,7 +98,7 @@ local function latest(group, id, token)
 end
 `;
 
-/** Frees memory or needs hardly any, so it is allowed while the memory is full. */
+/** Marks scripts that free memory, or need hardly any: Redis runs them even if its memory is full. */
 const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom\n';
 const REFUSED_WHEN_FULL = '#!lua\n';
 const READS_ONLY = '#!lua flags=no-writes,allow-oom\n';

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '@toolscript/core/protocol';
 
-/** How long a statement waits for another process's transaction, in ms. */
+/** Maximum time that a statement waits for another process's transaction, in ms. */
 export const BUSY_MS = 15_000;
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {

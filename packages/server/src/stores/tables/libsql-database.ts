@@ -189,7 +189,7 @@ export class LibsqlDatabase implements Database {
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
       throw error;
     }
-    // It must change the value, because SQLite writes nothing for an update to the same value.
+    // The statement must change the value, because SQLite writes nothing for an update to the same value.
     if (isFlushed) await this.write(() => this.nextPosition());
   }
 

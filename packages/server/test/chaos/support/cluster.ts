@@ -26,7 +26,9 @@ export type LedgerLine = { readonly at: number; readonly process: string } & (
 
 const MINUTE_MS = 60_000;
 
-/** Two processes per role and one more worker. Two clocks are a minute wrong, one worker is on a machine of its own. */
+/**
+ * Two processes per role and one more worker. Two clocks are a minute wrong, and one worker is on a separate machine.
+ */
 function membersOf(isElsewhere: boolean): readonly Member[] {
   return [
     { name: 'api-1', role: 'api' },

@@ -156,7 +156,7 @@ async function pauseWorker(chaos: Chaos): Promise<string> {
 
 /**
  * Resolves when every worker with runs has published their events again, or has released the runs. A worker that dies
- * earlier loses events, as the documentation says.
+ * earlier loses events, as documented.
  */
 async function flushRedis({ cluster: { redis, postgres } }: Chaos): Promise<string> {
   const sql = `SELECT run_id, epoch::int, (SELECT max(seq)::int FROM events WHERE events.run_id = runs.run_id) AS stored

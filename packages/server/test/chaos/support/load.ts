@@ -55,7 +55,7 @@ export class Load {
     return this.runs.length === this.#settings.total;
   }
 
-  /** Resolves when every run has ended, or waits for a decision that nobody makes. */
+  /** Resolves when every run has ended, or waits for a decision that no user makes. */
   async work(): Promise<void> {
     const deciding = this.#decideAll();
     const lives: Promise<void>[] = [];
@@ -175,7 +175,7 @@ interface Step {
   readonly [member: string]: string;
 }
 
-/** A turn of the model: short and long scripts, calls, and approvals, some of which nobody decides. */
+/** A turn of the model: short and long scripts, calls, and approvals, some of which stay undecided. */
 function stepsOf(key: string, chance: () => number, rounds: number): { isLeft: boolean; steps: Step[] } {
   const kind = chance();
   const argumentsOf = (part: string, ms = 30) =>

@@ -1,4 +1,4 @@
-// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
+// A server in a separate process: `node server-process.mjs FOLDER JSON`. It prints its address on stdout. Every
 // effect of a tool appends one line to FOLDER/effects before anything else can happen. `kill`: the point where the
 // process kills itself. `name`: the process adds its claims and effects to FOLDER/ledger.
 import { randomUUID } from 'node:crypto';
@@ -106,7 +106,7 @@ function answerTo({ conversation, tools = [] }) {
   return { parts: step === undefined ? [text] : [text, partOf(step, tools.length > 0)], usage };
 }
 
-/** Each call has an id of its own, as a provider gives it. */
+/** Each call has a unique id, as from a provider. */
 function partOf(step, offersScripts) {
   const call_id = `call_${randomUUID()}`;
   if (step.type === 'call') return { ...step, call_id };

@@ -34,11 +34,11 @@ export interface ProcessOptions {
 export interface ProcessPlace {
   /** Its clock is ahead of the machine's, in ms. */
   readonly clockMs?: number;
-  /** It runs in a PID namespace of its own, so that others cannot know whether it is alive, as on another machine. */
+  /** It runs in a separate PID namespace, so that others cannot know whether it is alive, as on another machine. */
   readonly isElsewhere?: boolean;
 }
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface ServerProcess {
   readonly child: ChildProcess;
   /** The process of the server itself. */

@@ -50,7 +50,7 @@ export function helperAgent(
   };
 }
 
-/** Services take calls to functions that a later request does not offer any more; the scripted one is stricter. */
+/** Services take calls to functions that a later request no longer offers; the scripted one is stricter. */
 function withCalled({ conversation, tools = [] }: ModelRequest): readonly ModelTool[] {
   const offered = new Set(tools.map(({ name }) => name));
   const names = conversation.flatMap((item) => (item.type === 'function_call' ? [item.name] : []));

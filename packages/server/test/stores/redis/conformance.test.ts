@@ -4,7 +4,7 @@ import type { EventLog } from '@toolscript/core/protocol';
 import { openEventLog } from '#server/stores/index.js';
 import { describeWithRedis, newRedisUrl } from './support/test-redis.js';
 
-/** Each opening has connections of its own, as another process has them. */
+/** Each opening has separate connections, like another process. */
 const urls = new WeakMap<EventLog, string>();
 
 const makeEventLog: MakeEventLog = async ({ beside, ...options } = {}) => {

@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const STORES = pathToFileURL(join(import.meta.dirname, '../../../dist/stores/index.js')).href;
 
-/** Opens a log in a process of its own, publishes an event, reads it, and does not close the log. */
+/** Opens a log in a separate process, publishes an event, reads it, and does not close the log. */
 function openInProcess(url: string, environment: Record<string, string> = {}) {
   const event = {
     event_id: 'evt_0',

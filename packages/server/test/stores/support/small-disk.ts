@@ -11,7 +11,7 @@ export function describeWithSmallDisk(name: string, laws: () => void): void {
   describe.skipIf(!canMount)(name, laws);
 }
 
-/** A folder with a file system of its own, which can be filled. */
+/** A folder with a separate file system, which can be filled. */
 export class SmallDisk {
   readonly folder = newFolder();
 

@@ -40,7 +40,7 @@ export interface SandboxedCommand {
 
 /**
  * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process alive,
- * and ends with this process. Rejections are ToolCallErrors that say what is missing.
+ * and ends with this process. Rejections are ToolCallErrors that name the missing part.
  */
 export class Sandbox {
   readonly #options: SandboxOptions;
@@ -120,7 +120,7 @@ export class Sandbox {
 /** The sandbox's host process: sends requests, and matches responses by number. */
 class SandboxHost {
   readonly path: string;
-  /** Why the process could not be started. */
+  /** The reason why the process could not be started. */
   startError: Error | undefined;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();

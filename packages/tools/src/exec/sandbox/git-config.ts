@@ -32,7 +32,8 @@ function readRegularFile(path: string): string {
   try {
     const { size } = fstatSync(file);
     // defence: git-config-is-a-small-regular-file
-    if (!fstatSync(file).isFile() || size > MAX_BYTES) throw new Error('not a small regular file');
+    if (!fstatSync(file).isFile() || size > MAX_BYTES)
+      throw new Error(`${path} is not a regular file of at most ${MAX_BYTES} bytes`);
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);

@@ -11,7 +11,10 @@ export function withMoreOptions(line: string): string {
   const end = words.findIndex(([text]) => text === '--');
   const [before, last] = [words[end - 2]?.[0], words[end - 1]?.[0]];
   // defence: only-known-lines
-  if (before !== '--proc' || last !== '/proc') throw new Error('the command for bubblewrap has an unknown form');
+  if (before !== '--proc' || last !== '/proc')
+    throw new Error(
+      'the installed version of @anthropic-ai/sandbox-runtime makes an unknown command for bubblewrap; install the dependencies again',
+    );
   const at = words[end]!.index;
   return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;
 }

@@ -13,9 +13,9 @@ export interface SandboxPrograms {
 }
 
 export interface SandboxRefusal {
-  /** Why there is no sandbox, in one sentence. */
+  /** The reason why there is no sandbox, in one sentence. */
   readonly reason: string;
-  /** How to fix it. */
+  /** The command or setting that fixes it. */
   readonly fix: string;
 }
 
@@ -30,7 +30,8 @@ const INSTALLERS: readonly (readonly [string, string])[] = [
 const OPT_OUT = "To run commands without a sandbox, set exec.sandbox to 'off'.";
 
 /**
- * The programs, or why there is no sandbox. Programs inside `roots` are ignored: a command could have put them there.
+ * The programs, or the reason why there is no sandbox. Programs inside `roots` are ignored: a command could have put
+ * them there.
  */
 export function findSandbox(
   roots: readonly string[],

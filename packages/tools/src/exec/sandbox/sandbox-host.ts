@@ -37,7 +37,7 @@ const NOTHING: SandboxedDisk = {
   hidden: [],
   unprotected: [],
 };
-/** How long the host waits before it checks for new files, in ms: the system kills each command when the host ends. */
+/** The wait of the host before it checks for new files, in ms: the system kills each command when the host ends. */
 const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
@@ -169,7 +169,8 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
   const line = await SandboxManager.wrapWithSandbox(command, 'sh', { filesystem, git: repositories }, undefined, names);
   if (process.platform !== 'linux') return { line, inputs: [] };
   const filter = systemCallFilter(process.arch, process.geteuid?.() === 0);
-  if (filter === undefined) throw new Error(`there is no filter for system calls on ${process.arch}`);
+  if (filter === undefined)
+    throw new Error(`Toolscript has no filter of system calls for the processor ${process.arch}`);
   const options: string[] = [];
   const own = readOnly.filter((path) => !byPackage.includes(path));
   // defence: protected-entries-read-only

@@ -38,8 +38,8 @@ export function fillTables({ threads, eventsPerRun, principals }) {
 }
 
 /**
- * The statements that add a long queue: many runs of one noisy principal, then a few of others. Each is in a thread of
- * its own.
+ * The statements that add a long queue: many runs of one noisy principal, then a few of others. Each run has a
+ * separate thread.
  *
  * @param {{ noisy: number, quiet: number }} size
  * @returns {readonly string[]}

@@ -19,7 +19,7 @@ export function postgresLaws(newUrl: () => Promise<string>, filter = /(?:)/u): v
   const named = <Law extends { name: string }>(laws: readonly Law[]) =>
     laws.filter(({ name }) => filter.test(name)).map((law) => [law.name, law] as const);
 
-  /** Each opening has connections of its own, as another process has them. */
+  /** Each opening has separate connections, like another process. */
   const urls = new WeakMap<ServiceStores | EventLog, string>();
   const urlOf = async (beside: ServiceStores | EventLog | undefined) =>
     (beside && urls.get(beside)) ?? (await newUrl());

@@ -4,7 +4,7 @@ import { afterAll, describe } from 'vitest';
 
 const VARIABLE = 'TOOLSCRIPT_TEST_POSTGRES';
 
-/** The database of the tests; each test has a schema of its own there. */
+/** The database of the tests; each test has a separate schema there. */
 const URL_OF_TESTS =
   process.env[VARIABLE] ?? `postgres://${process.env.PGUSER ?? process.env.USER ?? 'root'}@127.0.0.1:5432/test`;
 
@@ -14,7 +14,7 @@ const missing = await client.connect().then(
   (error: Error) => error.message || String(error),
 );
 
-// A test that was asked for fails without its server.
+// An explicitly requested test fails without its server.
 const isDemanded = Boolean(process.env.CI) && process.env[VARIABLE] !== undefined;
 if (missing !== undefined && !isDemanded)
   console.warn(

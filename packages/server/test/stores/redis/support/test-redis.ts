@@ -9,7 +9,7 @@ import { newFolder } from '../../support/new-folder.js';
 
 const VARIABLE = 'TOOLSCRIPT_TEST_REDIS';
 
-/** The server of the tests; each test has a prefix of its own there. */
+/** The server of the tests; each test has a separate prefix there. */
 const URL_OF_TESTS = process.env[VARIABLE] ?? 'redis://127.0.0.1:6379';
 
 const client = createClient({ url: URL_OF_TESTS, socket: { reconnectStrategy: false } });
@@ -19,7 +19,7 @@ const missing = await client.connect().then(
   (error: Error) => error.message || String(error),
 );
 
-// A test that was asked for fails without its server.
+// An explicitly requested test fails without its server.
 const isDemanded = Boolean(process.env.CI) && process.env[VARIABLE] !== undefined;
 if (missing !== undefined && !isDemanded)
   console.warn(`Skipped: no Redis answers (${missing}). Name one: ${VARIABLE}=redis://HOST:PORT`);
