@@ -3,7 +3,7 @@ import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
 import { isRecord } from '../protocol/is-record.js';
-import { expand } from './schema-reference.js';
+import { expand } from './schema-lookup.js';
 import type { ObservedShapes } from './observed-shapes.js';
 import { identifierName } from '../text/identifier-name.js';
 import { writtenNames } from '../text/identifier-name.js';

@@ -2,18 +2,29 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
-import { CallApprovals } from './call-approvals.js';
-import { absentNote, checkArguments } from './call-arguments.js';
-import { CallBudget } from './call-budget.js';
-import { callContext, idempotencyKey, type CallReporter } from './call-context.js';
-import { abortedCall, describeThrown, guestError, unknownEnd } from './call-errors.js';
-import { CallQueue } from './call-queue.js';
-import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
-import { notFound, notRecorded, otherArguments, overBudget, refusal, runOverBudget } from './call-refusals.js';
-import { checkResult } from './call-result.js';
-import { CallTable } from './call-table.js';
-import { EventLoopTurns } from './event-loop-turns.js';
-import { pinInput } from './pinned-input.js';
+import { CallApprovals, pinInput } from './call-approvals.js';
+import {
+  absentNote,
+  callContext,
+  checkArguments,
+  checkResult,
+  idempotencyKey,
+  type CallReporter,
+} from './call-exchange.js';
+import { CallBudget, CallQueue, EventLoopTurns } from './call-limits.js';
+import {
+  abortedCall,
+  describeThrown,
+  guestError,
+  notFound,
+  notRecorded,
+  otherArguments,
+  overBudget,
+  refusal,
+  runOverBudget,
+  unknownEnd,
+} from './call-errors.js';
+import { CallRecord, CallTable, goneTool, resumedCall, settledWithin, type CallEnd } from './call-record.js';
 import type {
   CallResult,
   Facade,
@@ -25,7 +36,6 @@ import type {
   WaitingCall,
 } from './facade-types.js';
 import { deepFreeze } from '../text/deep-freeze.js';
-import { goneTool, resumedCall } from './waiting-calls.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {

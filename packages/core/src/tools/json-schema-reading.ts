@@ -2,7 +2,7 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { JsonObject } from '../protocol/json.js';
 import { judgePattern } from './safe-pattern.js';
 import { isRecord } from '../protocol/is-record.js';
-import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-reference.js';
+import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-lookup.js';
 
 /**
  * Converts an untrusted JSON Schema to one that is safe to validate with.

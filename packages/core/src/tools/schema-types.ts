@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/json.js';
 import { isRecord } from '../protocol/is-record.js';
-import { isLocalReference, isSchemaNode, resolveReference } from './schema-reference.js';
+import { isLocalReference, isSchemaNode, resolveReference } from './schema-lookup.js';
 
 /** The detail of the type of a schema. */
 export interface TypeStyle {
