@@ -1,11 +1,8 @@
 import type { Finding } from './findings.js';
 import { functionFor, isTopLevel } from './own-functions.js';
-import { isReturned, isUnusedVariable } from './promise-flow.js';
-import { gatheringMethod, type PromiseCalls } from './promise-calls.js';
+import { gatheringMethod, isReturned, isUnusedVariable, type PromiseCalls } from './promise-calls.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import { outermost, walk, type Visit } from './walk.js';
+import { memberName, outermost, unwrapped, walk, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** Methods that treat the promise of an async function as its result. */
 const TESTING = new Set([

@@ -1,27 +1,25 @@
-import { SOURCE_CEILING_BYTES, ToolscriptUsageError, scriptFailure } from '../protocol/index.js';
-import type {
-  CompiledScript,
-  CompileResult,
-  Diagnostic,
-  ErrorCode,
-  ScriptFailure,
-  ScriptLanguage,
-  StoredScript,
-} from '../protocol/index.js';
 import { coreFile } from '../files/core-files.js';
-import { deepFreeze } from '../text/deep-freeze.js';
+import {
+  scriptFailure,
+  SOURCE_CEILING_BYTES,
+  ToolscriptUsageError,
+  type CompiledScript,
+  type CompileResult,
+  type Diagnostic,
+  type ErrorCode,
+  type ScriptFailure,
+  type ScriptLanguage,
+  type StoredScript,
+} from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { sha256 } from '../text/sha256.js';
 import type { CompileAnswer } from './compile-messages.js';
-import { CompileThread } from './compile-thread.js';
-import type { ThreadResult } from './compile-thread.js';
-import { applyLayers, originalOffset } from './edits.js';
-import { LineIndex } from './line-index.js';
-import type { TypeCheck, TypeChecker } from './type-checker/index.js';
+import { CompileThread, type ThreadResult } from './compile-thread.js';
 import { ScriptLinks } from './script-links.js';
-import { RecentMap } from './recent-map.js';
-import { PositionTable } from './position-table.js';
-import { encodePositions } from './wrapper.js';
+import { applyLayers, LineIndex, originalOffset } from './source-text.js';
+import type { TypeCheck, TypeChecker } from './type-checker/index.js';
+import { encodePositions, PositionTable } from './wrapper.js';
 
 export interface CompilerOptions {
   /** Maximum number of cached results, including failures. Default 1000. */
@@ -290,4 +288,40 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
       metadata: { rule: first.code, rules: errors.map(({ code }) => code) },
     },
   );
+}
+
+/** A map of at most `capacity` entries, which drops the least recently used one. */
+class RecentMap<Key, Value> {
+  readonly #entries = new Map<Key, Value>();
+  readonly #capacity: number;
+  /** The newest key is often read repeatedly and then need not be moved. */
+  #latest: Key | undefined;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined || key === this.#latest) return value;
+    this.#latest = key;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#latest = key;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#capacity) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      break;
+    }
+  }
 }

@@ -1,6 +1,4 @@
-import type { Identifier, Node, NodeOf, Program } from './syntax.js';
-import { walk } from './walk.js';
-import type { Visit } from './walk.js';
+import { walk, type Identifier, type Node, type NodeOf, type Program, type Visit } from './syntax.js';
 
 /** The data about a script that the rules need, collected in one pass, all in source order. */
 export interface SyntaxIndex {
