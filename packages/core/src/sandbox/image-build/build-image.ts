@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, IO_BYTES } from '../quickjs/driver.js';
-import { limitMemory } from '../quickjs/engine-binary.js';
+import { limitMemory } from '../worker/artefacts.js';
 import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 import { calibrateCallSites } from '../quickjs/call-sites.js';

@@ -1,5 +1,4 @@
 import type { SandboxEnd } from '../../protocol/index.js';
-import type { Context, Isolate, IsolatedVm, Reference } from './engine.js';
 import type { IsolateStart, SegmentFigures } from './messages.js';
 
 /**
@@ -225,4 +224,33 @@ function syntaxEnd(error: unknown): SandboxEnd {
   if (name !== 'SyntaxError') return endOf(error);
   const place = / \[script\.ts:(\d+):\d+\]$/u.exec(message);
   return { type: 'syntax', message: message.slice(0, place?.index), line: Number(place?.[1] ?? 1) };
+}
+
+/** The part of the package isolated-vm that is used. The package is optional, so its own types are not. */
+export interface IsolatedVm {
+  readonly Isolate: new (options: { memoryLimit: number; onCatastrophicError?: () => void }) => Isolate;
+}
+
+interface Isolate {
+  readonly cpuTime: bigint;
+  readonly isDisposed: boolean;
+  createContext(): Promise<Context>;
+  compileScript(code: string, options: { filename: string }): Promise<Script>;
+  getHeapStatisticsSync(): { used_heap_size: number; externally_allocated_size: number };
+  /** Stops the isolate's code, also in a loop. */
+  dispose(): void;
+}
+
+interface Context {
+  eval(code: string, options: { filename: string; reference: true }): Promise<Reference>;
+}
+
+interface Script {
+  run(context: Context, options: { reference: true }): Promise<Reference>;
+}
+
+interface Reference {
+  get(name: string, options: { reference: true }): Promise<Reference>;
+  apply(receiver: undefined, values: readonly unknown[], options?: { result: { reference: true } }): Promise<unknown>;
+  derefInto(): unknown;
 }

@@ -9,14 +9,11 @@ import type {
   Settlement,
 } from '../../protocol/index.js';
 import { PROTOCOL_VERSION } from '../quickjs/image.js';
-import { writeBatch, writeInit } from '../worker/guest-messages.js';
-import { endSegment } from '../worker/segments.js';
-import { WaitingRuns } from '../worker/waiting-runs.js';
-import { SandboxProcess } from './child-process.js';
-import { IsolateLive } from './live.js';
+import { endSegment, writeBatch, writeInit } from '../worker/guest-messages.js';
+import { WaitingRuns } from '../worker/scheduling.js';
+import { isolatedVmFile, SandboxProcess } from './child-process.js';
+import { IsolateLive, readReport } from './live.js';
 import type { ChildReport, SegmentFigures } from './messages.js';
-import { isolatedVmFile } from './package-file.js';
-import { readReport } from './report.js';
 
 export interface IsolatedVmOptions {
   /** Maximum number of live scripts, each with an isolate of its own. Further scripts wait. Default 64. */

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { coreFile } from '../../files/core-files.js';
 import type { ImageSource } from '../../protocol/index.js';
-import { limitMemory } from '../quickjs/engine-binary.js';
 import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
@@ -90,4 +89,38 @@ async function loadImageFile(name: string): Promise<Image> {
 
 function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/**
+ * Sets the memory limits of a WebAssembly binary that has exactly one memory section.
+ * Format: WebAssembly core specification 1.0, section 5.5.8.
+ */
+export function limitMemory(binary: Uint8Array, minPages: number, maxPages: number): Uint8Array {
+  const MEMORY_SECTION = 5;
+  let offset = 8;
+  while (offset < binary.length) {
+    const start = offset;
+    const id = binary[offset++];
+    let length = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = binary[offset++]!;
+      length += (byte & 127) * scale;
+      if (byte < 128) break;
+    }
+    const end = offset + length;
+    if (id === MEMORY_SECTION) {
+      const body = [1, 1, ...leb(minPages), ...leb(Math.max(minPages, maxPages))];
+      return Buffer.concat([
+        binary.subarray(0, start),
+        Uint8Array.of(MEMORY_SECTION, ...leb(body.length), ...body),
+        binary.subarray(end),
+      ]);
+    }
+    offset = end;
+  }
+  throw new Error('the engine has no memory section');
+}
+
+function leb(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)];
 }

@@ -9,7 +9,7 @@ export interface WorkerBirth {
   module: WasmModule;
   execute: { header: ImageHeader; content: Uint8Array };
   compile: { header: ImageHeader; content: Uint8Array };
-  /** See `control.ts`. */
+  /** See `Control`. */
   control: SharedArrayBuffer;
   bytecodeCacheSize: number;
 }

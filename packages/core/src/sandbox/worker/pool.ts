@@ -13,19 +13,11 @@ import type {
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
-import { writeCapture } from './captures.js';
-import { ColumnReader } from './columns.js';
-import type { CancelReason } from './control.js';
-import { writeBatch } from './guest-messages.js';
-import { LiveRun } from './live-run.js';
-import { defaultMaxBytes, MemoryBudget, SANDBOX_BYTES } from './memory-budget.js';
+import { LiveRun, RestorableImages, RunTable, sendRun, sendSettle, writeCapture } from './live-run.js';
+import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
+import type { CancelReason } from './link.js';
+import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane, WaitingRuns } from './scheduling.js';
 import { ReportKind, type WorkerReport } from './messages.js';
-import { RestorableImages } from './restorable-images.js';
-import { sendRun, sendSettle } from './run-commands.js';
-import { RunTable } from './run-table.js';
-import { endSegment, readSegment } from './segments.js';
-import { isNew, SlowLane } from './slow-lane.js';
-import { WaitingRuns } from './waiting-runs.js';
 import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
 

@@ -3,8 +3,7 @@ import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import type { ExecuteArtefacts } from './artefacts.js';
-import { BytecodeLedger } from './bytecode-ledger.js';
-import { Control } from './control.js';
+import { BytecodeLedger, Control, onMessages } from './link.js';
 import {
   ReportKind,
   type ReportRest,
@@ -14,7 +13,6 @@ import {
   type WorkerCommand,
   type WorkerReport,
 } from './messages.js';
-import { onMessages } from './short-waits.js';
 
 /** Maximum number of idle instances for reuse, and the maximum after a period without work. */
 const MAX_PRISTINE = 128;

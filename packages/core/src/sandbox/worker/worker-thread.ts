@@ -1,10 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type { SandboxLimits } from '../../protocol/index.js';
 import type { Artefacts } from './artefacts.js';
-import { BytecodeLedger } from './bytecode-ledger.js';
-import { Control, IDLE } from './control.js';
+import { BytecodeLedger, Control, IDLE, WakefulLoop } from './link.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
-import { WakefulLoop } from './short-waits.js';
 
 /** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
