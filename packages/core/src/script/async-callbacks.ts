@@ -62,7 +62,7 @@ export function isListMethod(visit: Visit): boolean {
 
 interface GivenFunction {
   readonly leavesWork: boolean;
-  /** How the list of promises that the method returns is used. */
+  /** The use of the list of promises that the method returns. */
   readonly lost: string | undefined;
 }
 
@@ -83,7 +83,7 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
   return { severity: 'error', code: 'async-map', message };
 }
 
-/** How an unawaited list of promises is used. */
+/** The use of a list of promises that nothing awaits. */
 function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   const { parent } = outermost(visit);
   switch (parent?.node.type) {

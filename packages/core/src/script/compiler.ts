@@ -86,7 +86,7 @@ class ThreadedCompiler implements Compiler {
   }
 
   async compile(source: string, options: CompileOptions): Promise<CompileResult> {
-    if (this.#closed) throw new ToolscriptUsageError('The compiler is closed.');
+    if (this.#closed) throw new ToolscriptUsageError('The compiler is closed. Create another one.');
     const tooLarge = refuseTooLarge(source, options.maxSourceBytes);
     if (tooLarge !== undefined) return failed(tooLarge);
     const key = cacheKey(source, options);
@@ -132,7 +132,10 @@ class ThreadedCompiler implements Compiler {
     // Runs in parallel with the compiler's thread. The work is wasted if the script needs repairs, which most do not.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
-    if (result.type === 'broken') this.#onInternalError?.(`The compiler's thread failed: ${result.detail}`);
+    if (result.type === 'broken')
+      this.#onInternalError?.(
+        `The compiler's thread failed, so a script was not compiled. If it fails again, report this with the script: ${result.detail}`,
+      );
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
     if (answer.type === 'failed') return this.#kept(key, failed(answer.failure, answer.diagnostics));
@@ -259,8 +262,15 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
     code: 'HarnessBusyError',
     message: 'The compiler is busy with scripts that take too long to parse. Send the script again.',
   },
-  closed: { code: 'ScriptCancelledError', message: 'The compiler was closed before the script was compiled.' },
-  broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
+  closed: {
+    code: 'ScriptCancelledError',
+    message: 'The harness was closed before the script was compiled. Send the script to an open harness.',
+  },
+  broken: {
+    code: 'HarnessInternalError',
+    message: 'The compiler failed on this script.',
+    hint: 'Send it again, or write it more simply. If that fails too, report this message with the script.',
+  },
 };
 
 /** Maximum characters of a failure's message, without its frame. */

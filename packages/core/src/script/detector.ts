@@ -86,7 +86,9 @@ function checkedTags(tags: readonly string[]): readonly string[] {
       );
     }
     if (REASONING_TAGS.includes(tag)) {
-      throw new ToolscriptUsageError(`"${tag}" cannot be a script tag: it holds the model's reasoning.`);
+      throw new ToolscriptUsageError(
+        `"${tag}" cannot be a script tag: it holds the model's reasoning. Choose another name.`,
+      );
     }
   }
   return [...new Set(tags)];
@@ -152,7 +154,8 @@ export class AnswerScanner {
   }
 
   push(delta: string): readonly DetectorEvent[] {
-    if (typeof delta !== 'string') throw new ToolscriptUsageError('push() of a detector needs a string.');
+    if (typeof delta !== 'string')
+      throw new ToolscriptUsageError('push() of a detector needs a string: the next part of the answer.');
     if (this.state === 'ended')
       throw new ToolscriptUsageError('This detector has ended; make one detector for each answer.');
     if (delta === '') return NOTHING;

@@ -91,7 +91,7 @@ class Circumstances {
     return returnAt !== undefined && returnAt < offset;
   }
 
-  /** How a function is called: in one place, at once, perhaps, or many times. */
+  /** The calls of a function: in one place, at once, perhaps, or many times. */
   #callerOf(visit: Visit): Visit | 'once' | 'maybe' | 'many' {
     const { node, key, parent } = visit;
     if (node.type === 'FunctionDeclaration') return this.#onlyCall(node.id?.name);

@@ -18,7 +18,7 @@ export interface SourceFacts {
   readonly tried: readonly Range[];
   /** In source order; an outer call precedes those inside it. */
   readonly calls: readonly CallFact[];
-  /** Where members of `tools`, or of its namespaces, are named, excluding members of a tool's result. */
+  /** Places that name members of `tools` or of its namespaces, excluding members of a tool's result. */
   readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];

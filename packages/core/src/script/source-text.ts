@@ -29,7 +29,7 @@ export function originalOffset(offset: number, layers: EditLayers): number {
   return layers.reduceRight((position, edits) => offsetBefore(position, edits), offset);
 }
 
-/** Where text was inserted without replacing any, as offsets in the text after the last layer. */
+/** The ranges of text that was inserted without replacing any, as offsets in the text after the last layer. */
 export function addedRanges(layers: EditLayers): (readonly [start: number, end: number])[] {
   return layers.reduce<(readonly [number, number])[]>((ranges, edits) => {
     const moved = ranges.map(([start, end]) => [offsetAfter(start, edits), offsetAfter(end, edits)] as const);

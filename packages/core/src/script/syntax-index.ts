@@ -20,11 +20,11 @@ export interface SyntaxIndex {
   readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
   /** Identifiers of all kinds, including members' names and types. */
   readonly identifierCount: number;
-  /** Where each name is declared: variables, parameters, functions, classes. */
+  /** The declarations of each name: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
   /** Names that are declared without a value or a body, as already existing: `declare const tools: any`. */
   readonly ambient: ReadonlyMap<string, Visit>;
-  /** Where each name is read or written. */
+  /** The places that read or write each name. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
 }
 

@@ -101,7 +101,7 @@ export class CallApprovals implements ApprovalListener {
     }
     // defence: approvals-are-redeemed
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      const message = `The approval of ${record.tool.name} belongs to a different call.`;
+      const message = `The approval of ${record.tool.name} belongs to a different call. Make the call again and approve that one.`;
       this.#calls.refuse(record, 'denied', guestError('ApprovalDeniedError', message));
       return false;
     }
@@ -195,7 +195,10 @@ export async function pinInput({ app, principal, identity }: FacadeOptions, reco
   const { tool } = record;
   const pinned: unknown = await tool.pin?.(record.input as never, { app, principal, threadId: identity?.threadId });
   const checked = tool.validateInput(pinned);
-  if (!checked.ok) throw new TypeError(`${tool.name} pinned its arguments to invalid ones`);
+  if (!checked.ok)
+    throw new TypeError(
+      `"pin" of the tool ${tool.name} returned invalid arguments. Its author must return ones that fit the input schema.`,
+    );
   record.inputJson = JSON.stringify(checked.value);
   record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);
 }

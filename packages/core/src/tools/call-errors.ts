@@ -81,8 +81,6 @@ function jsonData(data: unknown): unknown {
   }
 }
 
-/* Errors of calls that were not made. */
-
 const MAX_SHOWN_NAME = 80;
 
 /** `names`: of the exposed tools. A hidden tool is refused as if it did not exist. */
@@ -110,7 +108,7 @@ export function runOverBudget(): GuestError {
 }
 
 export function otherArguments(tool: Tool): GuestError {
-  const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated.`;
+  const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated. Check what it did, and make a new call if needed.`;
   return guestError('ToolValidationError', message);
 }
 

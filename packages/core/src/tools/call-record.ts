@@ -12,7 +12,7 @@ import type { CallResult, EndedCall, FacadeCall, PendingCalls, SuspendedCalls, W
  */
 type CallState = 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued' | 'executing' | 'settled';
 
-/** How a call ended. */
+/** The end of a call. */
 export interface CallEnd {
   readonly status: OperationStatus;
   readonly result?: unknown;

@@ -248,7 +248,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (typeof definition['description'] !== 'string')
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
-    throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
+    throw new ToolscriptUsageError(`${tool} needs a function "execute": what the tool does.`);
   const {
     approval,
     effect,

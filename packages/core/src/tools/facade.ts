@@ -1,3 +1,4 @@
+import { internalFault } from '../protocol/internal-fault.js';
 import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
@@ -164,7 +165,7 @@ class CallFacade implements Facade, CallReporter {
       );
     // defence: call-ids-are-used-once
     if (this.#table.get(call.callId) !== undefined)
-      return deliver(refusal('ToolExecutionError', 'A call with this id already exists.'));
+      return deliver(refusal('ToolExecutionError', internalFault('A call with this id already exists.').message));
     const tool = this.#options.registry.get(call.tool);
     // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool) });
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {

@@ -106,7 +106,7 @@ class SchemaReader {
     this.#count += 1;
     // defence: schema-size-is-capped
     if (path.length > MAX_SCHEMA_DEPTH || this.#count > MAX_SCHEMAS)
-      return this.#refuse(path.slice(0, 8), 'the schema is too large');
+      return this.#refuse(path.slice(0, 8), 'the schema is too large; remove parts of it');
     const read: MutableSchema = {};
     const reference = node['$ref'] ?? node['$dynamicRef'] ?? node['$recursiveRef'];
     if (reference !== undefined) read['$ref'] = this.#reference(reference, path);
@@ -138,7 +138,10 @@ class SchemaReader {
     if (type !== undefined) {
       const types = Array.isArray(type) ? type : [type];
       if (types.length === 0 || !types.every((name) => TYPES.includes(name)))
-        this.#refuse([...path, 'type'], 'is not a JSON type');
+        this.#refuse(
+          [...path, 'type'],
+          'is not a JSON type; write "string", "number", "integer", "boolean", "null", "array" or "object"',
+        );
       read['type'] = type;
     }
     if ('const' in node) read['const'] = node['const'];

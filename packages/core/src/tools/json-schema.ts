@@ -36,7 +36,8 @@ const MAX_ISSUES = 50;
  * `ToolscriptUsageError` that begins with `where` for an unusable schema.
  */
 export function compileJsonSchema(schema: unknown, direction: 'input' | 'output', where: string): CompiledSchema {
-  if (!isRecord(schema)) throw new ToolscriptUsageError(`${where} must be a JSON Schema object.`);
+  if (!isRecord(schema))
+    throw new ToolscriptUsageError(`${where} must be a JSON Schema object, for example { "type": "object" }.`);
   return direction === 'input' ? compileInput(plainCopy(schema, where), where) : compileOutput(schema, where);
 }
 

@@ -50,7 +50,7 @@ function assertTool(tool: unknown): void {
     typeof candidate.validateInput === 'function'
   )
     return;
-  throw new ToolscriptUsageError('A tool must be made by defineTool.');
+  throw new ToolscriptUsageError('A tool must be made by defineTool. Pass its definition to defineTool first.');
 }
 
 function duplicateMessage(name: string, other: string, shared: string): string {

@@ -277,7 +277,7 @@ interface SchemaContext {
   bare: ReadonlySet<object>;
 }
 
-/** How often each schema is referenced; every reachable reference counts once. */
+/** The number of references to each schema; every reachable reference counts once. */
 function countReferences(root: JsonObject): Map<object, number> {
   const counts = new Map<object, number>();
   const visited = new Set<object>();

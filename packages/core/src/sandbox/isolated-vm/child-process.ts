@@ -53,7 +53,11 @@ export class SandboxProcess {
       };
       this.#child.on('error', (error) => lose(null, error.message));
       this.#child.on('exit', (code, signal) =>
-        lose(signal, this.#failure ?? `the process of isolated-vm ended (${signal ?? `code ${code}`})`),
+        lose(
+          signal,
+          this.#failure ??
+            `The process of isolated-vm ended (${signal ?? `code ${code}`}). Check its memory, or install it again: ${isolatedVmInstall()}`,
+        ),
       );
     });
     this.ready.catch(() => {});
@@ -81,7 +85,7 @@ export class SandboxProcess {
     if (!this.#lost && this.#child.connected) this.#child.send(command, () => {});
   }
 
-  /** Its guests are gone when this resolves. */
+  /** Resolves when the process, and with it every guest, has ended. */
   async kill(): Promise<void> {
     this.#lost = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;

@@ -1,4 +1,5 @@
 import type { SandboxEnd } from '../../protocol/index.js';
+import { internalFault } from '../../protocol/internal-fault.js';
 import type { IsolateStart, SegmentFigures } from './messages.js';
 
 /**
@@ -6,7 +7,7 @@ import type { IsolateStart, SegmentFigures } from './messages.js';
  * only starts it, looks at the clocks, and disposes of the isolate where a limit is reached.
  */
 
-/** How often the clocks of a running segment are compared with its limits. */
+/** The interval at which the clocks of a running segment are compared with its limits, in ms. */
 const LOOK_MS = 20;
 /** Heap of an isolate besides the script's: the guest's own code and data. */
 const GUEST_HEAP_MB = 8;
@@ -150,7 +151,7 @@ export class IsolateRun {
     } catch (error) {
       // A rejection that was pending hides the result of the task, so what the guest has said is lost with it.
       if (isolate.isDisposed) throw error;
-      throw new Error(`the guest could not report: ${describe(error).message}`, { cause: error });
+      throw internalFault(`The script's isolate could not report: ${describe(error).message}.`, { cause: error });
     }
   }
 

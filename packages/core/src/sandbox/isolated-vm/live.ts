@@ -23,9 +23,9 @@ interface IsolateHost {
 export class IsolateLive implements SandboxRun {
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   process: SandboxProcess | undefined;
-  /** It executes a segment now. */
+  /** True while the run executes a segment. */
   isExecuting = false;
-  /** It may have ended a process, so it runs in one of its own. */
+  /** The run may have ended a process, so it gets a process of its own. */
   isSuspect = false;
   wallMs: number;
   /** Ends the process where the child does not stop a segment by itself. */
@@ -43,7 +43,7 @@ export class IsolateLive implements SandboxRun {
 
   constructor(
     readonly host: IsolateHost,
-    /** It changes each time the run starts over, so that late reports of an earlier attempt are ignored. */
+    /** The key changes each time the run starts over, so that the pool ignores late reports of an earlier attempt. */
     public key: number,
     readonly job: SandboxJob,
     readonly observer: SandboxObserver,
@@ -75,8 +75,7 @@ export function readReport(run: IsolateLive, text: string, figures: SegmentFigur
   const calls = places === '' ? 0 : places.split(';').length - 1;
   const { maxCalls, maxBuiltinCalls } = run.job.limits;
   // defence: isolate-calls-are-bounded
-  if (run.calls + calls > maxCalls + maxBuiltinCalls)
-    throw new GuestBreach('the guest made more calls than its limit allows');
+  if (run.calls + calls > maxCalls + maxBuiltinCalls) throw new GuestBreach('it made more calls than its limit allows');
   const unhandled = [...run.unhandled, ...readUnhandled(figures.unhandled)].slice(0, MAX_UNHANDLED);
   const end = readEnd(figures.end);
   const isOver = end !== undefined || saysEnded(outbox);
@@ -109,11 +108,11 @@ const MAX_UNHANDLED = 100;
 function split(text: string): { places: string; outbox: string; limit: 'stack' | 'memory' | undefined } {
   if (text === '') return { places: '', outbox: '', limit: undefined };
   const head = HEAD.exec(text);
-  if (head === null) throw new GuestBreach("the guest's message has no head");
+  if (head === null) throw new GuestBreach('it has no head');
   return { places: head[1]!, outbox: text.slice(head[0].length), limit: LIMITS[head[2]!] };
 }
 
-/** By the guest's own record of the error, not by what the error says of itself. */
+/** The guest's own record of the error decides, not the error's own text. */
 function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxSegment {
   const { end } = segment;
   return end?.type === 'threw' ? { ...segment, end: { type: 'limit', limit, error: end.error } } : segment;
@@ -121,7 +120,7 @@ function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxS
 
 function readUnhandled(unhandled: SegmentFigures['unhandled']) {
   // defence: isolate-rejections-are-a-list
-  if (!Array.isArray(unhandled)) throw new GuestBreach('no list of rejections');
+  if (!Array.isArray(unhandled)) throw new GuestBreach('it has no list of rejections');
   return unhandled.slice(0, MAX_UNHANDLED).map((thrown) => readGuestThrow({ ...thrown, stack: '' }));
 }
 

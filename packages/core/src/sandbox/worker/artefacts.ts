@@ -43,14 +43,18 @@ export async function loadKept(
   const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
   const execute = readImage(image);
   if (!KNOWN_PROTOCOLS.includes(execute.header.protocol))
-    throw new SnapshotError(`the image uses version ${execute.header.protocol} of the guest's protocol`);
+    throw new SnapshotError(
+      `the image uses version ${execute.header.protocol} of the guest's protocol`,
+      'Resume the script with the version of Toolscript that suspended it.',
+    );
   if (execute.header.engine !== engineName) throw new SnapshotError('the image belongs to another engine');
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute };
 }
 
 async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
   const bytes = await images(name);
-  if (bytes === undefined) throw new SnapshotError(`the image ${name} is not stored`);
+  if (bytes === undefined)
+    throw new SnapshotError(`the image ${name} is not stored`, 'Use the store in which the script was suspended.');
   // defence: kept-images-are-verified
   if (sha256(bytes) !== name) throw new SnapshotError(`the image ${name} is damaged`);
   return bytes;
@@ -81,7 +85,9 @@ async function loadImageFile(name: string): Promise<Image> {
   ]);
   const parsed = JSON.parse(header) as ImageHeader;
   if (parsed.protocol !== PROTOCOL_VERSION)
-    throw new Error(`the sandbox image uses version ${parsed.protocol}, not ${PROTOCOL_VERSION}. Run: npm run build`);
+    throw new Error(
+      `The sandbox image uses version ${parsed.protocol} of the guest's protocol, not ${PROTOCOL_VERSION}. Install @toolscript/core again, or in its repository run: npm run build`,
+    );
   const shared = new Uint8Array(new SharedArrayBuffer(content.length));
   shared.set(content);
   return { header: parsed, content: shared };
@@ -118,7 +124,7 @@ export function limitMemory(binary: Uint8Array, minPages: number, maxPages: numb
     }
     offset = end;
   }
-  throw new Error('the engine has no memory section');
+  throw new Error('The file engine.wasm has no memory section, so it is damaged. Install @toolscript/core again.');
 }
 
 function leb(value: number): number[] {

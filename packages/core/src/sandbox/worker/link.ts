@@ -1,10 +1,5 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 
-/**
- * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a
- * running script was cancelled, how many scripts share the worker, which of them it executes, and how many messages
- * were sent.
- */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
 const SCRIPTS = 2;
@@ -16,6 +11,11 @@ export const IDLE = -1;
 const REASONS = { 1: 'cancelled', 2: 'timeout' } as const;
 export type CancelReason = 'cancelled' | 'timeout';
 
+/**
+ * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a
+ * running script was cancelled, how many scripts share the worker, which of them it executes, and how many messages
+ * were sent.
+ */
 export class Control {
   readonly #words: Int32Array;
 
@@ -75,7 +75,7 @@ export class Control {
 }
 
 /**
- * How long a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30
+ * The time for which a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30
  * µs, and later in a virtual machine, which is most of the time of a quick tool call.
  */
 const AWAKE_MS = 0.05;

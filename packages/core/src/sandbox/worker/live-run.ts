@@ -42,13 +42,13 @@ export class LiveRun implements SandboxRun {
   wallMs: number;
   columns: ColumnReader | undefined;
   lane: Lane = 'fast';
-  /** How long the run may compute in the slow lane while others wait there; 0 before its first turn. */
+  /** Maximum time of a turn in the slow lane while others wait there, in ms; 0 before the first turn. */
   sliceMs = 0;
   /** The run's guest broke a rule of the bridge. */
   isBroken = false;
   /** The number of the run's commands that the worker has not answered. */
   outstanding = 0;
-  /** How often a worker died while it executed this run. */
+  /** The number of workers that died while they executed this run. */
   deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;

@@ -10,6 +10,7 @@ import type {
   SandboxStats,
   Settlement,
 } from '../../protocol/index.js';
+import { internalFault } from '../../protocol/internal-fault.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
@@ -257,7 +258,10 @@ export class QuickJsPool implements SandboxRuntime {
     const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
     if (!this.#waiting.add(run, run.job.principal, queueWaitMs, busy)) queueMicrotask(busy);
     this.warm().catch((error: unknown) =>
-      this.#end(run, { type: 'internal', detail: `the sandbox did not start: ${String(error)}` }),
+      this.#end(run, {
+        type: 'internal',
+        detail: `The sandbox did not start: ${String(error)}. If a file is missing, install @toolscript/core again`,
+      }),
     );
   }
 
@@ -335,7 +339,10 @@ export class QuickJsPool implements SandboxRuntime {
       run.observer.onSegment(segment);
     } catch (error) {
       run.isBroken = true;
-      this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
+      this.#end(run, {
+        type: 'internal',
+        detail: `Toolscript could not read what the script reported: ${String(error)}`,
+      });
     }
   }
 
@@ -405,7 +412,8 @@ export class QuickJsPool implements SandboxRuntime {
     for (const run of affected) {
       run.worker = undefined;
       if (run.key === culprit && detail === HUNG) this.#end(run, { type: 'limit', limit: 'wall' });
-      else if (run.key === culprit && ++run.deaths >= MAX_DEATHS) this.#end(run, { type: 'internal', detail });
+      else if (run.key === culprit && ++run.deaths >= MAX_DEATHS)
+        this.#end(run, { type: 'internal', detail: lostTooOften(detail) });
       else this.#restart(run);
     }
     this.#serveWaiting();
@@ -420,7 +428,11 @@ export class QuickJsPool implements SandboxRuntime {
     for (const run of isEmpty ? this.#runs.all() : affected) {
       run.worker = undefined;
       if (!isEmpty && run.lane === 'fast') this.#restart(run);
-      else this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
+      else
+        this.#end(run, {
+          type: 'internal',
+          detail: `No thread of the sandbox could start: ${detail}. Check the limits of memory and threads of this process`,
+        });
     }
     if (!isEmpty) return;
     this.#warming = undefined;
@@ -444,4 +456,8 @@ export class QuickJsPool implements SandboxRuntime {
   #serveStranded(): void {
     for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
+}
+
+function lostTooOften(detail: string): string {
+  return internalFault(`${MAX_DEATHS} threads ended while they executed this script: ${detail}.`).message;
 }

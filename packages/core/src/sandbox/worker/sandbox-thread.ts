@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
+import { internalFault } from '../../protocol/internal-fault.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import type { ExecuteArtefacts } from './artefacts.js';
@@ -18,7 +19,7 @@ import {
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
-/** How long the reports of a batch's first scripts may wait for those of the later ones, in ms. */
+/** Maximum time for which the reports of a batch's first scripts wait for those of the later ones, in ms. */
 const REPORT_MS = 5;
 /** Growth is reported in steps of this size, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
@@ -184,14 +185,18 @@ export class SandboxThread {
       this.#forOneScript.add(slot);
       return slot;
     } catch (error) {
-      this.#pushAnswer(run, ReportKind.refused, { detail: `no sandbox could be made: ${String(error)}` });
+      this.#pushAnswer(run, ReportKind.refused, {
+        detail: `The system has no memory for a sandbox: ${String(error)}. Give this process more memory`,
+      });
       return undefined;
     }
   }
 
   #compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
     const made =
-      javascript === undefined ? internalEnd('bytecode was expected in the cache') : this.#compiler.compile(javascript);
+      javascript === undefined
+        ? internalEnd(internalFault('The thread has no bytecode of a script that it has compiled.').message)
+        : this.#compiler.compile(javascript);
     this.#bytecodes.add(sha256, made);
     return made;
   }

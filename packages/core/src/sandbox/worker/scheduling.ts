@@ -114,7 +114,7 @@ export class MemoryBudget {
   }
 }
 
-/** How long a script may compute in the lane before it yields to one that waits; doubled after each yield. */
+/** Maximum time of a script's first turn while another one waits, in ms; it doubles after each turn. */
 const FIRST_SLICE_MS = 250;
 
 /** The functions of the pool that the lane calls. */

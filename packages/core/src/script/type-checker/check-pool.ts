@@ -88,7 +88,8 @@ export class CheckPool {
   /** Never rejects. */
   check(toolSet: ToolSet, text: string): Promise<CheckAnswer> {
     return new Promise((resolve) => {
-      if (this.#isClosed) return resolve({ type: 'unavailable', detail: 'the checker is closed' });
+      if (this.#isClosed)
+        return resolve({ type: 'unavailable', detail: 'The type checker is closed, as its harness is.' });
       this.#queue.push({ toolSet, text, resolve, losses: 0 });
       this.#serve();
     });
@@ -118,7 +119,8 @@ export class CheckPool {
 
   close(): void {
     this.#isClosed = true;
-    for (const job of this.#queue.splice(0)) job.resolve({ type: 'unavailable', detail: 'the checker was closed' });
+    for (const job of this.#queue.splice(0))
+      job.resolve({ type: 'unavailable', detail: 'The type checker was closed, as its harness was.' });
     for (const seat of this.#seats) seat.process?.kill();
   }
 
@@ -193,7 +195,7 @@ export class CheckPool {
   }
 
   #start(seat: Seat): CheckerProcess {
-    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new StartsEnded('the checker did not start');
+    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new StartsEnded('The type checker did not start.');
     this.#failedStarts++;
     this.#started++;
     const executable = this.#options.executable ?? compilerExecutable();
@@ -237,7 +239,7 @@ class StartsEnded extends Error {}
 
 class MissedDeadline extends Error {
   constructor(readonly isOfCheck: boolean) {
-    super('the checker took too long');
+    super('The type checker took too long.');
   }
 }
 

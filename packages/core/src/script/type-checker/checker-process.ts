@@ -38,10 +38,12 @@ export class CheckerProcess {
     const { stdin, stdout } = this.#child;
     if (stdin === null || stdin === undefined || stdout === null || stdout === undefined) {
       this.#isGone = true;
-      throw new Error('the system has reached its limit of processes or open files');
+      throw new Error('The system has reached its limit of processes or open files. Raise that limit.');
     }
     this.#rpc = new JsonRpc(stdout, stdin, (method, parameter) => this.#serve(method, parameter));
-    this.#child.once('exit', (status, signal) => this.#gone(new Error(`it ended with ${signal ?? status}`)));
+    this.#child.once('exit', (status, signal) =>
+      this.#gone(new Error(`The type checker ended with ${signal ?? status}.`)),
+    );
     this.hold(false);
   }
 
@@ -61,7 +63,7 @@ export class CheckerProcess {
 
   kill(): void {
     this.#child.kill('SIGKILL');
-    this.#gone(new Error('it was terminated'));
+    this.#gone(new Error('The type checker was terminated.'));
   }
 
   /** Loads a set of declarations under a name. Rejects if the process ends. */
@@ -242,7 +244,7 @@ export class JsonRpc {
     try {
       for (const text of this.#frames.read(chunk)) this.#take(JSON.parse(text) as Message);
     } catch (error) {
-      this.fail(new Error(`the type checker violates JSON-RPC: ${String(error)}`));
+      this.fail(new Error(`The type checker violates JSON-RPC: ${String(error)}.`));
     }
   }
 
