@@ -25,7 +25,7 @@ export class IsolateLive implements SandboxRun {
   process: SandboxProcess | undefined;
   /** True while the run executes a segment. */
   isExecuting = false;
-  /** The run may have ended a process, so it gets a process of its own. */
+  /** The run may have ended a process, so it gets a separate process. */
   isSuspect = false;
   wallMs: number;
   /** Ends the process where the child does not stop a segment by itself. */
