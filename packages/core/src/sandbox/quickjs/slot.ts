@@ -1,5 +1,4 @@
 import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
-import { internalFault } from '../../protocol/internal-fault.js';
 import { NO_PLACE, PlaceReader, type Place } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
@@ -7,7 +6,7 @@ import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { upgradeOutbox } from './outbox-version-1.js';
 import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
-import { captureMemory, restoreMemory } from './snapshot.js';
+import { captureMemory, restoreMemory, SnapshotError } from './snapshot.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 /**
@@ -152,7 +151,7 @@ export class Slot {
   capture(): SlotSnapshot {
     const { raw } = this.#engine;
     if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
-      throw internalFault('A script was captured while it was executing.');
+      throw new SnapshotError('the script is executing', 'Capture it between two segments.');
     return {
       memory: captureMemory(this.#engine, this.#image).bytes,
       clockMs: this.#clockMs,

@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
-import { internalFault } from '../../protocol/internal-fault.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import type { ExecuteArtefacts } from './artefacts.js';
@@ -193,10 +192,7 @@ export class SandboxThread {
   }
 
   #compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
-    const made =
-      javascript === undefined
-        ? internalEnd(internalFault('The thread has no bytecode of a script that it has compiled.').message)
-        : this.#compiler.compile(javascript);
+    const made = javascript === undefined ? internalEnd(NO_BYTECODE) : this.#compiler.compile(javascript);
     this.#bytecodes.add(sha256, made);
     return made;
   }
@@ -286,6 +282,10 @@ export class SandboxThread {
 function endedSegment(end: SandboxEnd): SlotSegment {
   return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
 }
+
+/** `internalFault` words it in the same way; this thread loads no module outside the sandbox's folder for it. */
+const NO_BYTECODE =
+  'The thread has no bytecode of a script that it has compiled. This is a fault of Toolscript; please report it with this message.';
 
 function internalEnd(detail: string): SandboxEnd {
   return { type: 'internal', detail };
