@@ -1,11 +1,8 @@
 import type { Finding } from './findings.js';
 import { functionFor, isTopLevel } from './own-functions.js';
-import { isReturned, isUnusedVariable } from './promise-flow.js';
-import { gatheringMethod, type PromiseCalls } from './promise-calls.js';
+import { gatheringMethod, isReturned, isUnusedVariable, type PromiseCalls } from './promise-calls.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import { outermost, walk, type Visit } from './walk.js';
+import { memberName, outermost, unwrapped, walk, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** Methods that treat the promise of an async function as its result. */
 const TESTING = new Set([
@@ -65,7 +62,7 @@ export function isListMethod(visit: Visit): boolean {
 
 interface GivenFunction {
   readonly leavesWork: boolean;
-  /** How the list of promises that the method returns is used. */
+  /** The use of the list of promises that the method returns. */
   readonly lost: string | undefined;
 }
 
@@ -86,7 +83,7 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
   return { severity: 'error', code: 'async-map', message };
 }
 
-/** How an unawaited list of promises is used. */
+/** The use of a list of promises that nothing awaits. */
 function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   const { parent } = outermost(visit);
   switch (parent?.node.type) {

@@ -1,11 +1,8 @@
 import { functionAround, functionFor } from './own-functions.js';
-import type { PromiseCall, PromiseCalls } from './promise-calls.js';
-import { CHAINING } from './promise-flow.js';
+import { CHAINING, type PromiseCall, type PromiseCalls } from './promise-calls.js';
 import { isFunction, nameUse, type SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
+import { isWritten, memberName, unwrapped, walk, type Node, type Visit } from './syntax.js';
 import { memberPath } from './tool-calls.js';
-import { isWritten, walk, type Visit } from './walk.js';
 
 /** Methods that change their list, set or map. */
 const CHANGING = new Set([

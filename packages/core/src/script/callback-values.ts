@@ -3,9 +3,7 @@ import type { Finding } from './findings.js';
 import { functionFor, type FunctionNode } from './own-functions.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
-import { outermost, walk, type Visit } from './walk.js';
+import { memberName, outermost, unwrapped, walk, type Node, type Visit } from './syntax.js';
 
 /** The result of a method whose callback returns nothing. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,5 @@
 import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../protocol/index.js';
-import type { EditLayers } from './edits.js';
+import type { EditLayers } from './source-text.js';
 import type { SourceFacts } from './source-facts.js';
 
 /** A request to the compiler's thread, which handles one at a time. */

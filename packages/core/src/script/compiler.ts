@@ -1,27 +1,25 @@
-import { SOURCE_CEILING_BYTES, ToolscriptUsageError, scriptFailure } from '../protocol/index.js';
-import type {
-  CompiledScript,
-  CompileResult,
-  Diagnostic,
-  ErrorCode,
-  ScriptFailure,
-  ScriptLanguage,
-  StoredScript,
-} from '../protocol/index.js';
 import { coreFile } from '../files/core-files.js';
-import { deepFreeze } from '../protocol/json.js';
+import {
+  scriptFailure,
+  SOURCE_CEILING_BYTES,
+  ToolscriptUsageError,
+  type CompiledScript,
+  type CompileResult,
+  type Diagnostic,
+  type ErrorCode,
+  type ScriptFailure,
+  type ScriptLanguage,
+  type StoredScript,
+} from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
-import { sha256 } from '../text/crypto.js';
+import { deepFreeze } from '../text/deep-freeze.js';
+import { sha256 } from '../text/sha256.js';
 import type { CompileAnswer } from './compile-messages.js';
-import { CompileThread } from './compile-thread.js';
-import type { ThreadResult } from './compile-thread.js';
-import { applyLayers, originalOffset } from './edits.js';
-import { LineIndex } from './line-index.js';
-import type { TypeCheck, TypeChecker } from './type-checker/index.js';
+import { CompileThread, type ThreadResult } from './compile-thread.js';
 import { ScriptLinks } from './script-links.js';
-import { RecentMap } from './recent-map.js';
-import { PositionTable } from './position-table.js';
-import { encodePositions } from './wrapper.js';
+import { applyLayers, LineIndex, originalOffset } from './source-text.js';
+import type { TypeCheck, TypeChecker } from './type-checker/index.js';
+import { encodePositions, PositionTable } from './wrapper.js';
 
 export interface CompilerOptions {
   /** Maximum number of cached results, including failures. Default 1000. */
@@ -88,7 +86,7 @@ class ThreadedCompiler implements Compiler {
   }
 
   async compile(source: string, options: CompileOptions): Promise<CompileResult> {
-    if (this.#closed) throw new ToolscriptUsageError('The compiler is closed.');
+    if (this.#closed) throw new ToolscriptUsageError('The compiler is closed. Create another one.');
     const tooLarge = refuseTooLarge(source, options.maxSourceBytes);
     if (tooLarge !== undefined) return failed(tooLarge);
     const key = cacheKey(source, options);
@@ -134,7 +132,10 @@ class ThreadedCompiler implements Compiler {
     // Runs in parallel with the compiler's thread. The work is wasted if the script needs repairs, which most do not.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
-    if (result.type === 'broken') this.#onInternalError?.(`The compiler's thread failed: ${result.detail}`);
+    if (result.type === 'broken')
+      this.#onInternalError?.(
+        `The compiler's thread failed, so a script was not compiled. If it fails again, report this with the script: ${result.detail}`,
+      );
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
     if (answer.type === 'failed') return this.#kept(key, failed(answer.failure, answer.diagnostics));
@@ -261,8 +262,15 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
     code: 'HarnessBusyError',
     message: 'The compiler is busy with scripts that take too long to parse. Send the script again.',
   },
-  closed: { code: 'ScriptCancelledError', message: 'The compiler was closed before the script was compiled.' },
-  broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
+  closed: {
+    code: 'ScriptCancelledError',
+    message: 'The harness was closed before the script was compiled. Send the script to an open harness.',
+  },
+  broken: {
+    code: 'HarnessInternalError',
+    message: 'The compiler failed on this script.',
+    hint: 'Send it again, or write it more simply. If that fails too, report this message with the script.',
+  },
 };
 
 /** Maximum characters of a failure's message, without its frame. */
@@ -290,4 +298,40 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
       metadata: { rule: first.code, rules: errors.map(({ code }) => code) },
     },
   );
+}
+
+/** A map of at most `capacity` entries, which drops the least recently used one. */
+class RecentMap<Key, Value> {
+  readonly #entries = new Map<Key, Value>();
+  readonly #capacity: number;
+  /** The newest key is often read repeatedly and then need not be moved. */
+  #latest: Key | undefined;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined || key === this.#latest) return value;
+    this.#latest = key;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#latest = key;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#capacity) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      break;
+    }
+  }
 }

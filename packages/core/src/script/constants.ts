@@ -1,7 +1,15 @@
 import type { SyntaxIndex } from './syntax-index.js';
-import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Compound, Node, NodeOf } from './syntax.js';
-import { isWritten, type Visit } from './walk.js';
+import {
+  isCompound,
+  isTransparent,
+  isWritten,
+  memberName,
+  unwrapped,
+  type Compound,
+  type Node,
+  type NodeOf,
+  type Visit,
+} from './syntax.js';
 
 /** Functions that only read their arguments and keep no reference to them. */
 const READERS = new Set(['text', 'emit', 'String', 'structuredClone']);

@@ -1,7 +1,15 @@
-import type { ScriptLanguage } from '../protocol/script.js';
-import { allowsScriptFence, BACKTICK, endOfRun, MAX_RUN, matchClosingRun, matchScriptInfo } from './detect-fences.js';
+import { scriptFailure, type ScriptFailure } from '../protocol/errors.js';
+import type { AnswerSegment, ScriptLanguage, SourcePosition } from '../protocol/script.js';
 import { ScriptLexer, type Surroundings } from './detect-lexer.js';
-import type { TagTable } from './detect-tags.js';
+import {
+  allowsScriptFence,
+  BACKTICK,
+  endOfRun,
+  matchClosingRun,
+  matchScriptInfo,
+  MAX_RUN,
+  type TagTable,
+} from './detect-markup.js';
 import type { AnswerWindow } from './detect-window.js';
 
 /** An open script block. Positions count from the answer's beginning. */
@@ -18,12 +26,12 @@ export interface OpenBlock {
 }
 
 /** Why a block is malformed. */
-export type BlockProblem =
+type BlockProblem =
   | { readonly type: 'nested'; readonly at: number }
   | { readonly type: 'unclosed-literal'; readonly at: number; readonly literal: Surroundings }
   | { readonly type: 'unfinished'; readonly at: number; readonly inside: Surroundings };
 
-export interface BlockEnd {
+interface BlockEnd {
   readonly block: OpenBlock;
   /** The position at which the source ends and the closing tag or line begins. */
   readonly sourceEnd: number;
@@ -220,5 +228,144 @@ export class BlockScanner {
     const { window } = this;
     while (window.chunk.charCodeAt(window.index) === BACKTICK) window.index += 1;
     this.isInLongRun = window.index === window.chunk.length && !window.isLast;
+  }
+}
+
+type BlockSegment = Extract<AnswerSegment, { type: 'script' | 'malformed' }>;
+
+const REST_OF_OPENING_LINE = /[ \t]*\r?\n/y;
+
+const NEWLINE = 0x0a;
+
+/** The segment of a finished block; `raw` is its whole text. */
+export function blockSegment(end: BlockEnd, raw: string): BlockSegment {
+  const { block } = end;
+  const sourceStart = startOfSource(end, raw);
+  const source = raw.slice(sourceStart, Math.max(end.sourceEnd - block.start, sourceStart));
+  const { language, format } = block;
+  if (end.problem === undefined) return { type: 'script', raw, source, language, format };
+  const failure = blockFailure(block, end.problem, source, block.start + sourceStart);
+  return { type: 'malformed', raw, source, language, format, failure };
+}
+
+/** The segment of a closing tag that closes nothing. */
+export function strayClosingTag(name: string, raw: string): AnswerSegment {
+  const message = `The closing tag </${name}> has no <${name}> before it; put the opening tag before the script and send it again.`;
+  const failure = scriptFailure('ScriptSyntaxError', message, { phase: 'detecting' });
+  return { type: 'malformed', raw, source: '', language: 'ts', format: 'xml', failure };
+}
+
+/** Line 1 is the first line after the opening tag; text after the tag on its own line is line 1 itself. */
+function startOfSource({ block, sourceEnd }: BlockEnd, raw: string): number {
+  const body = block.bodyStart - block.start;
+  if (block.format === 'fence') return body;
+  REST_OF_OPENING_LINE.lastIndex = body;
+  const begins = REST_OF_OPENING_LINE.test(raw) ? REST_OF_OPENING_LINE.lastIndex : body;
+  return Math.min(begins, sourceEnd - block.start);
+}
+
+function blockFailure(block: OpenBlock, problem: BlockProblem, source: string, sourceStart: number): ScriptFailure {
+  const opening = block.format === 'xml' ? `<${block.tag}>` : 'fenced tool-calls block';
+  const closing = block.format === 'xml' ? `</${block.tag}>` : 'closing line of backticks';
+  const at = positionIn(source, problem.at - sourceStart);
+  switch (problem.type) {
+    case 'nested':
+      return detecting(
+        `Another ${opening} opens on line ${at.line} inside this block; close the first one before the next, and send them again.`,
+        at,
+      );
+    case 'unclosed-literal':
+      return detecting(
+        `The ${problem.literal} that begins on line ${at.line} is still open at the script's ${closing}; close it and send the script again.`,
+        at,
+      );
+    case 'unfinished': {
+      const inside = problem.inside === 'code' ? '' : `, inside the ${problem.inside} that begins on line ${at.line}`;
+      return detecting(`The answer ended before the script's ${closing}${inside}; send the whole script again.`, at);
+    }
+  }
+}
+
+function detecting(message: string, at: SourcePosition): ScriptFailure {
+  return scriptFailure('ScriptSyntaxError', message, { phase: 'detecting', ...at });
+}
+
+function positionIn(source: string, offset: number): SourcePosition {
+  let line = 1;
+  let lineStart = 0;
+  for (let index = 0; index < offset && index < source.length; index += 1) {
+    if (source.charCodeAt(index) !== NEWLINE) continue;
+    line += 1;
+    lineStart = index + 1;
+  }
+  return { line, column: Math.max(offset - lineStart, 0) + 1 };
+}
+
+const TAB = 0x09;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+
+/**
+ * Returns the text of an open block that certainly belongs to its source, piece by piece. All pieces and the `rest`,
+ * joined, are the block's source.
+ */
+export class SourceEmitter {
+  /** A blank rest of a tag's own line is not source; `return`: a CR may end the line. */
+  private openingLine: 'blank' | 'return' | 'passed' = 'passed';
+  /**
+   * Text that was read and may not be source: white space after the opening tag, or the indentation of a closing
+   * line.
+   */
+  private held = '';
+  private readTo = 0;
+  private emitted = 0;
+
+  constructor(
+    private readonly window: AnswerWindow,
+    private readonly block: BlockScanner,
+  ) {}
+
+  /** A block has opened; the window is at its body. */
+  begin(format: 'xml' | 'fence'): void {
+    this.openingLine = format === 'xml' ? 'blank' : 'passed';
+    this.held = '';
+    this.readTo = this.window.position;
+    this.emitted = 0;
+  }
+
+  /** The source that the text up to the window's index makes certain. */
+  next(): string {
+    const { window, block } = this;
+    const { doubtfulFrom } = block;
+    const to = doubtfulFrom ?? window.position;
+    if (to <= this.readTo) return '';
+    const source = this.read(window.between(this.readTo, to));
+    this.readTo = to;
+    if (this.openingLine !== 'passed') return '';
+    this.held = doubtfulFrom === undefined ? block.headOfClosingLine() : '';
+    const certain = source.slice(0, source.length - this.held.length);
+    this.emitted += certain.length;
+    return certain;
+  }
+
+  /** The part of the finished source that was not emitted yet. */
+  rest(source: string): string {
+    return source.slice(this.emitted);
+  }
+
+  /**
+   * The held text plus the piece, without the rest of the opening line. It reads only the piece, because the held
+   * text may be long.
+   */
+  private read(piece: string): string {
+    for (let index = 0; index < piece.length && this.openingLine !== 'passed'; index += 1) {
+      const character = piece.charCodeAt(index);
+      if (this.openingLine === 'blank' && (character === SPACE || character === TAB)) continue;
+      const isReturn = this.openingLine === 'blank' && character === CARRIAGE_RETURN;
+      this.openingLine = isReturn ? 'return' : 'passed';
+      if (character === NEWLINE) return piece.slice(index + 1);
+    }
+    this.held += piece;
+    return this.held;
   }
 }

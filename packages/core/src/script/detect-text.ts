@@ -4,13 +4,14 @@ import {
   allowsScriptFence,
   BACKTICK,
   endOfRun,
-  MAX_RUN,
   matchClosingLine,
   matchScriptInfo,
+  MAX_RUN,
   TILDE,
+  type TagMatch,
+  type TagTable,
   type TextFence,
-} from './detect-fences.js';
-import type { TagMatch, TagTable } from './detect-tags.js';
+} from './detect-markup.js';
 import type { AnswerWindow } from './detect-window.js';
 
 /** A construct outside code spans and fences that ends a piece of text. Indexes refer to the window. */

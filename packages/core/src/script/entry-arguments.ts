@@ -1,8 +1,7 @@
-import { GIVEN } from './given-names.js';
+import { GIVEN } from './known-names.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import type { Node, NodeOf } from './syntax.js';
+import type { Node, NodeOf, Visit } from './syntax.js';
 import { memberPath } from './tool-calls.js';
-import type { Visit } from './walk.js';
 
 /**
  * The argument list, in parentheses, with which a function can be called as the script's entry: the standard values

@@ -1,9 +1,7 @@
 import { knownMembers } from './async-callbacks.js';
 import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
-import { walk, type Visit } from './walk.js';
+import { memberName, unwrapped, walk, type Node, type Visit } from './syntax.js';
 
 /**
  * Methods of other languages that no JavaScript object has, with their replacements. Results are data and have no

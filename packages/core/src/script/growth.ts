@@ -1,6 +1,5 @@
 import type { SyntaxIndex } from './syntax-index.js';
-import type { Node, NodeOf } from './syntax.js';
-import { walk } from './walk.js';
+import { walk, type Node, type NodeOf } from './syntax.js';
 
 /**
  * The characters that removing types could add to the source. The transpiler computes constant texts of enum members,

@@ -1,17 +1,17 @@
 import { LineWeight } from './line-weight.js';
-import { NestingLevels } from './nesting-levels.js';
-import type { Opener } from './nesting-levels.js';
 import {
   CONTINUING_WORDS,
   CONTROL_WORDS,
   FRESH_STATEMENTS,
   JOINING_WORDS,
   NESTING_STATEMENTS,
+  NestingLevels,
   OPERATOR_WORDS,
   PREFIX_WORDS,
   RESERVED_WORDS,
   TYPE_WORDS,
-} from './nesting-words.js';
+  type Opener,
+} from './nesting-levels.js';
 
 /**
  * Scans the raw text for constructs that make a recursive parser recurse, before the parser reads it.

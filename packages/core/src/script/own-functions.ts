@@ -1,8 +1,6 @@
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
-import { outermost, type Visit } from './walk.js';
+import { memberName, outermost, unwrapped, type Node, type Visit } from './syntax.js';
 
 export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
 

@@ -2,10 +2,8 @@ import { literalMembers, literalValue } from './literal.js';
 import type { LiteralMembers } from '../protocol/index.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
+import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { calledTool, type ToolCall } from './tool-calls.js';
-import type { Visit } from './walk.js';
 
 /** A planned call before its place is converted to line and column. */
 export interface PlannedAt {
@@ -93,7 +91,7 @@ class Circumstances {
     return returnAt !== undefined && returnAt < offset;
   }
 
-  /** How a function is called: in one place, at once, perhaps, or many times. */
+  /** The calls of a function: in one place, at once, perhaps, or many times. */
   #callerOf(visit: Visit): Visit | 'once' | 'maybe' | 'many' {
     const { node, key, parent } = visit;
     if (node.type === 'FunctionDeclaration') return this.#onlyCall(node.id?.name);

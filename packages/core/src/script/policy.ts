@@ -1,8 +1,6 @@
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import type { Visit } from './walk.js';
+import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** A construct that scripts may not use, with its replacement. */
 export interface PolicyViolation {

@@ -2,12 +2,18 @@ import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isListMethod } from './async-callbacks.js';
 import { functionAround, isTopLevel } from './own-functions.js';
-import { gatheringMethod, type PromiseCall, type PromiseCalls } from './promise-calls.js';
-import { CHAINING, chainOf, isReturned, isUnusedVariable, whereItGoes } from './promise-flow.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { NodeOf } from './syntax.js';
+import {
+  CHAINING,
+  chainOf,
+  gatheringMethod,
+  isReturned,
+  isUnusedVariable,
+  whereItGoes,
+  type PromiseCall,
+  type PromiseCalls,
+} from './promise-calls.js';
+import { memberName, unwrapped, type NodeOf, type Visit } from './syntax.js';
 import { isConstant, memberPath } from './tool-calls.js';
-import type { Visit } from './walk.js';
 
 /** A use that no author can intend. */
 const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);

@@ -1,4 +1,4 @@
-import type { Edit } from './edits.js';
+import type { Edit } from './source-text.js';
 import { entryArguments } from './entry-arguments.js';
 import { isLastValue } from './last-value.js';
 import { isTopLevel } from './own-functions.js';
@@ -6,9 +6,7 @@ import { treeRepair } from './tree-repair.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import type { Visit } from './walk.js';
+import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /**
  * Finds the script's entry if it is written as a module's or a function's: `export default`, one function as the

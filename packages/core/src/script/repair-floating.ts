@@ -1,12 +1,11 @@
 import { AwaitOrder } from './await-order.js';
 import { functionAround } from './own-functions.js';
-import { PromiseCalls, type PromiseCall } from './promise-calls.js';
-import { chainOf, isUnusedVariable, whereItGoes } from './promise-flow.js';
+import { chainOf, isUnusedVariable, PromiseCalls, whereItGoes, type PromiseCall } from './promise-calls.js';
 import { isStartedEntry } from './repair-entry.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { findToolCalls } from './tool-calls.js';
 import type { TreeRepair } from './tree-repair.js';
-import type { Visit } from './walk.js';
+import type { Visit } from './syntax.js';
 
 /**
  * Awaits calls that are statements or whose promise is never used: unawaited work is aborted when the script ends, so

@@ -1,12 +1,9 @@
-import { blank } from './edits.js';
-import type { Edit } from './edits.js';
+import { blank, type Edit } from './source-text.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
+import { memberName, unwrapped, type Node, type Visit } from './syntax.js';
 import { isConstant } from './tool-calls.js';
 import { treeRepair } from './tree-repair.js';
 import type { TreeRepair } from './tree-repair.js';
-import type { Visit } from './walk.js';
 
 const STARTING = new Set(['setTimeout', 'setInterval']);
 

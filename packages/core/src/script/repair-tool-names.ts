@@ -1,11 +1,10 @@
 import { insteadOf } from '../text/missing-names.js';
-import type { Edit } from './edits.js';
-import { GIVEN } from './given-names.js';
+import type { Edit } from './source-text.js';
+import { GIVEN } from './known-names.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { memberName } from './syntax.js';
+import { isWritten, memberName, type Visit } from './syntax.js';
 import { ToolFit } from './tool-fit.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
-import { isWritten, type Visit } from './walk.js';
 
 /** Maximum number of unknown names that are reported, because looking for similar names takes time. */
 const MAX_HINTS = 5;

@@ -1,5 +1,4 @@
-import { applyEdits, blank, originalOffset } from './edits.js';
-import type { Edit, EditLayers } from './edits.js';
+import { applyEdits, blank, originalOffset, type Edit, type EditLayers } from './source-text.js';
 import { parseText } from './parse.js';
 import type { ParsedText } from './parse.js';
 import { repairEntry } from './repair-entry.js';
@@ -10,7 +9,7 @@ import { repairToolNames } from './repair-tool-names.js';
 import { indexSyntax } from './syntax-index.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
-import { walk } from './walk.js';
+import { walk } from './syntax.js';
 
 /** The text that was finally parsed: the model's own with `layers` applied. */
 export type RepairedScript = {

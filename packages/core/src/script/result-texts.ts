@@ -1,9 +1,7 @@
 import type { FunctionNode } from './own-functions.js';
 import { isFunction, type SyntaxIndex } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
+import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { memberPath, type ToolCall } from './tool-calls.js';
-import { isWritten, outermost, type Visit } from './walk.js';
 
 /** A place that converts a tool's result, or a member of it, to text. */
 export interface ResultText {

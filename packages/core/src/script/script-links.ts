@@ -1,9 +1,8 @@
 import type { Links, ScriptPosition, StoredScript } from '../protocol/index.js';
 import { savedScriptId } from '../protocol/saved-script.js';
-import { sha256 } from '../text/crypto.js';
-import { LineIndex } from './line-index.js';
-import { PositionTable } from './position-table.js';
-import { encodePositions } from './wrapper.js';
+import { sha256 } from '../text/sha256.js';
+import { LineIndex } from './source-text.js';
+import { encodePositions, PositionTable } from './wrapper.js';
 
 /** Maximum depth to which saved scripts can run each other. */
 const MAX_DEPTH = 8;

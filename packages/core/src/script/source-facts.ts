@@ -4,14 +4,11 @@ import { Constants } from './constants.js';
 import { knownArguments } from './literal.js';
 import { findResultTexts, type ResultText } from './result-texts.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
+import { isTransparent, memberName, outermost, unwrapped, walk, type Node, type NodeOf, type Visit } from './syntax.js';
 import { Chains } from './chains.js';
 import type { Chain } from './chains.js';
 import { calledTool, toolVariables, type ToolCall } from './tool-calls.js';
 import { formatPath } from '../text/value-path.js';
-import { outermost, walk } from './walk.js';
-import type { Visit } from './walk.js';
 
 /** The facts by which TypeScript's diagnostics are judged. Offsets count in the text that was parsed. */
 export interface SourceFacts {
@@ -21,7 +18,7 @@ export interface SourceFacts {
   readonly tried: readonly Range[];
   /** In source order; an outer call precedes those inside it. */
   readonly calls: readonly CallFact[];
-  /** Where members of `tools`, or of its namespaces, are named, excluding members of a tool's result. */
+  /** Places that name members of `tools` or of its namespaces, excluding members of a tool's result. */
   readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];

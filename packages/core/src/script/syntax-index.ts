@@ -1,6 +1,4 @@
-import type { Identifier, Node, NodeOf, Program } from './syntax.js';
-import { walk } from './walk.js';
-import type { Visit } from './walk.js';
+import { walk, type Identifier, type Node, type NodeOf, type Program, type Visit } from './syntax.js';
 
 /** The data about a script that the rules need, collected in one pass, all in source order. */
 export interface SyntaxIndex {
@@ -22,11 +20,11 @@ export interface SyntaxIndex {
   readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
   /** Identifiers of all kinds, including members' names and types. */
   readonly identifierCount: number;
-  /** Where each name is declared: variables, parameters, functions, classes. */
+  /** The declarations of each name: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
   /** Names that are declared without a value or a body, as already existing: `declare const tools: any`. */
   readonly ambient: ReadonlyMap<string, Visit>;
-  /** Where each name is read or written. */
+  /** The places that read or write each name. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
 }
 

@@ -1,9 +1,7 @@
 import { literalValue } from './literal.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import { isWritten, outermost, type Visit } from './walk.js';
+import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** One place in the source that calls a tool. */
 export interface ToolCall {

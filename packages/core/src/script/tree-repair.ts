@@ -1,4 +1,4 @@
-import type { Edit } from './edits.js';
+import type { Edit } from './source-text.js';
 
 /** A note about a repair. `offset` counts in the model's own text. */
 export interface RepairNote {

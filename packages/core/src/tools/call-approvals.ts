@@ -1,13 +1,13 @@
-import type { GateDecision } from '../protocol/approval-gate.js';
+import type { GateCall, GateDecision } from '../protocol/approval-gate.js';
 import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { ErrorCode } from '../protocol/errors.js';
-import { deepFreeze, type JsonValue } from '../protocol/json.js';
+import type { JsonValue } from '../protocol/json.js';
 import type { GuestError } from '../protocol/sandbox.js';
+import type { Tool } from '../protocol/tools.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { describeThrown, guestError } from './call-errors.js';
-import type { CallRecord } from './call-record.js';
-import type { CallTable } from './call-table.js';
+import type { CallRecord, CallTable } from './call-record.js';
 import type { FacadeEvent, FacadeOptions } from './facade-types.js';
-import { CallForGate, type ApprovalListener } from './gate-call.js';
 
 /** The facade, as its approvals use it. */
 interface DecidedCalls {
@@ -101,7 +101,7 @@ export class CallApprovals implements ApprovalListener {
     }
     // defence: approvals-are-redeemed
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      const message = `The approval of ${record.tool.name} belongs to a different call.`;
+      const message = `The approval of ${record.tool.name} belongs to a different call. Make the call again and approve that one.`;
       this.#calls.refuse(record, 'denied', guestError('ApprovalDeniedError', message));
       return false;
     }
@@ -129,4 +129,76 @@ export class CallApprovals implements ApprovalListener {
       ...(decision.remember !== undefined && { remember: decision.remember }),
     });
   }
+}
+
+/** The gate calls these for a call that a user has to decide. */
+interface ApprovalListener {
+  /** The user is asked. */
+  requested(record: CallRecord, request: ApprovalRequest): void;
+  /** No user is asked about the call, or no longer. */
+  parked(record: CallRecord): void;
+}
+
+/** A call as the gate sees it, with its input at that moment. */
+class CallForGate implements GateCall {
+  readonly tool: Tool;
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  readonly principal: string | undefined;
+  readonly app: unknown;
+  readonly threadId: string | undefined;
+  readonly input: JsonValue;
+  readonly inputJson: string;
+  readonly line: number | undefined;
+  readonly snippet: string | undefined;
+  readonly agents: readonly string[] | undefined;
+  readonly plan: GateCall['plan'];
+  readonly #record: CallRecord;
+  readonly #listener: ApprovalListener;
+
+  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, listener: ApprovalListener) {
+    this.tool = record.tool;
+    this.callId = record.call.callId;
+    this.scriptId = options.scriptId;
+    this.principal = options.principal;
+    this.app = options.app;
+    this.threadId = options.identity?.threadId;
+    this.input = input;
+    this.inputJson = record.inputJson;
+    this.line = record.call.line;
+    this.snippet = record.call.snippet;
+    this.agents = options.identity?.agents;
+    this.plan = options.plan;
+    this.#record = record;
+    this.#listener = listener;
+  }
+
+  /** The signal is created on demand. */
+  get signal(): AbortSignal {
+    return this.#record.signal;
+  }
+
+  onRequest(request: ApprovalRequest): void {
+    this.#listener.requested(this.#record, request);
+  }
+
+  onParked(): void {
+    this.#listener.parked(this.#record);
+  }
+}
+
+/**
+ * Replaces the input by one that names exact versions of what it refers to, so that the decision and the call are about
+ * the same. Rejects with the error of the tool.
+ */
+export async function pinInput({ app, principal, identity }: FacadeOptions, record: CallRecord): Promise<void> {
+  const { tool } = record;
+  const pinned: unknown = await tool.pin?.(record.input as never, { app, principal, threadId: identity?.threadId });
+  const checked = tool.validateInput(pinned);
+  if (!checked.ok)
+    throw new TypeError(
+      `"pin" of the tool ${tool.name} returned invalid arguments. Its author must return ones that fit the input schema.`,
+    );
+  record.inputJson = JSON.stringify(checked.value);
+  record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);
 }

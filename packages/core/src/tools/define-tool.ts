@@ -1,12 +1,10 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
-import { nullsAsAbsent } from './absent-members.js';
-import { compileJsonSchema } from './json-schema.js';
-import { deepFreeze } from '../protocol/json.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
-import { readOldNames, withNewNames, type OldNames } from './old-names.js';
-import { assertToolName } from './tool-names.js';
+import { nullsAsAbsent, readOldNames, withNewNames, type OldNames } from './accepted-arguments.js';
+import { compileJsonSchema } from './json-schema.js';
 import { compileStandardSchema, standardKind, type StandardSchema } from './standard-schema.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema } from './zod-schema.js';
 
@@ -250,7 +248,7 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (typeof definition['description'] !== 'string')
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
-    throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
+    throw new ToolscriptUsageError(`${tool} needs a function "execute": what the tool does.`);
   const {
     approval,
     effect,
@@ -291,4 +289,55 @@ function refuseBoth(tool: string, first: string, firstValue: unknown, second: st
 
 function lower(text: string): string {
   return text.replace(/^The/, 'the');
+}
+
+/** Namespaces that belong to Toolscript. `http` alone is a tool's name; `http.x` is not. */
+const RESERVED_NAMESPACES: readonly string[] = ['mcp', 'spawn', 'http'];
+const FORBIDDEN_SEGMENTS: readonly string[] = ['then', '__proto__', 'constructor', 'prototype'];
+const SEGMENT = /^[A-Za-z0-9_$-]+$/;
+const MAX_SEGMENT_LENGTH = 64;
+const MAX_SEGMENTS = 8;
+
+/** Throws a `ToolscriptUsageError` for an invalid tool name. `namespace` opens one reserved namespace. */
+function assertToolName(name: unknown, namespace?: 'mcp'): asserts name is string {
+  if (typeof name !== 'string' || name === '') {
+    throw new ToolscriptUsageError('A tool needs a name: a non-empty string.');
+  }
+  const shown = JSON.stringify(name.slice(0, 100));
+  const segments = name.split('.');
+  if (segments.length > MAX_SEGMENTS) {
+    throw new ToolscriptUsageError(`The tool name ${shown} has more than ${MAX_SEGMENTS} parts. Use fewer.`);
+  }
+  for (const segment of segments) assertSegment(segment, shown);
+  const first = segments[0] as string;
+  const reserved = RESERVED_NAMESPACES.includes(first) && first !== namespace && name !== 'http';
+  if (reserved) {
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} starts with "${first}", which is reserved; choose another name.`,
+    );
+  }
+  if (namespace !== undefined && (first !== namespace || segments.length < 3)) {
+    throw new ToolscriptUsageError(`The tool name ${shown} must have the form ${namespace}.SERVER.TOOL.`);
+  }
+}
+
+function assertSegment(segment: string, shown: string): void {
+  if (segment === '') {
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} has an empty part; write names like "readFile" or "prompts.save".`,
+    );
+  }
+  if (segment.length > MAX_SEGMENT_LENGTH) {
+    throw new ToolscriptUsageError(
+      `A part of the tool name ${shown} is longer than ${MAX_SEGMENT_LENGTH} characters. Use a shorter name.`,
+    );
+  }
+  if (!SEGMENT.test(segment)) {
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} has characters other than letters, digits, "_", "$" and "-". Rename the tool.`,
+    );
+  }
+  if (FORBIDDEN_SEGMENTS.includes(segment)) {
+    throw new ToolscriptUsageError(`The tool name ${shown} uses "${segment}", which is reserved; choose another name.`);
+  }
 }

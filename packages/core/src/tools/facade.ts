@@ -1,19 +1,31 @@
-import { deepFreeze, type JsonValue } from '../protocol/json.js';
+import { internalFault } from '../protocol/internal-fault.js';
+import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
-import { CallApprovals } from './call-approvals.js';
-import { absentNote, checkArguments } from './call-arguments.js';
-import { CallBudget } from './call-budget.js';
-import { callContext, idempotencyKey, type CallReporter } from './call-context.js';
-import { abortedCall, describeThrown, guestError, unknownEnd } from './call-errors.js';
-import { CallQueue } from './call-queue.js';
-import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
-import { notFound, notRecorded, otherArguments, overBudget, refusal, runOverBudget } from './call-refusals.js';
-import { checkResult } from './call-result.js';
-import { CallTable } from './call-table.js';
-import { EventLoopTurns } from './event-loop-turns.js';
-import { pinInput } from './pinned-input.js';
+import { CallApprovals, pinInput } from './call-approvals.js';
+import {
+  absentNote,
+  callContext,
+  checkArguments,
+  checkResult,
+  idempotencyKey,
+  type CallReporter,
+} from './call-exchange.js';
+import { CallBudget, CallQueue, EventLoopTurns } from './call-limits.js';
+import {
+  abortedCall,
+  describeThrown,
+  guestError,
+  notFound,
+  notRecorded,
+  otherArguments,
+  overBudget,
+  refusal,
+  runOverBudget,
+  unknownEnd,
+} from './call-errors.js';
+import { CallRecord, CallTable, goneTool, resumedCall, settledWithin, type CallEnd } from './call-record.js';
 import type {
   CallResult,
   Facade,
@@ -24,7 +36,7 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
-import { goneTool, resumedCall } from './waiting-calls.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {
@@ -153,7 +165,7 @@ class CallFacade implements Facade, CallReporter {
       );
     // defence: call-ids-are-used-once
     if (this.#table.get(call.callId) !== undefined)
-      return deliver(refusal('ToolExecutionError', 'A call with this id already exists.'));
+      return deliver(refusal('ToolExecutionError', internalFault('A call with this id already exists.').message));
     const tool = this.#options.registry.get(call.tool);
     // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool) });
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {

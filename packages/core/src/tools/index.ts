@@ -12,15 +12,12 @@ export {
   type ToolResult,
   type ToolSchema,
 } from './define-tool.js';
-export { idempotencyKey } from './call-context.js';
+export { idempotencyKey } from './call-exchange.js';
 export { abortedCall, endOfAborted, unknownEnd, unknownEndOf } from './call-errors.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
-export * from './guest-declarations.js';
 export { compileJsonSchema } from './json-schema.js';
-export { judgeKnown } from './known-arguments.js';
+export { isObjectResult, judgeKnown } from './known-values.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
-export * from './packs.js';
 export * from './registry.js';
-export { isObjectResult } from './result-shapes.js';
 export type { StandardSchema } from './standard-schema.js';

@@ -1,7 +1,8 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { isRecord, type JsonObject } from '../protocol/json.js';
+import type { JsonObject } from '../protocol/json.js';
 import { judgePattern } from './safe-pattern.js';
-import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-reference.js';
+import { isRecord } from '../protocol/is-record.js';
+import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-lookup.js';
 
 /**
  * Converts an untrusted JSON Schema to one that is safe to validate with.
@@ -105,7 +106,7 @@ class SchemaReader {
     this.#count += 1;
     // defence: schema-size-is-capped
     if (path.length > MAX_SCHEMA_DEPTH || this.#count > MAX_SCHEMAS)
-      return this.#refuse(path.slice(0, 8), 'the schema is too large');
+      return this.#refuse(path.slice(0, 8), 'the schema is too large; remove parts of it');
     const read: MutableSchema = {};
     const reference = node['$ref'] ?? node['$dynamicRef'] ?? node['$recursiveRef'];
     if (reference !== undefined) read['$ref'] = this.#reference(reference, path);
@@ -137,7 +138,10 @@ class SchemaReader {
     if (type !== undefined) {
       const types = Array.isArray(type) ? type : [type];
       if (types.length === 0 || !types.every((name) => TYPES.includes(name)))
-        this.#refuse([...path, 'type'], 'is not a JSON type');
+        this.#refuse(
+          [...path, 'type'],
+          'is not a JSON type; write "string", "number", "integer", "boolean", "null", "array" or "object"',
+        );
       read['type'] = type;
     }
     if ('const' in node) read['const'] = node['const'];

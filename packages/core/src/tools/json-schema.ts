@@ -1,13 +1,13 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
+import type { JsonObject, JsonValue } from '../protocol/json.js';
 import type { Validated, ValidationIssue } from '../protocol/tools.js';
-import { applyDefaults } from './json-schema-defaults.js';
+import { applyDefaults, effectiveSchema } from './json-schema-defaults.js';
 import { explainSchemaErrors } from './json-schema-issues.js';
 import { readJsonSchema } from './json-schema-reading.js';
 import { copyJson, NotJsonError } from './json-text.js';
-import { effectiveSchema } from './effective-schema.js';
-import { ValueSchemas, type DescribedObject } from './value-schemas.js';
+import { isRecord } from '../protocol/is-record.js';
+import { ValueSchemas, type DescribedObject } from './schema-lookup.js';
 import { plainIssue, unknownKey } from './validation-issues.js';
 import type { CompiledSchema } from './zod-schema.js';
 
@@ -36,7 +36,8 @@ const MAX_ISSUES = 50;
  * `ToolscriptUsageError` that begins with `where` for an unusable schema.
  */
 export function compileJsonSchema(schema: unknown, direction: 'input' | 'output', where: string): CompiledSchema {
-  if (!isRecord(schema)) throw new ToolscriptUsageError(`${where} must be a JSON Schema object.`);
+  if (!isRecord(schema))
+    throw new ToolscriptUsageError(`${where} must be a JSON Schema object, for example { "type": "object" }.`);
   return direction === 'input' ? compileInput(plainCopy(schema, where), where) : compileOutput(schema, where);
 }
 

@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
-import { identifierName } from '../text/identifier-name.js';
-import { writtenNames } from '../text/identifier-name.js';
+import { identifierName, writtenNames } from '../text/identifier-name.js';
+import { didYouMean } from '../text/nearest-names.js';
 
 /** The tools of one harness, by name and by the form a script writes. Immutable. */
 export interface ToolRegistry {
@@ -50,7 +50,7 @@ function assertTool(tool: unknown): void {
     typeof candidate.validateInput === 'function'
   )
     return;
-  throw new ToolscriptUsageError('A tool must be made by defineTool.');
+  throw new ToolscriptUsageError('A tool must be made by defineTool. Pass its definition to defineTool first.');
 }
 
 function duplicateMessage(name: string, other: string, shared: string): string {
@@ -69,4 +69,186 @@ function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): vo
       );
     }
   }
+}
+
+/** A named set of tools. */
+export interface ToolPack {
+  /** Packs whose tools this one includes. */
+  extends?: string | readonly string[];
+  tools?: readonly string[];
+}
+
+export type ToolPacks = Readonly<Record<string, ToolPack>>;
+
+/** The tools that a script may use; see `resolveExposure`. */
+export interface Exposure {
+  /** Tools, and namespaces for all tools in them: `mcp.github`. */
+  tools?: readonly string[];
+  pack?: string;
+  /** Default false: tools under `mcp.` are hidden. */
+  mcp?: boolean;
+  /** Default false: `tools.spawn` does not exist. */
+  spawn?: boolean;
+  /** Default false: the tool `http` is hidden. */
+  http?: boolean;
+}
+
+/** Packs that always exist. Tools that they name and the harness lacks are omitted silently. */
+const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
+  'core-codex': ['exec', 'applyPatch', 'readFile', 'listDir', 'grepFiles', 'fileSearch'],
+  'anthropic-standard': ['exec', 'readFile', 'updatePlan', 'listDir'],
+  'file-ops': ['readFile', 'listDir', 'grepFiles', 'applyPatch', 'fileSearch'],
+  research: ['webSearch', 'fetchUrl'],
+};
+
+/** The name of the pack that contains all tools of the harness. */
+const ALL = 'all';
+
+const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
+
+/**
+ * The own names of the exposed tools: the pack's and the listed ones together, or all given tools if neither is set.
+ * `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an unknown tool, pack
+ * or option, and for packs that extend each other in a cycle; every pack is checked.
+ *
+ * Tools under `mcp.` appear and disappear with their servers: a missing one is omitted. `absent: 'skip'` treats every
+ * tool like that.
+ */
+export function resolveExposure(
+  exposure: Exposure,
+  registry: ToolRegistry,
+  packs: ToolPacks = {},
+  { absent = 'refuse' }: { absent?: 'refuse' | 'skip' } = {},
+): ReadonlySet<string> {
+  assertExposure(exposure);
+  const find: FindTools = (name, where) => {
+    const found = toolsNamed(name, registry);
+    if (found.length === 0 && absent === 'refuse' && !isOfMcp(name)) throw unknownTool(name, registry, where);
+    return found;
+  };
+  const resolver = new PackResolver(packs, registry, find);
+  for (const name of Object.keys(packs)) resolver.toolsOf(name);
+  const chosen = new Set<string>();
+  if (exposure.pack === undefined && exposure.tools === undefined)
+    for (const name of registry.names()) chosen.add(name);
+  if (exposure.pack !== undefined) for (const name of resolver.toolsOf(exposure.pack)) chosen.add(name);
+  for (const name of exposure.tools ?? []) for (const tool of find(name, 'expose.tools')) chosen.add(tool);
+  for (const name of chosen) if (isSwitchedOff(name, exposure)) chosen.delete(name);
+  return chosen;
+}
+
+function isSwitchedOff(name: string, exposure: Exposure): boolean {
+  if (isOfMcp(name)) return exposure.mcp !== true;
+  return name === 'http' && exposure.http !== true;
+}
+
+function isOfMcp(name: string): boolean {
+  return name === 'mcp' || name.startsWith('mcp.');
+}
+
+/** The tools that a name in a list denotes: the tool itself, or all of a namespace. */
+type FindTools = (name: string, where: string) => readonly string[];
+
+class PackResolver {
+  readonly #packs: ToolPacks;
+  readonly #registry: ToolRegistry;
+  readonly #find: FindTools;
+  readonly #resolved = new Map<string, ReadonlySet<string>>();
+
+  constructor(packs: ToolPacks, registry: ToolRegistry, find: FindTools) {
+    this.#packs = packs;
+    this.#registry = registry;
+    this.#find = find;
+    for (const [name, pack] of Object.entries(packs)) assertPack(name, pack);
+  }
+
+  toolsOf(name: string, path: readonly string[] = []): ReadonlySet<string> {
+    const known = this.#resolved.get(name);
+    if (known !== undefined) return known;
+    if (path.includes(name)) {
+      throw new ToolscriptUsageError(
+        `The packs extend each other in a cycle: ${[...path, name].join(' → ')}. Remove one "extends" of the cycle.`,
+      );
+    }
+    const tools = this.#builtIn(name) ?? this.#own(name, path);
+    this.#resolved.set(name, tools);
+    return tools;
+  }
+
+  #builtIn(name: string): ReadonlySet<string> | undefined {
+    if (name === ALL) return new Set(this.#registry.names());
+    if (!Object.hasOwn(BUILT_IN_PACKS, name)) return undefined;
+    return new Set(
+      (BUILT_IN_PACKS[name] as readonly string[]).filter((tool) => this.#registry.get(tool) !== undefined),
+    );
+  }
+
+  #own(name: string, path: readonly string[]): ReadonlySet<string> {
+    if (!Object.hasOwn(this.#packs, name)) throw new ToolscriptUsageError(this.#unknownPack(name, path));
+    const pack = this.#packs[name] as ToolPack;
+    const tools = new Set<string>();
+    const parents = typeof pack.extends === 'string' ? [pack.extends] : (pack.extends ?? []);
+    for (const parent of parents) for (const tool of this.toolsOf(parent, [...path, name])) tools.add(tool);
+    for (const listed of pack.tools ?? []) for (const tool of this.#find(listed, `the pack "${name}"`)) tools.add(tool);
+    return tools;
+  }
+
+  #unknownPack(name: string, path: readonly string[]): string {
+    const names = [...BUILT_IN_PACK_NAMES, ...Object.keys(this.#packs)];
+    const user = path.length === 0 ? '' : `, which "${path.at(-1)}" extends`;
+    return `There is no pack "${name}"${user}.${didYouMean(name, names) || ` The packs are ${names.join(', ')}.`}`;
+  }
+}
+
+function toolsNamed(name: string, registry: ToolRegistry): readonly string[] {
+  const tool = registry.get(name);
+  if (tool !== undefined) return [tool.name];
+  const prefix = `${identifierName(name)}.`;
+  return registry.names().filter((candidate) => identifierName(candidate).startsWith(prefix));
+}
+
+function unknownTool(name: string, registry: ToolRegistry, where: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(
+    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names()) || ' Remove it.'}`,
+  );
+}
+
+function assertPack(name: string, pack: unknown): void {
+  if (BUILT_IN_PACK_NAMES.includes(name)) {
+    throw new ToolscriptUsageError(`The pack "${name}" is built in; choose another name (it may extend "${name}").`);
+  }
+  const isRecord = typeof pack === 'object' && pack !== null && !Array.isArray(pack);
+  if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools }.`);
+  assertKeys(pack, ['extends', 'tools'], `The pack "${name}"`);
+  const { extends: parents, tools } = pack as ToolPack;
+  if (tools !== undefined && !isNameList(tools))
+    throw new ToolscriptUsageError(`"tools" of the pack "${name}" must be a list of names.`);
+  if (parents !== undefined && typeof parents !== 'string' && !isNameList(parents)) {
+    throw new ToolscriptUsageError(`"extends" of the pack "${name}" must be a name or a list of names.`);
+  }
+}
+
+const EXPOSURE_KEYS = ['tools', 'pack', 'mcp', 'spawn', 'http'];
+
+function assertExposure(exposure: Exposure): void {
+  assertKeys(exposure, EXPOSURE_KEYS, '"expose"');
+  if (exposure.tools !== undefined && !isNameList(exposure.tools)) {
+    throw new ToolscriptUsageError('"expose.tools" must be a list of tool names.');
+  }
+  if (exposure.pack !== undefined && typeof exposure.pack !== 'string') {
+    throw new ToolscriptUsageError('"expose.pack" must be the name of a pack.');
+  }
+}
+
+function assertKeys(value: object, keys: readonly string[], where: string): void {
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key))
+      throw new ToolscriptUsageError(
+        `${where} has an unknown member "${key}".${didYouMean(key, keys) || ` It takes ${keys.join(', ')}.`}`,
+      );
+  }
+}
+
+function isNameList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
 }

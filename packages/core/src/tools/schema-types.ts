@@ -1,5 +1,6 @@
-import { isRecord, type JsonObject } from '../protocol/json.js';
-import { isLocalReference, isSchemaNode, resolveReference } from './schema-reference.js';
+import type { JsonObject } from '../protocol/json.js';
+import { isRecord } from '../protocol/is-record.js';
+import { isLocalReference, isSchemaNode, resolveReference } from './schema-lookup.js';
 
 /** The detail of the type of a schema. */
 export interface TypeStyle {
@@ -276,7 +277,7 @@ interface SchemaContext {
   bare: ReadonlySet<object>;
 }
 
-/** How often each schema is referenced; every reachable reference counts once. */
+/** The number of references to each schema; every reachable reference counts once. */
 function countReferences(root: JsonObject): Map<object, number> {
   const counts = new Map<object, number>();
   const visited = new Set<object>();

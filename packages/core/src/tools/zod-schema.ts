@@ -3,14 +3,12 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { JsonObject, JsonValue } from '../protocol/json.js';
 import type { Validated } from '../protocol/tools.js';
 import { copyJson, NotJsonError } from './json-text.js';
-import { knownKeysAt, type Expansions } from './schema-reference.js';
+import { knownKeysAt, type Expansions } from './schema-lookup.js';
 import { plainIssue } from './validation-issues.js';
-import { ZodBounds } from './zod-bounds.js';
+import { textChecksOf, UnsafeZodPattern, ZodBounds, type TextCheck, type ZodSchema } from './zod-bounds.js';
 import { explainZodIssues } from './zod-issues.js';
-import { textChecksOf, UnsafeZodPattern, type TextCheck } from './zod-patterns.js';
-import type { ZodSchema } from './zod-types.js';
 
-export type { ZodSchema } from './zod-types.js';
+export type { ZodSchema } from './zod-bounds.js';
 
 /**
  * zod schemas for data that crosses as JSON.

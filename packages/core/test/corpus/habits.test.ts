@@ -1,12 +1,12 @@
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Outcome } from '#core/protocol/index.js';
-import { applyEdits, type Edit } from '#core/script/edits.js';
+import { applyEdits, type Edit } from '#core/script/source-text.js';
 import { isLastValue } from '#core/script/last-value.js';
 import { indexSyntax, isFunction, type SyntaxIndex } from '#core/script/syntax-index.js';
 import { PromiseCalls } from '#core/script/promise-calls.js';
 import { findToolCalls } from '#core/script/tool-calls.js';
-import type { Visit } from '#core/script/walk.js';
+import type { Visit } from '#core/script/syntax.js';
 import { goodScripts } from '../checker/corpus.js';
 import { worldHarness } from '../checker/world-harness.js';
 import { cases, someOf } from '../support/some-cases.js';

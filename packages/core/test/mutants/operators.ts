@@ -1,7 +1,6 @@
-import type { Edit } from '#core/script/edits.js';
+import type { Edit } from '#core/script/source-text.js';
 import { isFunction } from '#core/script/syntax-index.js';
-import { memberName, unwrapped, type Node, type NodeOf } from '#core/script/syntax.js';
-import type { Visit } from '#core/script/walk.js';
+import { memberName, unwrapped, type Node, type NodeOf, type Visit } from '#core/script/syntax.js';
 import {
   membersOf,
   resultReads,

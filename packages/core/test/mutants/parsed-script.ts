@@ -1,9 +1,8 @@
 import { parseSync } from 'oxc-parser';
 import type { Tool } from '#core/protocol/index.js';
 import { indexSyntax, type SyntaxIndex } from '#core/script/syntax-index.js';
-import { memberName, unwrapped, type Node, type NodeOf } from '#core/script/syntax.js';
+import { memberName, unwrapped, walk, type Node, type NodeOf, type Visit } from '#core/script/syntax.js';
 import { findToolCalls, type ToolCall } from '#core/script/tool-calls.js';
-import { walk, type Visit } from '#core/script/walk.js';
 
 /** A good script, with the data that the operators need. */
 export interface ParsedScript {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { IsolatedVmPool } from '#core/sandbox/index.js';
+import { ISOLATED_VM_LACKS } from '#core/sandbox/isolated-vm/pool.js';
 import { runtimeConformance } from '#core/testing/index.js';
 import { isolatedVmPath, whyNoIsolatedVm } from './support/isolated-vm.js';
 
@@ -11,8 +12,6 @@ describe.skipIf(whyNoIsolatedVm !== undefined)('the isolated-vm runtime', () => 
   });
   afterAll(() => runtime.close());
 
-  const applies = runtimeConformance.filter(
-    ({ needs }) => needs === undefined || !IsolatedVmPool.LACKS.includes(needs),
-  );
+  const applies = runtimeConformance.filter(({ needs }) => needs === undefined || !ISOLATED_VM_LACKS.includes(needs));
   it.each(applies.map((law) => [law.name, law] as const))('%s', (_name, law) => law.check(runtime));
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GuestBreach } from '#core/sandbox/quickjs/outbox.js';
-import { readReport } from '#core/sandbox/isolated-vm/report.js';
-import type { IsolateLive } from '#core/sandbox/isolated-vm/live.js';
+import { readReport, type IsolateLive } from '#core/sandbox/isolated-vm/live.js';
 import { TEST_LIMITS } from '#core/testing/drive-run.js';
 
 /* The host reads what a child process says as if a script had taken it over. These tests need no isolated-vm. */

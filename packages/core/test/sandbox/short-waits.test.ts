@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { WakefulLoop } from '#core/sandbox/worker/short-waits.js';
+import { WakefulLoop } from '#core/sandbox/worker/link.js';
 
-const MODULE = new URL('../../dist/sandbox/worker/short-waits.js', import.meta.url);
+const MODULE = new URL('../../dist/sandbox/worker/link.js', import.meta.url);
 /** A thread that answers every message with the message and its own count. */
 const ECHO = `
   const { parentPort, workerData } = require('node:worker_threads');

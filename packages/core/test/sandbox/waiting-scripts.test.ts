@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickJsPool, type QuickJsOptions } from '#core/sandbox/index.js';
-import { SANDBOX_BYTES } from '#core/sandbox/worker/memory-budget.js';
+import { SANDBOX_BYTES } from '#core/sandbox/worker/scheduling.js';
 import { driveRun, returned } from '#core/testing/index.js';
 
 const pools: QuickJsPool[] = [];

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnswerSegment } from '#core/protocol/index.js';
-import { AnswerScanner } from '#core/script/detect-scanner.js';
-import { createDetector, detectScripts } from '#core/script/detector.js';
-import type { DetectorEvent } from '#core/script/detect-events.js';
+import { AnswerScanner, createDetector, detectScripts, type DetectorEvent } from '#core/script/detector.js';
 import { tries } from '../support/some-cases.js';
 import { answers, splitAt } from './arbitrary-answers.js';
 

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createCompiler } from '#core/script/compiler.js';
-import { LineIndex } from '#core/script/line-index.js';
-import { applyLayers, originalOffset } from '#core/script/edits.js';
+import { applyLayers, LineIndex, originalOffset } from '#core/script/source-text.js';
 import * as fc from 'fast-check';
 import { compiled, refused, start } from './running.js';
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerScanner } from '#core/script/detect-scanner.js';
-import { createDetector } from '#core/script/detector.js';
-import type { DetectorEvent } from '#core/script/detect-events.js';
+import { AnswerScanner, createDetector, type DetectorEvent } from '#core/script/detector.js';
 import { tries } from '../support/some-cases.js';
 import { answers, splitAt } from './arbitrary-answers.js';
 

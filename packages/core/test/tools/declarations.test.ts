@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { createCatalog } from '#core/tools/catalog.js';
-import { declarationFor, declarationsFor, firstSentence } from '#core/tools/declarations.js';
+import { declarationFor, declarationsFor, firstSentence, GUEST_DECLARATIONS } from '#core/tools/declarations.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { GUEST_DECLARATIONS } from '#core/tools/guest-declarations.js';
 import { tries } from '../support/some-cases.js';
 
 const tool = (name: string, inputSchema: object, outputSchema?: object, description = 'Does it. Also more.') =>

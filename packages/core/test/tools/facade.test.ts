@@ -368,7 +368,7 @@ describe('a call that is not admitted', () => {
     const again = facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
     await tick();
     expect(held).toHaveLength(1);
-    expect(messageOf(await again)).toBe('A call with this id already exists.');
+    expect(messageOf(await again)).toMatch(/^A call with this id already exists\. This is a fault of Toolscript/u);
     expect(statuses()).toEqual(['unknown']);
   });
 

@@ -3,8 +3,7 @@ import * as fc from 'fast-check';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { editDistance, nameTokens, nearestNames } from '#core/text/nearest-names.js';
-import { resolveExposure } from '#core/tools/packs.js';
-import { createRegistry } from '#core/tools/registry.js';
+import { createRegistry, resolveExposure } from '#core/tools/registry.js';
 import { tries } from '../support/some-cases.js';
 
 const tool = (name: string) =>

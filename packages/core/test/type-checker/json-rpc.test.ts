@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonRpc } from '#core/script/type-checker/json-rpc.js';
+import { JsonRpc } from '#core/script/type-checker/checker-process.js';
 import { tries } from '../support/some-cases.js';
 
 const frame = (message: object) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, IO_BYTES } from '../quickjs/driver.js';
-import { limitMemory } from '../quickjs/engine-binary.js';
+import { limitMemory } from '../worker/artefacts.js';
 import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 import { calibrateCallSites } from '../quickjs/call-sites.js';
@@ -60,9 +60,11 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
 /** The engine of quickjs-wasi with added counters; see `meter.ts`. */
 export async function meteredEngine(): Promise<Uint8Array> {
   const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
-  if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
+  if (sha256(original) !== ENGINE_SHA256)
+    throw new Error('quickjs.wasm is not the release this build was made for. Run: npm ci');
   const { binary, loops, meteredLoops } = meterEngine(original);
-  if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
+  if (meteredLoops < loops * 0.95)
+    throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered; adapt meter.ts to this engine`);
   return binary;
 }
 
@@ -157,13 +159,14 @@ function findHeapSize(engine: Engine): number {
   const limit = words.indexOf(marker);
   engine.raw.qjs_set_memory_limit(0);
   if (limit < 0 || words.indexOf(marker, limit + 1) >= 0)
-    throw new Error("the location of the engine's heap limit has changed");
+    throw new Error("the location of the engine's heap limit has changed; adapt build-image.ts to this engine");
   const used = limit + 2;
   const before = words[used]!;
   const text = engine.raw.qjs_new_string(engine.channel.io, 4096);
   const grown = words[used]! - before;
   engine.raw.qjs_free_value(text);
-  if (grown < 4096 || grown > 16_384) throw new Error("the location of the engine's heap counter has changed");
+  if (grown < 4096 || grown > 16_384)
+    throw new Error("the location of the engine's heap counter has changed; adapt build-image.ts to this engine");
   return used << 2;
 }
 

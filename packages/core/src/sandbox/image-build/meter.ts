@@ -67,7 +67,8 @@ export function meterEngine(engine: Uint8Array): MeterReport {
       return section;
     });
   const binary = writeSections(rewritten);
-  if (!WebAssemblyApi.validate(binary)) throw new Error('the metered engine is not valid WebAssembly');
+  if (!WebAssemblyApi.validate(binary))
+    throw new Error('the metered engine is not valid WebAssembly; correct meter.ts');
   return { binary, ...report };
 }
 
@@ -148,7 +149,8 @@ function findInData(reader: ByteReader, text: string): number {
     const kind = reader.unsigned();
     let base = 0;
     if (kind === 0) {
-      if (reader.byte() !== 0x41) throw new Error('a data segment has a computed offset');
+      if (reader.byte() !== 0x41)
+        throw new Error('a data segment of the engine has a computed offset; adapt meter.ts to this engine');
       base = reader.unsigned();
       reader.byte();
     }
@@ -156,7 +158,8 @@ function findInData(reader: ByteReader, text: string): number {
     const index = Buffer.from(bytes).indexOf(wanted);
     return index < 0 ? -1 : base + index;
   }).filter((address) => address >= 0);
-  if (addresses.length !== 1) throw new Error(`expected the engine to contain "${text}" once`);
+  if (addresses.length !== 1)
+    throw new Error(`the engine does not contain "${text}" exactly once; adapt meter.ts to this engine`);
   return addresses[0]!;
 }
 

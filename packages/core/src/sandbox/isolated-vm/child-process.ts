@@ -1,9 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { coreFile, packageFile } from '../../files/core-files.js';
+import { ToolscriptUsageError } from '../../protocol/index.js';
 import type { ChildCommand, ChildReport } from './messages.js';
-import { childFile, guestFile } from './package-file.js';
 
-export interface SandboxProcessHandlers {
+interface SandboxProcessHandlers {
   onReport(report: ChildReport): void;
   /** The process is gone, and this process did not end it. */
   onLost(how: { readonly signal: string | null; readonly detail: string }): void;
@@ -52,7 +53,11 @@ export class SandboxProcess {
       };
       this.#child.on('error', (error) => lose(null, error.message));
       this.#child.on('exit', (code, signal) =>
-        lose(signal, this.#failure ?? `the process of isolated-vm ended (${signal ?? `code ${code}`})`),
+        lose(
+          signal,
+          this.#failure ??
+            `The process of isolated-vm ended (${signal ?? `code ${code}`}). Check its memory, or install it again: ${isolatedVmInstall()}`,
+        ),
       );
     });
     this.ready.catch(() => {});
@@ -80,7 +85,7 @@ export class SandboxProcess {
     if (!this.#lost && this.#child.connected) this.#child.send(command, () => {});
   }
 
-  /** Its guests are gone when this resolves. */
+  /** Resolves when the process, and with it every guest, has ended. */
   async kill(): Promise<void> {
     this.#lost = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
@@ -101,3 +106,30 @@ export class SandboxProcess {
     }
   }
 }
+
+/** The releases of the package, by the oldest major release of Node.js that each accepts. */
+const RELEASES = [
+  [24, '7'],
+  [22, '6'],
+  [20, '5.0.4'],
+] as const;
+
+/** The path of the installed package. Throws a `ToolscriptUsageError` that says how to install it. */
+export function isolatedVmFile(): string {
+  try {
+    return packageFile('isolated-vm');
+  } catch {
+    throw new ToolscriptUsageError(
+      `The runtime "isolated-vm" needs the package isolated-vm, which is not installed. Run: ${isolatedVmInstall()}`,
+    );
+  }
+}
+
+/** The command that installs the release for this Node.js. */
+export function isolatedVmInstall(): string {
+  const major = Number.parseInt(process.versions.node, 10);
+  return `npm install isolated-vm@${RELEASES.find(([least]) => major >= least)?.[1] ?? '5.0.4'}`;
+}
+
+const childFile = (): URL => coreFile('sandbox/isolated-vm/child.js');
+const guestFile = (): URL => coreFile('sandbox/artefacts/isolate-guest.js');

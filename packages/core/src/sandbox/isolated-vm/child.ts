@@ -2,8 +2,7 @@
 // the host is here: no environment, no output, no tool.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import type { IsolatedVm } from './engine.js';
-import { bootIsolate, IsolateRun, type BootedIsolate, type IsolateSegment } from './isolate-run.js';
+import { bootIsolate, IsolateRun, type BootedIsolate, type IsolatedVm, type IsolateSegment } from './isolate-run.js';
 import { ProcessMemory } from './process-memory.js';
 import type { ChildCommand, ChildReport, IsolateStart } from './messages.js';
 

@@ -1,2 +1,2 @@
 export { IsolatedVmPool, type IsolatedVmOptions } from './pool.js';
-export { isolatedVmFile, isolatedVmInstall } from './package-file.js';
+export { isolatedVmFile, isolatedVmInstall } from './child-process.js';

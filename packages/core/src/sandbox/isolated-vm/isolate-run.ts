@@ -1,5 +1,5 @@
 import type { SandboxEnd } from '../../protocol/index.js';
-import type { Context, Isolate, IsolatedVm, Reference } from './engine.js';
+import { internalFault } from '../../protocol/internal-fault.js';
 import type { IsolateStart, SegmentFigures } from './messages.js';
 
 /**
@@ -7,7 +7,7 @@ import type { IsolateStart, SegmentFigures } from './messages.js';
  * only starts it, looks at the clocks, and disposes of the isolate where a limit is reached.
  */
 
-/** How often the clocks of a running segment are compared with its limits. */
+/** The interval at which the clocks of a running segment are compared with its limits, in ms. */
 const LOOK_MS = 20;
 /** Heap of an isolate besides the script's: the guest's own code and data. */
 const GUEST_HEAP_MB = 8;
@@ -151,7 +151,7 @@ export class IsolateRun {
     } catch (error) {
       // A rejection that was pending hides the result of the task, so what the guest has said is lost with it.
       if (isolate.isDisposed) throw error;
-      throw new Error(`the guest could not report: ${describe(error).message}`, { cause: error });
+      throw internalFault(`The script's isolate could not report: ${describe(error).message}.`, { cause: error });
     }
   }
 
@@ -225,4 +225,33 @@ function syntaxEnd(error: unknown): SandboxEnd {
   if (name !== 'SyntaxError') return endOf(error);
   const place = / \[script\.ts:(\d+):\d+\]$/u.exec(message);
   return { type: 'syntax', message: message.slice(0, place?.index), line: Number(place?.[1] ?? 1) };
+}
+
+/** The part of the package isolated-vm that is used. The package is optional, so its own types are not. */
+export interface IsolatedVm {
+  readonly Isolate: new (options: { memoryLimit: number; onCatastrophicError?: () => void }) => Isolate;
+}
+
+interface Isolate {
+  readonly cpuTime: bigint;
+  readonly isDisposed: boolean;
+  createContext(): Promise<Context>;
+  compileScript(code: string, options: { filename: string }): Promise<Script>;
+  getHeapStatisticsSync(): { used_heap_size: number; externally_allocated_size: number };
+  /** Stops the isolate's code, also in a loop. */
+  dispose(): void;
+}
+
+interface Context {
+  eval(code: string, options: { filename: string; reference: true }): Promise<Reference>;
+}
+
+interface Script {
+  run(context: Context, options: { reference: true }): Promise<Reference>;
+}
+
+interface Reference {
+  get(name: string, options: { reference: true }): Promise<Reference>;
+  apply(receiver: undefined, values: readonly unknown[], options?: { result: { reference: true } }): Promise<unknown>;
+  derefInto(): unknown;
 }

@@ -1,8 +1,20 @@
-import type { GuestThrow, SandboxJob, SandboxObserver, SandboxRun, Settlement } from '../../protocol/index.js';
+import type {
+  GuestThrow,
+  SandboxEnd,
+  SandboxJob,
+  SandboxObserver,
+  SandboxRun,
+  SandboxSegment,
+  Settlement,
+} from '../../protocol/index.js';
+import { GuestBreach, readGuestThrow, saysEnded } from '../quickjs/outbox.js';
+import { ReportKind } from '../worker/messages.js';
+import { ColumnReader, readSegment } from '../worker/guest-messages.js';
 import type { SandboxProcess } from './child-process.js';
+import type { SegmentFigures } from './messages.js';
 
 /** The pool, as a run uses it. */
-export interface IsolateHost {
+interface IsolateHost {
   settle(run: IsolateLive, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   cancel(run: IsolateLive, reason: 'cancelled' | 'timeout'): void;
 }
@@ -11,9 +23,9 @@ export interface IsolateHost {
 export class IsolateLive implements SandboxRun {
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   process: SandboxProcess | undefined;
-  /** It executes a segment now. */
+  /** True while the run executes a segment. */
   isExecuting = false;
-  /** It may have ended a process, so it runs in one of its own. */
+  /** The run may have ended a process, so it gets a separate process. */
   isSuspect = false;
   wallMs: number;
   /** Ends the process where the child does not stop a segment by itself. */
@@ -31,7 +43,7 @@ export class IsolateLive implements SandboxRun {
 
   constructor(
     readonly host: IsolateHost,
-    /** It changes each time the run starts over, so that late reports of an earlier attempt are ignored. */
+    /** The key changes each time the run starts over, so that the pool ignores late reports of an earlier attempt. */
     public key: number,
     readonly job: SandboxJob,
     readonly observer: SandboxObserver,
@@ -46,4 +58,82 @@ export class IsolateLive implements SandboxRun {
   cancel(reason: 'cancelled' | 'timeout'): void {
     this.host.cancel(this, reason);
   }
+}
+
+/** V8 counts columns in UTF-16 units, as this program does. */
+const UNCHANGED = new ColumnReader('');
+/** Written by `guest/v8/main.ts` before the bridge's message; `S` or `M`: the engine ran out of stack or memory. */
+const HEAD = /^((?:\d{1,9},\d{1,9};)*)([SM-])/u;
+const LIMITS: Readonly<Record<string, 'stack' | 'memory'>> = { S: 'stack', M: 'memory' };
+
+/**
+ * Reads what the child reports of a segment. Neither the guest nor the child is trusted: every member is checked as the
+ * other engine's are. Throws a `GuestBreach`.
+ */
+export function readReport(run: IsolateLive, text: string, figures: SegmentFigures): SandboxSegment {
+  const { places, outbox, limit } = split(text);
+  const calls = places === '' ? 0 : places.split(';').length - 1;
+  const { maxCalls, maxBuiltinCalls } = run.job.limits;
+  // defence: isolate-calls-are-bounded
+  if (run.calls + calls > maxCalls + maxBuiltinCalls) throw new GuestBreach('it made more calls than its limit allows');
+  const unhandled = [...run.unhandled, ...readUnhandled(figures.unhandled)].slice(0, MAX_UNHANDLED);
+  const end = readEnd(figures.end);
+  const isOver = end !== undefined || saysEnded(outbox);
+  const framed = outbox === '' ? '' : `${run.calls};${places}${outbox}`;
+  const kind = isOver ? ReportKind.ended : 0;
+  const rest = {
+    end,
+    unhandled: isOver ? unhandled : [],
+    unobservable: [],
+    dropped: 0,
+    droppedBytes: 0,
+    grownBytes: 0,
+  };
+  const segment = readSegment(
+    [run.key, kind, framed, count(figures.computeMs), count(figures.memoryBytes), rest],
+    run.job.limits,
+    UNCHANGED,
+  );
+  for (let index = run.calls; index < run.calls + calls; index++) run.pending.add(index);
+  run.calls += calls;
+  run.unhandled = unhandled;
+  if (segment.end === undefined && run.pending.size === 0) {
+    return { ...segment, end: unhandled.length === 0 ? { type: 'stalled' } : { type: 'stalled', unhandled } };
+  }
+  return limit === undefined ? segment : withLimit(segment, limit);
+}
+
+const MAX_UNHANDLED = 100;
+
+function split(text: string): { places: string; outbox: string; limit: 'stack' | 'memory' | undefined } {
+  if (text === '') return { places: '', outbox: '', limit: undefined };
+  const head = HEAD.exec(text);
+  if (head === null) throw new GuestBreach('it has no head');
+  return { places: head[1]!, outbox: text.slice(head[0].length), limit: LIMITS[head[2]!] };
+}
+
+/** The guest's own record of the error decides, not the error's own text. */
+function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxSegment {
+  const { end } = segment;
+  return end?.type === 'threw' ? { ...segment, end: { type: 'limit', limit, error: end.error } } : segment;
+}
+
+function readUnhandled(unhandled: SegmentFigures['unhandled']) {
+  // defence: isolate-rejections-are-a-list
+  if (!Array.isArray(unhandled)) throw new GuestBreach('it has no list of rejections');
+  return unhandled.slice(0, MAX_UNHANDLED).map((thrown) => readGuestThrow({ ...thrown, stack: '' }));
+}
+
+/** The ends that a child may report. */
+function readEnd(end: SandboxEnd | undefined): SandboxEnd | undefined {
+  if (end === undefined) return undefined;
+  const { type, limit, detail, message, line } = end as unknown as Record<string, unknown>;
+  // defence: isolate-ends-are-known, without it: if (type === 'limit') return end;
+  if (type === 'limit' && (limit === 'compute' || limit === 'wall' || limit === 'memory')) return { type, limit };
+  if (type === 'syntax') return { type, message: String(message).slice(0, 8_192), line: count(line) };
+  return { type: 'internal', detail: String(detail).slice(0, 8_192) };
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0;
 }

@@ -9,14 +9,11 @@ import type {
   Settlement,
 } from '../../protocol/index.js';
 import { PROTOCOL_VERSION } from '../quickjs/image.js';
-import { writeBatch, writeInit } from '../worker/guest-messages.js';
-import { endSegment } from '../worker/segments.js';
-import { WaitingRuns } from '../worker/waiting-runs.js';
-import { SandboxProcess } from './child-process.js';
-import { IsolateLive } from './live.js';
+import { endSegment, writeBatch, writeInit } from '../worker/guest-messages.js';
+import { WaitingRuns } from '../worker/scheduling.js';
+import { isolatedVmFile, SandboxProcess } from './child-process.js';
+import { IsolateLive, readReport } from './live.js';
 import type { ChildReport, SegmentFigures } from './messages.js';
-import { isolatedVmFile } from './package-file.js';
-import { readReport } from './report.js';
 
 export interface IsolatedVmOptions {
   /** Maximum number of live scripts, each with an isolate of its own. Further scripts wait. Default 64. */
@@ -27,12 +24,15 @@ export interface IsolatedVmOptions {
   modulePath?: string;
 }
 
-/** How long past its limits a segment, or a script that was cancelled, may take before its process is killed. */
+/** Maximum excess of a segment over its limits, or of a cancelled script, before its process is killed, in ms. */
 const OVERDUE_MS = 1_000;
 /** Scripts that may have ended a process run alone; at most this many at once. */
 const MAX_SOLITARY = 2;
 /** Signals by which V8 ends its process; nearly always because memory cannot be allocated. */
 const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT', 'SIGILL', 'SIGKILL']);
+
+/** The optional features of a runtime that this one does not have. */
+export const ISOLATED_VM_LACKS: readonly RuntimeFeature[] = ['lost-races'];
 
 /**
  * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment.
@@ -44,8 +44,7 @@ const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT',
 export class IsolatedVmPool implements SandboxRuntime {
   readonly name = 'isolated-vm';
   readonly bridge = { version: PROTOCOL_VERSION, known: [PROTOCOL_VERSION] };
-  static readonly LACKS: readonly RuntimeFeature[] = ['lost-races'];
-  readonly lacks = IsolatedVmPool.LACKS;
+  readonly lacks = ISOLATED_VM_LACKS;
   readonly #modulePath: string;
   readonly #maxScripts: number;
   readonly #runs = new Map<number, IsolateLive>();
@@ -200,7 +199,10 @@ export class IsolatedVmPool implements SandboxRuntime {
       if (segment.end !== undefined) this.#release(run);
       run.observer.onSegment(segment);
     } catch (error) {
-      this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
+      this.#end(run, {
+        type: 'internal',
+        detail: `Toolscript could not read what the script reported: ${String(error)}`,
+      });
     }
   }
 
@@ -317,6 +319,6 @@ export class IsolatedVmPool implements SandboxRuntime {
   }
 }
 
-/** How long a process may take to start and to boot the isolates of many scripts, on a busy machine. */
+/** Maximum time to start a process and to boot the isolates of many scripts, on a busy machine, in ms. */
 const BOOT_MS = 60_000;
 const MAX_FAILED_STARTS = 3;

@@ -28,8 +28,13 @@ export class BytecodeCompiler {
     } catch (error) {
       this.#engine = undefined;
       if (error instanceof EngineError) return { type: 'syntax', message: error.message, line: error.line };
-      if (error instanceof RangeError) return { type: 'syntax', message: 'the script is nested too deeply', line: 0 };
-      return { type: 'syntax', message: 'the script takes too long to compile', line: 0 };
+      if (error instanceof RangeError)
+        return { type: 'syntax', message: 'the script is nested too deeply; move inner parts into functions', line: 0 };
+      return {
+        type: 'syntax',
+        message: 'the script takes too long to compile; split it into several scripts',
+        line: 0,
+      };
     }
   }
 
@@ -37,7 +42,7 @@ export class BytecodeCompiler {
     const engine = new Engine(this.#module, {
       clockMs: () => 0,
       interrupt: () => {
-        if (performance.now() > this.#deadline) throw new Error('compiling took too long');
+        if (performance.now() > this.#deadline) throw new CompileTimeout();
       },
       rejection: () => {},
     });
@@ -45,6 +50,9 @@ export class BytecodeCompiler {
     return engine;
   }
 }
+
+/** Stops the engine in the middle of a script; `compile` turns it into a syntax error. */
+class CompileTimeout extends Error {}
 
 /**
  * The code is evaluated in a strict function, so that `this` is undefined at the top level of the script, as in a

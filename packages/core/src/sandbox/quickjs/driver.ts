@@ -165,7 +165,8 @@ export class Engine {
   /** Starts the engine in a fresh instance. Instances that load an image do not need it. */
   initialize(options: { intrinsics: number; maxStackBytes: number }): void {
     this.raw._initialize();
-    if (this.raw.qjs_init2(options.intrinsics) !== 0) throw new EngineError('the engine did not start');
+    if (this.raw.qjs_init2(options.intrinsics) !== 0)
+      throw new EngineError('The engine did not start. Install quickjs-wasi again, then run: npm run build');
     this.raw.qjs_set_max_stack_size(options.maxStackBytes);
     this.raw.qjs_set_interrupt_handler(1);
     this.raw.qjs_set_promise_rejection_handler(1);
@@ -179,7 +180,8 @@ export class Engine {
 
   allocate(bytes: number): number {
     const address = this.raw.wasm_malloc(bytes);
-    if (address === 0) throw new EngineError('the engine has no memory left');
+    if (address === 0)
+      throw new EngineError('The engine has no memory left. Raise limits.memoryMb, or let the script hold less data.');
     return address;
   }
 
@@ -252,7 +254,10 @@ export class Engine {
   text(value: EngineValue): string {
     const { raw, channel } = this;
     const address = raw.qjs_get_string_len(value, channel.lengthOut);
-    if (address === 0) throw new EngineError('the engine could not write a text');
+    if (address === 0)
+      throw new EngineError(
+        'The engine has no memory left for a text. Raise limits.memoryMb, or let the script hold less data.',
+      );
     const length = this.words()[channel.lengthOut >> 2]!;
     const text = this.memory().toString('utf8', address, address + length);
     raw.qjs_free_cstring(address);
@@ -281,7 +286,9 @@ export class Engine {
       raw.qjs_free_value(trace);
       return new EngineError(message, Number(line ?? 0));
     } catch {
-      return new EngineError('an error that cannot be shown');
+      return new EngineError(
+        'the engine rejects the script, and its error cannot be shown; write the script more simply',
+      );
     } finally {
       raw.qjs_free_value(exception);
     }

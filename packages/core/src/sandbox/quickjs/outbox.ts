@@ -33,7 +33,14 @@ interface OutboxCall {
 export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unserializable' | 'return_too_large' }>;
 
 /** A message that the bridge never writes: other code in the guest has written it. */
-export class GuestBreach extends Error {}
+export class GuestBreach extends Error {
+  /** `how`: a clause about the rule that the message breaks. */
+  constructor(how: string) {
+    super(
+      `the guest's message breaks a rule: ${how}. Its script may have attacked the sandbox; if it did not, this is a fault of Toolscript, so please report it with the script`,
+    );
+  }
+}
 
 /** Maximum length of names, messages and console lines. The guest truncates them at 8 192 units. */
 const MAX_TEXT_UNITS = 8_400;
@@ -152,7 +159,7 @@ const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['log', 'info', 'warn', '
 
 // defence: outbox-rules, without it: function check(_holds: boolean, _what: string): asserts _holds {}
 function check(holds: boolean, what: string): asserts holds {
-  if (!holds) throw new GuestBreach(`the guest's message breaks a rule: ${what}`);
+  if (!holds) throw new GuestBreach(what);
 }
 
 /** Throws a `GuestBreach`. */
@@ -164,7 +171,7 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new GuestBreach("the guest's message is not JSON");
+    throw new GuestBreach('it is not JSON');
   }
 }
 
@@ -248,7 +255,7 @@ function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): G
         largestKeys: list(parts[2], MAX_LARGEST_KEYS).map((key) => boundedText(key, MAX_TEXT_UNITS)),
       };
     default:
-      throw new GuestBreach("the guest's message breaks a rule: an unknown end");
+      throw new GuestBreach('an unknown end');
   }
 }
 

@@ -134,7 +134,7 @@ export function calibratePromiseLayout(module: WasmModule, compiler: Engine): Pr
     const probe = probePromise(engine, promises, index, layout);
     if (JSON.stringify(probe) !== JSON.stringify(expected)) {
       throw new Error(
-        `promise ${index} reads as ${JSON.stringify(probe)}, not ${JSON.stringify(expected)}: the engine's layout changed`,
+        `promise ${index} reads as ${JSON.stringify(probe)}, not ${JSON.stringify(expected)}: the engine's layout has changed; adapt reactions.ts to this engine`,
       );
     }
   }

@@ -20,9 +20,14 @@ const HEAD_WORDS = 2;
 /** Higher levels reduce the size by a few percent and take half as much time again. */
 const DEFLATE_LEVEL = 3;
 
-/** Throws if the delta does not fit: it is truncated, or belongs to another image. */
+/** The memory of a suspended script cannot be restored: it is damaged, or belongs to another image. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
+
+  /** `problem`: a clause. `fix`: a sentence; default: for damaged data. */
+  constructor(problem: string, fix = 'Restore the stored scripts from a backup.') {
+    super(`${problem}, so the script cannot resume from its memory. ${fix}`);
+  }
 }
 
 export function captureMemory(engine: Engine, image: Image): MemoryDelta {
@@ -63,7 +68,8 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   for (let index = 0; index < count; index++) {
     const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
     // defence: snapshot-pages-within-the-heap
-    if (start < first || start >= heapPages * WASM_PAGE) throw new SnapshotError('the memory has too many pages');
+    if (start < first || start >= heapPages * WASM_PAGE)
+      throw new SnapshotError('the memory has pages outside its heap');
     const difference = plain.subarray(body + index * PAGE, body + (index + 1) * PAGE);
     memory.set(xor(difference, pristine(start)), start);
   }
@@ -85,7 +91,7 @@ function growTo(engine: Engine, heapPages: number): void {
   try {
     engine.raw.memory.grow(missing);
   } catch {
-    throw new SnapshotError('the memory is larger than a sandbox may be here');
+    throw new SnapshotError('the memory is larger than a sandbox may be', 'Raise maxMemoryMb of the sandbox.');
   }
 }
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { coreFile } from '../../files/core-files.js';
 import type { ImageSource } from '../../protocol/index.js';
-import { limitMemory } from '../quickjs/engine-binary.js';
 import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
@@ -44,14 +43,18 @@ export async function loadKept(
   const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
   const execute = readImage(image);
   if (!KNOWN_PROTOCOLS.includes(execute.header.protocol))
-    throw new SnapshotError(`the image uses version ${execute.header.protocol} of the guest's protocol`);
+    throw new SnapshotError(
+      `the image uses version ${execute.header.protocol} of the guest's protocol`,
+      'Resume the script with the version of Toolscript that suspended it.',
+    );
   if (execute.header.engine !== engineName) throw new SnapshotError('the image belongs to another engine');
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute };
 }
 
 async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
   const bytes = await images(name);
-  if (bytes === undefined) throw new SnapshotError(`the image ${name} is not stored`);
+  if (bytes === undefined)
+    throw new SnapshotError(`the image ${name} is not stored`, 'Use the store in which the script was suspended.');
   // defence: kept-images-are-verified
   if (sha256(bytes) !== name) throw new SnapshotError(`the image ${name} is damaged`);
   return bytes;
@@ -82,7 +85,9 @@ async function loadImageFile(name: string): Promise<Image> {
   ]);
   const parsed = JSON.parse(header) as ImageHeader;
   if (parsed.protocol !== PROTOCOL_VERSION)
-    throw new Error(`the sandbox image uses version ${parsed.protocol}, not ${PROTOCOL_VERSION}. Run: npm run build`);
+    throw new Error(
+      `The sandbox image uses version ${parsed.protocol} of the guest's protocol, not ${PROTOCOL_VERSION}. Install @toolscript/core again, or in its repository run: npm run build`,
+    );
   const shared = new Uint8Array(new SharedArrayBuffer(content.length));
   shared.set(content);
   return { header: parsed, content: shared };
@@ -90,4 +95,38 @@ async function loadImageFile(name: string): Promise<Image> {
 
 function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/**
+ * Sets the memory limits of a WebAssembly binary that has exactly one memory section.
+ * Format: WebAssembly core specification 1.0, section 5.5.8.
+ */
+export function limitMemory(binary: Uint8Array, minPages: number, maxPages: number): Uint8Array {
+  const MEMORY_SECTION = 5;
+  let offset = 8;
+  while (offset < binary.length) {
+    const start = offset;
+    const id = binary[offset++];
+    let length = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = binary[offset++]!;
+      length += (byte & 127) * scale;
+      if (byte < 128) break;
+    }
+    const end = offset + length;
+    if (id === MEMORY_SECTION) {
+      const body = [1, 1, ...leb(minPages), ...leb(Math.max(minPages, maxPages))];
+      return Buffer.concat([
+        binary.subarray(0, start),
+        Uint8Array.of(MEMORY_SECTION, ...leb(body.length), ...body),
+        binary.subarray(end),
+      ]);
+    }
+    offset = end;
+  }
+  throw new Error('The file engine.wasm has no memory section, so it is damaged. Install @toolscript/core again.');
+}
+
+function leb(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)];
 }

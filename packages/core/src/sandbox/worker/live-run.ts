@@ -1,12 +1,21 @@
-import type { SandboxCapture, SandboxJob, SandboxObserver, SandboxRun, Settlement } from '../../protocol/index.js';
+import type {
+  ImageSource,
+  SandboxCapture,
+  SandboxJob,
+  SandboxObserver,
+  SandboxRun,
+  Settlement,
+} from '../../protocol/index.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
-import type { ExecuteArtefacts } from './artefacts.js';
-import type { ColumnReader } from './columns.js';
-import type { CancelReason } from './control.js';
+import { SnapshotError } from '../quickjs/snapshot.js';
+import { keepableArtefacts, loadKept, type ExecuteArtefacts } from './artefacts.js';
+import { writeInit, type ColumnReader } from './guest-messages.js';
+import type { CancelReason } from './link.js';
+import type { RunRestore, RunStart } from './messages.js';
 import type { Lane, WorkerThread } from './worker-thread.js';
 
 /** The functions of the pool that a run calls. */
-export interface RunHost {
+interface RunHost {
   settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   cancel(run: LiveRun, reason: CancelReason): void;
   capture(run: LiveRun): Promise<SandboxCapture | undefined>;
@@ -15,7 +24,7 @@ export interface RunHost {
 type LiveState = 'waiting' | 'running' | 'ended';
 
 /** The data from which a captured run is restored. */
-export interface Origin {
+interface Origin {
   snapshot: SlotSnapshot;
   images: readonly string[];
   /** Engine and image, if they belong to another version. */
@@ -33,13 +42,13 @@ export class LiveRun implements SandboxRun {
   wallMs: number;
   columns: ColumnReader | undefined;
   lane: Lane = 'fast';
-  /** How long the run may compute in the slow lane while others wait there; 0 before its first turn. */
+  /** Maximum time of a turn in the slow lane while others wait there, in ms; 0 before the first turn. */
   sliceMs = 0;
   /** The run's guest broke a rule of the bridge. */
   isBroken = false;
   /** The number of the run's commands that the worker has not answered. */
   outstanding = 0;
-  /** How often a worker died while it executed this run. */
+  /** The number of workers that died while they executed this run. */
   deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
@@ -74,5 +83,162 @@ export class LiveRun implements SandboxRun {
 
   capture(): Promise<SandboxCapture | undefined> {
     return this.pool.capture(this);
+  }
+}
+
+/** A script that computes for this long while others share its worker is moved to the slow lane. */
+const SLICE_MS = 10;
+
+/** Sends a worker all commands that lead to the run's state: its start or its captured memory, and its tape. */
+export function sendRun(run: LiveRun, worker: WorkerThread, maxMemoryBytes: number): void {
+  run.outstanding = 1 + run.tape.length;
+  worker.segmentLimits.set(run.key, run.wallMs);
+  if (run.origin === undefined) worker.send(['run', run.key, startOf(run, worker)]);
+  else worker.send(['restore', run.key, restoreOf(run, run.origin, maxMemoryBytes)]);
+  for (const { batchJson, settled, clockMs } of run.tape)
+    worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+  if (run.capturing !== undefined) worker.send(['capture', run.key]);
+}
+
+/** Sends the worker the last entry of the run's tape. */
+export function sendSettle(run: LiveRun, worker: WorkerThread): void {
+  const { batchJson, settled, clockMs } = run.tape.at(-1)!;
+  run.outstanding = 1;
+  worker.segmentLimits.set(run.key, run.wallMs);
+  worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+}
+
+function restoreOf(run: LiveRun, { snapshot, other }: Origin, maxMemoryBytes: number): RunRestore {
+  return { slot: run.slot, snapshot, sliceMs: sliceOf(run), limits: run.job.limits, maxMemoryBytes, other };
+}
+
+function startOf(run: LiveRun, worker: WorkerThread): RunStart {
+  const { job } = run;
+  return {
+    slot: run.slot,
+    sha256: job.sha256,
+    javascript: worker.knows(job.sha256) ? undefined : job.javascript,
+    initText: writeInit(job),
+    clockMs: job.clockMs,
+    wallMs: run.wallMs,
+    sliceMs: sliceOf(run),
+    limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
+  };
+}
+
+function sliceOf({ lane, sliceMs }: LiveRun): number {
+  return lane === 'slow' ? sliceMs : SLICE_MS;
+}
+
+/**
+ * A slot's snapshot as bytes: the length of a JSON text (32 bits, little-endian), the text with everything but
+ * the memory, then the memory.
+ */
+export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]): SandboxCapture {
+  const { memory, ...rest } = snapshot;
+  const json = Buffer.from(JSON.stringify(rest));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(json.length);
+  return { runtime: 'quickjs', images, state: Buffer.concat([length, json, memory]) };
+}
+
+/** Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
+function readCapture(state: Uint8Array): SlotSnapshot {
+  const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
+  if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is truncated');
+  const end = 4 + bytes.readUInt32LE(0);
+  let rest: unknown;
+  try {
+    rest = JSON.parse(bytes.toString('utf8', 4, end));
+  } catch {
+    throw new SnapshotError('the capture cannot be read');
+  }
+  if (!isRest(rest)) throw new SnapshotError('the capture lacks a part');
+  // This copies the memory, because a message to a worker carries the whole buffer of a view.
+  return { ...rest, memory: Uint8Array.from(bytes.subarray(end)) };
+}
+
+function isRest(value: unknown): value is Omit<SlotSnapshot, 'memory'> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { clockMs, computeLeftMs, peakHeap, nextCall, waiting, racing, rejections, ranOutOf } =
+    value as Partial<SlotSnapshot>;
+  const numbers = [clockMs, computeLeftMs, peakHeap, nextCall];
+  const lists = [waiting, racing, rejections];
+  return (
+    numbers.every((one) => typeof one === 'number') &&
+    lists.every((one) => Array.isArray(one)) &&
+    typeof ranOutOf === 'object'
+  );
+}
+
+/** Maximum number of engines and images of other versions that stay loaded. */
+const MAX_LOADED = 4;
+
+/** The images from which captured scripts are restored: this version's, and others on demand. */
+export class RestorableImages {
+  readonly #maxMemoryMb: number;
+  readonly #loaded = new Map<string, Promise<ExecuteArtefacts>>();
+  #current: Promise<ReadonlyMap<string, Uint8Array>> | undefined;
+
+  constructor(maxMemoryMb: number) {
+    this.#maxMemoryMb = maxMemoryMb;
+  }
+
+  /** This version's images, by name. */
+  current(): Promise<ReadonlyMap<string, Uint8Array>> {
+    this.#current ??= keepableArtefacts();
+    return this.#current;
+  }
+
+  /** Rejects if the capture is damaged, or if one of its images cannot be found. */
+  async originOf(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
+    const snapshot = readCapture(capture.state);
+    const current = [...(await this.current()).keys()];
+    const isCurrent = capture.images.every((name, index) => name === current[index]);
+    const other = isCurrent ? undefined : await this.#load(capture.images, images);
+    return { snapshot, images: capture.images, other };
+  }
+
+  #load(names: readonly string[], images: ImageSource): Promise<ExecuteArtefacts> {
+    const key = names.join(' ');
+    const known = this.#loaded.get(key);
+    if (known !== undefined) return known;
+    const loading = loadKept(names, images, this.#maxMemoryMb);
+    loading.catch(() => this.#loaded.delete(key));
+    if (this.#loaded.size >= MAX_LOADED) this.#loaded.clear();
+    this.#loaded.set(key, loading);
+    return loading;
+  }
+}
+
+/**
+ * Runs by their keys. A plain `Map` whose entries come and go quickly leaves old tables in V8's old generation, which
+ * retain their entries until the next full collection: nearly a third of the garbage of short scripts. In this class
+ * such a table retains only empty boxes.
+ */
+export class RunTable<Run extends { readonly key: number }> {
+  readonly #boxes = new Map<number, { run: Run | undefined }>();
+
+  get size(): number {
+    return this.#boxes.size;
+  }
+
+  add(run: Run): void {
+    this.#boxes.set(run.key, { run });
+  }
+
+  get(key: number): Run | undefined {
+    return this.#boxes.get(key)?.run;
+  }
+
+  delete(key: number): void {
+    const box = this.#boxes.get(key);
+    if (box === undefined) return;
+    box.run = undefined;
+    this.#boxes.delete(key);
+  }
+
+  all(): Run[] {
+    return [...this.#boxes.values()].flatMap(({ run }) => run ?? []);
   }
 }

@@ -9,7 +9,7 @@ export interface WorkerBirth {
   module: WasmModule;
   execute: { header: ImageHeader; content: Uint8Array };
   compile: { header: ImageHeader; content: Uint8Array };
-  /** See `control.ts`. */
+  /** See `Control`. */
   control: SharedArrayBuffer;
   bytecodeCacheSize: number;
 }
@@ -36,7 +36,7 @@ export interface RunStart {
   initText: string;
   clockMs: number;
   wallMs: number;
-  /** How long the script may compute while others wait for the thread, in ms. */
+  /** Maximum time for which the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
   /** Omitted if they are the same as in the last command that had limits. */
   limits: SandboxLimits | undefined;

@@ -10,22 +10,15 @@ import type {
   SandboxStats,
   Settlement,
 } from '../../protocol/index.js';
+import { internalFault } from '../../protocol/internal-fault.js';
 import { coreFile } from '../../files/core-files.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
-import { writeCapture } from './captures.js';
-import { ColumnReader } from './columns.js';
-import type { CancelReason } from './control.js';
-import { writeBatch } from './guest-messages.js';
-import { LiveRun } from './live-run.js';
-import { defaultMaxBytes, MemoryBudget, SANDBOX_BYTES } from './memory-budget.js';
+import { LiveRun, RestorableImages, RunTable, sendRun, sendSettle, writeCapture } from './live-run.js';
+import { ColumnReader, endSegment, readSegment, writeBatch } from './guest-messages.js';
+import type { CancelReason } from './link.js';
+import { defaultMaxBytes, isNew, MemoryBudget, SANDBOX_BYTES, SlowLane, WaitingRuns } from './scheduling.js';
 import { ReportKind, type WorkerReport } from './messages.js';
-import { RestorableImages } from './restorable-images.js';
-import { sendRun, sendSettle } from './run-commands.js';
-import { RunTable } from './run-table.js';
-import { endSegment, readSegment } from './segments.js';
-import { isNew, SlowLane } from './slow-lane.js';
-import { WaitingRuns } from './waiting-runs.js';
 import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
 
@@ -265,7 +258,10 @@ export class QuickJsPool implements SandboxRuntime {
     const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
     if (!this.#waiting.add(run, run.job.principal, queueWaitMs, busy)) queueMicrotask(busy);
     this.warm().catch((error: unknown) =>
-      this.#end(run, { type: 'internal', detail: `the sandbox did not start: ${String(error)}` }),
+      this.#end(run, {
+        type: 'internal',
+        detail: `The sandbox did not start: ${String(error)}. If a file is missing, install @toolscript/core again`,
+      }),
     );
   }
 
@@ -343,7 +339,10 @@ export class QuickJsPool implements SandboxRuntime {
       run.observer.onSegment(segment);
     } catch (error) {
       run.isBroken = true;
-      this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
+      this.#end(run, {
+        type: 'internal',
+        detail: `Toolscript could not read what the script reported: ${String(error)}`,
+      });
     }
   }
 
@@ -413,7 +412,8 @@ export class QuickJsPool implements SandboxRuntime {
     for (const run of affected) {
       run.worker = undefined;
       if (run.key === culprit && detail === HUNG) this.#end(run, { type: 'limit', limit: 'wall' });
-      else if (run.key === culprit && ++run.deaths >= MAX_DEATHS) this.#end(run, { type: 'internal', detail });
+      else if (run.key === culprit && ++run.deaths >= MAX_DEATHS)
+        this.#end(run, { type: 'internal', detail: lostTooOften(detail) });
       else this.#restart(run);
     }
     this.#serveWaiting();
@@ -428,7 +428,11 @@ export class QuickJsPool implements SandboxRuntime {
     for (const run of isEmpty ? this.#runs.all() : affected) {
       run.worker = undefined;
       if (!isEmpty && run.lane === 'fast') this.#restart(run);
-      else this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
+      else
+        this.#end(run, {
+          type: 'internal',
+          detail: `No thread of the sandbox could start: ${detail}. Check the limits of memory and threads of this process`,
+        });
     }
     if (!isEmpty) return;
     this.#warming = undefined;
@@ -452,4 +456,8 @@ export class QuickJsPool implements SandboxRuntime {
   #serveStranded(): void {
     for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
+}
+
+function lostTooOften(detail: string): string {
+  return internalFault(`${MAX_DEATHS} threads ended while they executed this script: ${detail}.`).message;
 }

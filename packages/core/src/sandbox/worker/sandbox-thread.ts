@@ -3,8 +3,7 @@ import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import type { ExecuteArtefacts } from './artefacts.js';
-import { BytecodeLedger } from './bytecode-ledger.js';
-import { Control } from './control.js';
+import { BytecodeLedger, Control, onMessages } from './link.js';
 import {
   ReportKind,
   type ReportRest,
@@ -14,13 +13,12 @@ import {
   type WorkerCommand,
   type WorkerReport,
 } from './messages.js';
-import { onMessages } from './short-waits.js';
 
 /** Maximum number of idle instances for reuse, and the maximum after a period without work. */
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
-/** How long the reports of a batch's first scripts may wait for those of the later ones, in ms. */
+/** Maximum time for which the reports of a batch's first scripts wait for those of the later ones, in ms. */
 const REPORT_MS = 5;
 /** Growth is reported in steps of this size, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
@@ -186,14 +184,15 @@ export class SandboxThread {
       this.#forOneScript.add(slot);
       return slot;
     } catch (error) {
-      this.#pushAnswer(run, ReportKind.refused, { detail: `no sandbox could be made: ${String(error)}` });
+      this.#pushAnswer(run, ReportKind.refused, {
+        detail: `The system has no memory for a sandbox: ${String(error)}. Give this process more memory`,
+      });
       return undefined;
     }
   }
 
   #compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
-    const made =
-      javascript === undefined ? internalEnd('bytecode was expected in the cache') : this.#compiler.compile(javascript);
+    const made = javascript === undefined ? internalEnd(NO_BYTECODE) : this.#compiler.compile(javascript);
     this.#bytecodes.add(sha256, made);
     return made;
   }
@@ -283,6 +282,10 @@ export class SandboxThread {
 function endedSegment(end: SandboxEnd): SlotSegment {
   return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
 }
+
+/** `internalFault` words it in the same way; this thread loads no module outside the sandbox's folder for it. */
+const NO_BYTECODE =
+  'The thread has no bytecode of a script that it has compiled. This is a fault of Toolscript; please report it with this message.';
 
 function internalEnd(detail: string): SandboxEnd {
   return { type: 'internal', detail };

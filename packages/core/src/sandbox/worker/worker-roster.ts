@@ -24,7 +24,7 @@ const RETIRE_BYTES = 1 << 30;
 /** Maximum number of consecutive threads that die before they are ready; after that the roster creates no new ones. */
 const MAX_FAILED_STARTS = 3;
 
-/** How long an idle worker of the slow lane is kept, in ms. */
+/** Maximum time for which the slow lane keeps an idle worker, in ms. */
 const SLOW_LANE_IDLE_MS = 5_000;
 
 /**

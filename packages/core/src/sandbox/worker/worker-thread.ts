@@ -1,17 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import type { SandboxLimits } from '../../protocol/index.js';
 import type { Artefacts } from './artefacts.js';
-import { BytecodeLedger } from './bytecode-ledger.js';
-import { Control, IDLE } from './control.js';
+import { BytecodeLedger, Control, IDLE, WakefulLoop } from './link.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
-import { WakefulLoop } from './short-waits.js';
 
 /** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
-/** How often a busy worker is checked, and how far past its limits a segment may be before the worker is terminated. */
+/** The interval at which a busy worker is checked, and the maximum excess of a segment before the worker is terminated. */
 const WATCH_MS = 100;
 const OVERDUE_MS = 300;
-/** How long a worker may leave its messages unanswered while it executes nothing. */
+/** Maximum time for which a worker may leave its messages unanswered while it executes nothing. */
 const SILENT_MS = 10_000;
 
 /** The reason for the loss of a worker that did not stop by itself. */
@@ -96,8 +94,8 @@ export class WorkerThread {
       (loaded) => this.#sendBirth(loaded),
       () => void this.terminate(),
     );
-    this.#worker.on('error', (error) => this.#lose(`worker failed: ${error.message}`));
-    this.#worker.on('exit', () => this.#lose('worker exited'));
+    this.#worker.on('error', (error) => this.#lose(`the thread failed: ${error.message}`));
+    this.#worker.on('exit', () => this.#lose('the thread exited'));
   }
 
   /** Whether the thread executes, or has unanswered messages. */

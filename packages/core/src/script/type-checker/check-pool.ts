@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { CheckDeadline } from './check-deadline.js';
+import { compilerExecutable } from '../../files/compiler-executable.js';
+import { coreFile } from '../../files/core-files.js';
 import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
-import { compilerExecutable } from '../../files/core-files.js';
-import { readTypeLibrary } from './read-type-library.js';
 
 export interface CheckPoolOptions {
   /** Maximum number of processes; the second starts when checks pile up. Default: 2, or 1 on a single core. */
@@ -19,7 +19,7 @@ export interface CheckPoolOptions {
  * The declarations that a script can use, as text for the checker, and a name for them: the same name means the same
  * text.
  */
-export interface ToolSet {
+interface ToolSet {
   readonly name: string;
   readonly declarations: string;
 }
@@ -88,7 +88,8 @@ export class CheckPool {
   /** Never rejects. */
   check(toolSet: ToolSet, text: string): Promise<CheckAnswer> {
     return new Promise((resolve) => {
-      if (this.#isClosed) return resolve({ type: 'unavailable', detail: 'the checker is closed' });
+      if (this.#isClosed)
+        return resolve({ type: 'unavailable', detail: 'The type checker is closed, as its harness is.' });
       this.#queue.push({ toolSet, text, resolve, losses: 0 });
       this.#serve();
     });
@@ -118,7 +119,8 @@ export class CheckPool {
 
   close(): void {
     this.#isClosed = true;
-    for (const job of this.#queue.splice(0)) job.resolve({ type: 'unavailable', detail: 'the checker was closed' });
+    for (const job of this.#queue.splice(0))
+      job.resolve({ type: 'unavailable', detail: 'The type checker was closed, as its harness was.' });
     for (const seat of this.#seats) seat.process?.kill();
   }
 
@@ -193,7 +195,7 @@ export class CheckPool {
   }
 
   #start(seat: Seat): CheckerProcess {
-    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new StartsEnded('the checker did not start');
+    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new StartsEnded('The type checker did not start.');
     this.#failedStarts++;
     this.#started++;
     const executable = this.#options.executable ?? compilerExecutable();
@@ -237,7 +239,7 @@ class StartsEnded extends Error {}
 
 class MissedDeadline extends Error {
   constructor(readonly isOfCheck: boolean) {
-    super('the checker took too long');
+    super('The type checker took too long.');
   }
 }
 
@@ -245,4 +247,53 @@ async function keepRecent(seat: Seat, process: CheckerProcess, name: string): Pr
   seat.toolSets = [...seat.toolSets.filter((other) => other !== name), name];
   const oldest = seat.toolSets.length > MAX_TOOL_SETS ? seat.toolSets.shift() : undefined;
   if (oldest !== undefined) await process.close(oldest);
+}
+
+/**
+ * The share of its time that a check must have spent computing to count as slow, and not merely as waiting for a
+ * processor.
+ */
+const OWN_SHARE = 0.6;
+/** Maximum wait on a busy machine, as a multiple of the deadline. */
+const MAX_WAIT_FACTOR = 8;
+const MIN_EXTENSION_MS = 20;
+
+/**
+ * A check's deadline in the checker's own processor time, if the platform reports it: a good script must not run
+ * unchecked because other processes compute. Calls back once, unless it was stopped.
+ */
+export class CheckDeadline {
+  readonly #deadlineMs: number;
+  readonly #cpuMs: () => number | undefined;
+  readonly #onMissed: () => void;
+  readonly #startedAt = performance.now();
+  readonly #startedCpu: number | undefined;
+  #timer: NodeJS.Timeout;
+
+  constructor(deadlineMs: number, cpuMs: () => number | undefined, onMissed: () => void) {
+    this.#deadlineMs = deadlineMs;
+    this.#cpuMs = cpuMs;
+    this.#onMissed = onMissed;
+    this.#startedCpu = cpuMs();
+    this.#timer = setTimeout(() => this.#look(), deadlineMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    const now = this.#cpuMs();
+    const used = now === undefined || this.#startedCpu === undefined ? Infinity : now - this.#startedCpu;
+    const isLate = performance.now() - this.#startedAt >= this.#deadlineMs * MAX_WAIT_FACTOR;
+    if (isLate || used >= this.#deadlineMs * OWN_SHARE) return this.#onMissed();
+    this.#timer = setTimeout(() => this.#look(), Math.max(MIN_EXTENSION_MS, this.#deadlineMs - used));
+  }
+}
+
+let text: string | undefined;
+
+/** Declarations of the engine's built-ins; written when the package is built. */
+export function readTypeLibrary(): string {
+  return (text ??= readFileSync(coreFile('script/type-library/guest.lib.d.ts'), 'utf8'));
 }

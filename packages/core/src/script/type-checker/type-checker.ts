@@ -1,8 +1,15 @@
+import { showHidden } from '../../protocol/invisible.js';
+import { identifierName } from '../../text/identifier-name.js';
+import { insteadOf } from '../../text/missing-names.js';
+import { nearestNames } from '../../text/nearest-names.js';
+import { NULL_AS_ABSENT } from '../../text/null-as-absent.js';
 import type { Finding } from '../findings.js';
-import type { SourceFacts } from '../source-facts.js';
-import type { JudgeArgument } from './call-issues.js';
+import type { ResultText } from '../result-texts.js';
+import type { CallFact, SourceFacts } from '../source-facts.js';
+import { judgeCalls, type CallIssue, type JudgeArgument } from './call-issues.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
-import { reportTypes, type TypeReport } from './type-report.js';
+import type { NativeDiagnostic } from './checker-process.js';
+import { DiagnosticPolicy, flattened, withChoices } from './diagnostic-policy.js';
 
 /** Checks scripts against one set of tools. */
 export interface TypeChecker {
@@ -76,8 +83,8 @@ function wellFormed(source: string): string {
 function unchecked(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): Finding {
   const message =
     answer.type === 'slow'
-      ? 'The script was not type-checked: checking it takes too long.'
-      : 'The script was not type-checked: the checker is not available.';
+      ? 'The script was not type-checked, because that takes too long. Split it to have it checked.'
+      : 'The script was not type-checked, because no type checker is available here. The log of the host says how to install one.';
   return { severity: 'info', code: `typecheck-${answer.type}`, message, offset: 0 };
 }
 
@@ -86,4 +93,229 @@ function softened({ findings }: TypeReport): TypeReport {
     findings: findings.map((finding) => (finding.severity === 'error' ? { ...finding, severity: 'warning' } : finding)),
     hint: undefined,
   };
+}
+
+/** The checker's report about a script: at most five findings, errors first, and hints. */
+interface TypeReport {
+  readonly findings: readonly Finding[];
+  /** For the first error: the replacement, and the declaration of the tool that was called wrongly. */
+  readonly hint: string | undefined;
+}
+
+interface ReportContext {
+  readonly facts: SourceFacts;
+  /** Names of the tools, as scripts write them. */
+  readonly toolNames: readonly string[];
+  /** A tool's declaration on one line. */
+  readonly signatureOf: (tool: string) => string | undefined;
+  readonly judgeArgument: JudgeArgument;
+  /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
+  readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
+  /** Named types of the declarations that are lists of literals, in their written form. */
+  readonly choices: ReadonlyMap<string, string>;
+  /** The script after repairs, and the number of characters before it in the checked text. */
+  readonly source: string;
+  readonly prefix: number;
+}
+
+const MAX_FINDINGS = 5;
+const MAX_SENTENCES = 3;
+const MAX_SENTENCE = 300;
+const MAX_SIGNATURE = 600;
+const MAX_NAMES = 5;
+
+/** A diagnostic to report. */
+interface Weighed {
+  readonly code: string;
+  readonly severity: Finding['severity'];
+  readonly offset: number;
+  readonly call: CallFact | undefined;
+  readonly order: number;
+  readonly message: () => string;
+  readonly hint: () => string | undefined;
+  /** Equal for diagnostics with the same subject. */
+  readonly key: string;
+}
+
+/** `diagnostics`: TypeScript's; empty if TypeScript was not run. */
+function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
+  const placed = diagnostics.map((diagnostic) => {
+    const inSource = (at: number) => Math.min(Math.max(0, at - context.prefix), context.source.length);
+    return { diagnostic, code: diagnostic.code, offset: inSource(diagnostic.pos), end: inSource(diagnostic.end) };
+  });
+  const judged = judgeCalls(context.facts, context.judgeArgument);
+  const policy = new DiagnosticPolicy(context.facts, placed, judged, context.choices);
+  const diagnosed = placed.flatMap((found) => {
+    const verdict = policy.verdict(found.diagnostic, found.offset, found.end);
+    return verdict === 'off' ? [] : [weigh(found, verdict, policy, context)];
+  });
+  const weighed = [
+    ...diagnosed,
+    ...unreported(judged.issues, diagnosed).map((issue) => refusal(issue, context)),
+    ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
+    ...judged.notes.map((note) => mistake({ code: NULL_AS_ABSENT, ...note }, 'info')),
+    ...context.facts.texts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
+  ];
+  const errors = weighed
+    .filter(({ severity }) => severity === 'error')
+    .toSorted((left, right) => left.order - right.order);
+  const others = (wanted: Weighed['severity']) => withoutRepeats(weighed.filter(({ severity }) => severity === wanted));
+  const chosen = [...withoutRepeats(errors), ...others('warning'), ...others('info')].slice(0, MAX_FINDINGS);
+  const findings = chosen.map(({ severity, code, offset, message }) => ({
+    severity,
+    code,
+    // Names and choices come from schemas.
+    message: showHidden(message()),
+    offset,
+  }));
+  return { findings, hint: errors[0]?.hint() };
+}
+
+interface Placed {
+  readonly diagnostic: NativeDiagnostic;
+  readonly offset: number;
+  readonly end: number;
+}
+
+function weigh(
+  placed: Placed,
+  severity: 'error' | 'warning',
+  policy: DiagnosticPolicy,
+  context: ReportContext,
+): Weighed {
+  const { diagnostic, offset, end } = placed;
+  return {
+    code: `ts${diagnostic.code}`,
+    severity,
+    offset,
+    call: policy.callAt(offset, end),
+    order: offset,
+    message: () => sentenceOf(placed, policy, context),
+    hint: () => hintFor(diagnostic, policy.callAt(offset, end), context),
+    key: `${diagnostic.code} ${diagnostic.text}`,
+  };
+}
+
+function refusal({ call, offset, isMissing, message }: CallIssue, context: ReportContext): Weighed {
+  return {
+    code: 'tool-arguments',
+    severity: 'error',
+    offset,
+    call,
+    // A missing name comes after a wrong name, which may explain it.
+    order: isMissing ? call.end : offset,
+    message: () => shortened(message, MAX_SENTENCE),
+    hint: () => declarationHint(call.tool, context),
+    key: message,
+  };
+}
+
+/** A text without the value's data may be sent or stored, but does no harm if it is only printed. */
+function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
+  const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
+  const what =
+    members === ''
+      ? `The result of tools.${tool}`
+      : `\`${members.replace(/^\./u, '')}\` of the result of tools.${tool}`;
+  const message = `${what} is an object, or a list of objects, and becomes "[object Object]" in a string. Use one of its members, or JSON.stringify.`;
+  return mistake({ code: 'object-in-text', message, offset }, isLogged ? 'warning' : 'error');
+}
+
+function mistake({ code, message, offset }: Omit<Finding, 'severity'>, severity: Weighed['severity']): Weighed {
+  return {
+    code,
+    severity,
+    offset,
+    call: undefined,
+    order: offset,
+    message: () => message,
+    hint: () => undefined,
+    key: `${code} ${message}`,
+  };
+}
+
+/**
+ * Issues that TypeScript has not reported. If a key is unknown, a missing one is not reported: it is usually the same
+ * key under a wrong name.
+ */
+function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[]): readonly CallIssue[] {
+  const errors = diagnosed.filter(({ severity }) => severity === 'error');
+  const isMisnamed = (call: CallFact) =>
+    issues.some((issue) => issue.call === call && issue.isUnknownKey) ||
+    errors.some((error) => error.call === call && UNKNOWN_KEY.has(error.code));
+  return issues.filter(({ call, offset, name, isMissing }) => {
+    const reported = errors.filter((error) => error.call === call);
+    if (reported.some((error) => error.offset === offset || error.key.includes(`'${name}'`))) return false;
+    return !isMissing || !isMisnamed(call);
+  });
+}
+
+const UNKNOWN_KEY = new Set(['ts2353', 'ts2561']);
+
+/** The same diagnostic about the same subject is reported once. */
+function withoutRepeats(found: readonly Weighed[]): Weighed[] {
+  const seen = new Set<string>();
+  return found.filter(({ key }) => !seen.has(key) && seen.add(key));
+}
+
+/** TypeScript's own sentence, with its further reasons, and the tools that may have been meant. */
+function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolicy, context: ReportContext): string {
+  if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
+  if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
+  if (policy.isAbsentNamespace(diagnostic, offset, end))
+    return `${context.source.slice(offset, end)} is not available here.`;
+  const sentences = flattened(diagnostic)
+    .slice(0, MAX_SENTENCES)
+    .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MAX_SENTENCE));
+  const said = sentences.join(' ');
+  if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
+  return said;
+}
+
+/** Replaces TypeScript's sentence, which prints the type of the whole namespace. */
+function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
+  const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
+  const namespace = namespaceBefore(offset, source);
+  const wanted = namespace === '' ? name : `${namespace}.${name}`;
+  const inNamespace = toolNames.filter((known) => known.startsWith(`${namespace}.`));
+  const nearest = nearestNames(wanted, namespace === '' ? toolNames : inNamespace);
+  const said = `Property '${name}' does not exist on type 'Tools'${namespace === '' ? '' : ` in tools.${namespace}`}.`;
+  return nearest.length === 0
+    ? said
+    : `${said} Did you mean ${nearest.map((near) => `tools.${identifierName(near)}`).join(', ')}?`;
+}
+
+function calledNamespace(offset: number, { source, toolNames }: ReportContext): string {
+  const name = /^[\w$-]+/u.exec(source.slice(offset))?.[0] ?? '';
+  const outer = namespaceBefore(offset, source);
+  const path = outer === '' ? name : `${outer}.${name}`;
+  const held = toolNames.filter((tool) => tool.startsWith(`${path}.`)).slice(0, MAX_NAMES);
+  return `tools.${path} is a namespace, not a tool. It contains ${held.map((tool) => `tools.${tool}`).join(', ')}.`;
+}
+
+/** The names between `tools` and the name that begins at the offset. */
+function namespaceBefore(offset: number, source: string): string {
+  const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
+  return path.replace(/[\s!]/gu, '').slice(1);
+}
+
+function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, context: ReportContext): string | undefined {
+  const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
+  if (missing !== undefined) return insteadOf(missing);
+  return declarationHint(call?.tool ?? '', context);
+}
+
+function declarationHint(tool: string, { signatureOf, choices }: ReportContext): string | undefined {
+  const signature = tool === '' ? undefined : signatureOf(tool);
+  if (signature === undefined) return undefined;
+  return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MAX_SIGNATURE)}`);
+}
+
+/** TypeScript suggests installing packages and changing options, which a script cannot do. */
+function withoutAdviceOnSetUp(sentence: string): string {
+  return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
+}
+
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }

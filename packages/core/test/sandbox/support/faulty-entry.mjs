@@ -1,6 +1,6 @@
 // A sandbox worker with planted faults: the thread hangs or ends if a script's source requests it.
 import { parentPort } from 'node:worker_threads';
-import { Control } from '../../../dist/sandbox/worker/control.js';
+import { Control } from '../../../dist/sandbox/worker/link.js';
 
 let control;
 const listenOnce = parentPort.once.bind(parentPort);

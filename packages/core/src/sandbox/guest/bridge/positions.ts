@@ -1,4 +1,4 @@
-// Maps a place in the compiled code to the model's own source, as `script/position-table.ts` does.
+// Maps a place in the compiled code to the model's own source, as `script/wrapper.ts` does.
 import { parse } from '../primordials.js';
 
 /** A line's triples: a column of the code, and the line and column of the source that it comes from. */

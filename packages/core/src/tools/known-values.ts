@@ -2,7 +2,7 @@ import type { KnownArgument, KnownVerdict } from '../protocol/script.js';
 import type { Tool, ValidationIssue } from '../protocol/tools.js';
 import { isUnknownKey } from '../text/unknown-key.js';
 import { formatPath, leadsThrough } from '../text/value-path.js';
-import { childSchema, expand } from './schema-reference.js';
+import { childSchema, expand, type SchemaNode } from './schema-lookup.js';
 
 /** Keywords that judge a value as a whole: one part decides which values another may have. */
 const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
@@ -57,4 +57,28 @@ function isDecidedAsAWhole(path: string, { inputSchema }: Tool, { value, unknown
 function keysOf(value: unknown): (string | number)[] {
   if (Array.isArray(value)) return [...value.keys()];
   return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}
+
+/** Whether a tool's result, or the member at `path` of it, is certainly an object, or a list of objects. */
+export function isObjectResult({ outputSchema }: Tool, path: readonly (string | number)[]): boolean {
+  if (outputSchema === undefined) return false;
+  let schema: SchemaNode | undefined = outputSchema;
+  for (const name of path) schema = schema && partOf(outputSchema, schema, name);
+  return schema !== undefined && isObjectSchema(outputSchema, schema);
+}
+
+function isObjectSchema(root: SchemaNode, schema: SchemaNode): boolean {
+  const parts = expand(root, schema);
+  if (parts.some((part) => part['anyOf'] !== undefined || part['oneOf'] !== undefined || part['nullable'] === true))
+    return false;
+  if (parts.some((part) => part['type'] === 'object')) return true;
+  if (!parts.some((part) => part['type'] === 'array')) return false;
+  const items = partOf(root, schema, 0);
+  return items !== undefined && isObjectSchema(root, items);
+}
+
+/** The schema of one member or item; undefined if there is none, or if it is defined in more than one place. */
+function partOf(root: SchemaNode, schema: SchemaNode, name: string | number): SchemaNode | undefined {
+  const found = expand(root, schema).flatMap((part) => childSchema(part, name) ?? []);
+  return found.length === 1 ? (found[0] as SchemaNode) : undefined;
 }

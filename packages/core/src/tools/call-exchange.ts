@@ -1,13 +1,122 @@
-import { MAX_JSON_DEPTH, measureJson } from '../protocol/json.js';
-import type { Tool } from '../protocol/tools.js';
+import { MAX_JSON_DEPTH, measureJson, type JsonValue } from '../protocol/json.js';
+import type { Diagnostic } from '../protocol/script.js';
+import type { Tool, ToolCallContext } from '../protocol/tools.js';
+import { NULL_AS_ABSENT, nullAsAbsent } from '../text/null-as-absent.js';
+import type { CallRecord } from './call-record.js';
+import type { FacadeCall, FacadeOptions } from './facade-types.js';
+import { parseJson } from './json-text.js';
 import { issueLines } from './validation-issues.js';
 
-export type CheckedResult =
+type CheckedArguments =
+  /** `absent`: paths of members that are null and count as omitted. */
+  | { ok: true; value: JsonValue; json: string; absent: readonly string[] }
+  | { ok: false; message: string; sent: JsonValue; data?: unknown };
+
+export interface ArgumentLimits {
+  /** Maximum bytes of JSON. */
+  readonly maxBytes: number;
+  /** Maximum number of values at every level, plus member names. */
+  readonly maxValues: number;
+}
+
+/** Validates the arguments and serialises the effective input, once. `sent`: the recorded form of invalid arguments. */
+export function checkArguments(
+  tool: Tool,
+  { argsJson, argsProblem }: FacadeCall,
+  { maxBytes, maxValues }: ArgumentLimits,
+): CheckedArguments {
+  const wrong = (reason: string): CheckedArguments => ({
+    ok: false,
+    message: `The arguments of ${tool.name} are wrong: ${reason}.`,
+    sent: null,
+  });
+  if (argsProblem !== undefined) return wrong(argsProblem);
+  const bytes = Buffer.byteLength(argsJson);
+  // defence: argument-bytes-are-capped
+  if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
+  const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson, maxValues);
+  if (!parsed.ok) return wrong(parsed.reason);
+  const validated = tool.validateInput(parsed.value);
+  if (!validated.ok) {
+    const message = `The arguments of ${tool.name} are wrong:\n${issueLines(validated.issues)}`;
+    return { ok: false, message, sent: parsed.value, data: { issues: validated.issues.slice(0, 20) } };
+  }
+  const { value, absent = [] } = validated;
+  const json = JSON.stringify(value);
+  // Validation added nothing, so the original text is the one that runs.
+  if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson, absent };
+  return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
+}
+
+/** Notes null in an optional member. Arguments that are known before the script runs are noted by the check. */
+export function absentNote(tool: Tool, { line, column }: FacadeCall, path: string): Diagnostic {
+  const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return { severity: 'info', code: NULL_AS_ABSENT, message: nullAsAbsent(tool.name, path), ...place };
+}
+
+/** Receives a tool's reports while its call runs. */
+export interface CallReporter {
+  progress(record: CallRecord, message: unknown): void;
+  output(record: CallRecord, text: unknown): void;
+}
+
+const READ_SIGNAL = Symbol('readSignal');
+
+type LazyContext = Omit<ToolCallContext, 'signal'> & { readonly [READ_SIGNAL]: () => AbortSignal };
+
+/**
+ * All contexts share one descriptor: a getter in each object would cost three times as much as the rest of the object.
+ */
+const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
+  get() {
+    return this[READ_SIGNAL]();
+  },
+  enumerable: true,
+  configurable: true,
+};
+
+/** The key by which a tool recognises a repeated call. */
+export function idempotencyKey(
+  scriptId: string | undefined,
+  { callId, callIndex }: { callId: string; callIndex: number },
+): string {
+  return scriptId === undefined ? callId : `${scriptId}:${callIndex}`;
+}
+
+/**
+ * A tool's view of its call: a plain object. `signal` is created when it is read, which most tools never do; copies
+ * of a context, and objects that inherit from it, have it too.
+ */
+export function callContext(
+  { app, principal, scriptId, identity, limits, savedScripts }: FacadeOptions,
+  record: CallRecord,
+  reporter: CallReporter,
+): ToolCallContext {
+  const { callId, callIndex, detached, retries } = record.call;
+  const context: LazyContext = {
+    app,
+    principal,
+    threadId: identity?.threadId,
+    runId: identity?.runId,
+    callId,
+    scriptId,
+    idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
+    progress: (message) => reporter.progress(record, message),
+    output: detached === true ? (text) => reporter.output(record, text) : undefined,
+    // defence: tasks-run-no-saved-scripts, without it: savedScripts,
+    savedScripts: detached === true && savedScripts !== undefined ? { ...savedScripts, linked: [] } : savedScripts,
+    maxOutputBytes: limits.maxToolOutputBytes,
+    [READ_SIGNAL]: () => record.signal,
+  };
+  return Object.defineProperty(context, 'signal', SIGNAL) as LazyContext & ToolCallContext;
+}
+
+type CheckedResult =
   /** `json` is the value's text; an empty text means `undefined`. */
   | { readonly ok: true; readonly json: string; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
-export interface ResultLimits {
+interface ResultLimits {
   /** Maximum bytes of JSON. */
   readonly maxToolResultBytes: number;
   /** Maximum number of values at every level, plus member names. */

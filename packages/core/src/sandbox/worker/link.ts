@@ -1,0 +1,185 @@
+import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
+
+const BUSY_RUN = 0;
+const SEGMENTS_ENTERED = 1;
+const SCRIPTS = 2;
+const MESSAGES = 3;
+const FIRST_SLOT = 4;
+
+export const IDLE = -1;
+
+const REASONS = { 1: 'cancelled', 2: 'timeout' } as const;
+export type CancelReason = 'cancelled' | 'timeout';
+
+/**
+ * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a
+ * running script was cancelled, how many scripts share the worker, which of them it executes, and how many messages
+ * were sent.
+ */
+export class Control {
+  readonly #words: Int32Array;
+
+  constructor(readonly buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  static create(slots: number): Control {
+    const control = new Control(new SharedArrayBuffer((FIRST_SLOT + slots) * 4));
+    control.leave();
+    return control;
+  }
+
+  enter(run: number): void {
+    Atomics.store(this.#words, BUSY_RUN, run);
+    Atomics.add(this.#words, SEGMENTS_ENTERED, 1);
+  }
+
+  leave(): void {
+    Atomics.store(this.#words, BUSY_RUN, IDLE);
+  }
+
+  /** The run that the worker executes now, and a counter of the segments that it has started. */
+  busy(): { run: number; entered: number } {
+    return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
+  }
+
+  /** The number of scripts on the worker that a long computation of another script would delay. */
+  setScripts(count: number): void {
+    Atomics.store(this.#words, SCRIPTS, count);
+  }
+
+  scripts(): number {
+    return Atomics.load(this.#words, SCRIPTS);
+  }
+
+  /** Called for each message that is sent. */
+  countMessage(): void {
+    Atomics.add(this.#words, MESSAGES, 1);
+  }
+
+  messages(): number {
+    return Atomics.load(this.#words, MESSAGES);
+  }
+
+  cancel(slot: number, reason: CancelReason): void {
+    Atomics.store(this.#words, FIRST_SLOT + slot, reason === 'cancelled' ? 1 : 2);
+  }
+
+  clear(slot: number): void {
+    Atomics.store(this.#words, FIRST_SLOT + slot, 0);
+  }
+
+  cancelled(slot: number): CancelReason | undefined {
+    return REASONS[Atomics.load(this.#words, FIRST_SLOT + slot) as 1 | 2];
+  }
+}
+
+/**
+ * The time for which a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30
+ * µs, and later in a virtual machine, which is most of the time of a quick tool call.
+ */
+const AWAKE_MS = 0.05;
+/** If a message arrives this soon after the worker's answer, including the wake-up, staying awake was worthwhile. */
+const SOON_MS = 0.15;
+/**
+ * Number of such messages in a row before the worker stays awake: at worst, one short wait in this number is wasted.
+ */
+const SOON_IN_A_ROW = 4;
+/** The event loop gets a turn at least this often, in ms. */
+const MAX_MS = 20;
+
+/**
+ * Reads a port's messages, and stays awake between them while they come in quick succession. If the next message does
+ * not come soon, the thread sleeps again. `sent` returns how many messages have arrived: polling the port itself
+ * would block its sender.
+ */
+export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
+  let answeredAt = 0;
+  let soon = 0;
+  let taken = 0;
+  // The count may be ahead of the messages that were taken, or about to catch up with them.
+  const hasMore = () => ((sent() - taken) | 0) > 0;
+  port.on('message', (first: unknown) => {
+    const arrivedAt = performance.now();
+    soon = arrivedAt - answeredAt < SOON_MS ? soon + 1 : 0;
+    for (let received: { message: unknown } | undefined = { message: first }; received !== undefined;) {
+      taken = (taken + 1) | 0;
+      handle(received.message);
+      answeredAt = performance.now();
+      if (soon < SOON_IN_A_ROW || answeredAt - arrivedAt > MAX_MS) return;
+      received = nextMessage(port, hasMore, answeredAt + AWAKE_MS);
+    }
+    soon = 0;
+  });
+}
+
+/**
+ * The same for the thread that waits for a worker's answer. This thread belongs to the application, so it is never
+ * blocked: its event loop keeps turning, with all its other work, instead of sleeping.
+ */
+export class WakefulLoop {
+  #sentAt = 0;
+  #isAwaited = false;
+  #isTurning = false;
+  /** The loop kept turning after the last message, and stopped before the answer arrived. */
+  #gaveUp = false;
+  #soon = 0;
+
+  sent(): void {
+    this.#sentAt = performance.now();
+    this.#isAwaited = true;
+    if (this.#isTurning || this.#soon < SOON_IN_A_ROW) return;
+    this.#isTurning = true;
+    setImmediate(this.#turn);
+  }
+
+  answered(): void {
+    const isSoon = !this.#gaveUp && performance.now() - this.#sentAt < SOON_MS;
+    this.#soon = isSoon ? this.#soon + 1 : 0;
+    this.#isAwaited = false;
+    this.#gaveUp = false;
+  }
+
+  readonly #turn = (): void => {
+    const mayTurn = performance.now() - this.#sentAt < AWAKE_MS;
+    if (this.#isAwaited && mayTurn) {
+      setImmediate(this.#turn);
+      return;
+    }
+    this.#isTurning = false;
+    this.#gaveUp = this.#isAwaited;
+  };
+}
+
+function nextMessage(port: MessagePort, hasMore: () => boolean, until: number): { message: unknown } | undefined {
+  while (!hasMore()) if (performance.now() > until) return undefined;
+  return receiveMessageOnPort(port);
+}
+
+/**
+ * An LRU of keys, with values on the worker's side and without values on the pool's. Both process the same runs in
+ * the same order, so the pool knows the worker's cache without asking.
+ */
+export class BytecodeLedger<Value> {
+  readonly #entries = new Map<string, Value>();
+  /** The most recent key need not be moved when it is used again. */
+  #latest: string | undefined;
+
+  constructor(readonly capacity: number) {}
+
+  /** Returns the value, which becomes the most recent. */
+  use(key: string): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined || key === this.#latest) return value;
+    this.#latest = key;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  add(key: string, value: Value): void {
+    this.#latest = key;
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.capacity) this.#entries.delete(this.#entries.keys().next().value!);
+  }
+}

@@ -1,0 +1,191 @@
+import { totalmem } from 'node:os';
+import { MAX_TIMER_MS } from '../../protocol/index.js';
+import type { LiveRun } from './live-run.js';
+import type { WorkerThread } from './worker-thread.js';
+
+/** Runs that wait for a free sandbox. Principals take turns; within one, first come first served. */
+export class WaitingRuns<Run> {
+  readonly #queues = new Map<string, Run[]>();
+  readonly #timers = new Map<Run, { timer: NodeJS.Timeout; principal: string }>();
+
+  constructor(readonly capacity: number) {}
+
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  /** False if the queue is full. `onExpired` is called once if the wait takes too long. */
+  add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
+    // defence: queue-is-bounded
+    if (this.#timers.size >= this.capacity) return false;
+    const key = principal ?? '';
+    const queue = this.#queues.get(key);
+    if (queue === undefined) this.#queues.set(key, [run]);
+    else queue.push(run);
+    this.#timers.set(run, { timer: setTimeout(onExpired, waitMs), principal: key });
+    return true;
+  }
+
+  /** The run whose turn it is. */
+  peek(): Run | undefined {
+    for (const queue of this.#queues.values()) return queue[0];
+    return undefined;
+  }
+
+  /** The first in turn that fits. */
+  find(fits: (run: Run) => boolean): Run | undefined {
+    for (const queue of this.#queues.values()) {
+      const found = queue.find(fits);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  remove(run: Run): void {
+    const entry = this.#timers.get(run);
+    if (entry === undefined) return;
+    clearTimeout(entry.timer);
+    this.#timers.delete(run);
+    const queue = this.#queues.get(entry.principal)!;
+    queue.splice(queue.indexOf(run), 1);
+    // Moves the principal to the end of the queue, so that the next one is served first.
+    // defence: principals-take-turns, without it: if (queue.length === 0) this.#queues.delete(entry.principal);
+    this.#queues.delete(entry.principal);
+    if (queue.length > 0) this.#queues.set(entry.principal, queue);
+  }
+}
+
+/** Bytes of a sandbox whose script has just started: 1.03 MB (measured), plus the heap that most scripts add. */
+export const SANDBOX_BYTES = 1_310_720;
+
+/** The default share of the machine's memory for sandboxes. */
+const DEFAULT_SHARE = 1 / 4;
+
+/** A quarter of the memory that this process can have: the machine's, or its control group's if that is less. */
+export function defaultMaxBytes(): number {
+  const limit = process.constrainedMemory() ?? 0;
+  return Math.floor((limit > 0 ? Math.min(limit, totalmem()) : totalmem()) * DEFAULT_SHARE);
+}
+
+/**
+ * Decides whether another script may have a sandbox. It counts the live ones itself, so that scripts that start at
+ * the same moment count at once, and adds the growth that their threads report.
+ */
+export class MemoryBudget {
+  #maxBytes: number;
+  #sandboxes = 0;
+  readonly #grownBytes: () => number;
+
+  /** `grownBytes`: bytes of live sandboxes beyond `SANDBOX_BYTES` each. */
+  constructor(maxBytes: number, grownBytes: () => number) {
+    this.#maxBytes = maxBytes;
+    this.#grownBytes = grownBytes;
+  }
+
+  get maxBytes(): number {
+    return this.#maxBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#sandboxes * SANDBOX_BYTES + this.#grownBytes();
+  }
+
+  /** Always true if no other script has a sandbox. */
+  get hasRoom(): boolean {
+    // defence: memory-of-all-sandboxes, without it: return true;
+    return this.#sandboxes === 0 || this.usedBytes + SANDBOX_BYTES <= this.#maxBytes;
+  }
+
+  add(): void {
+    this.#sandboxes++;
+  }
+
+  remove(): void {
+    this.#sandboxes--;
+  }
+
+  /**
+   * Call it if the system had no memory for the last sandbox: the current number becomes the maximum. False if there
+   * are no other sandboxes.
+   */
+  learnLimit(): boolean {
+    this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);
+    return this.#sandboxes > 1;
+  }
+}
+
+/** Maximum time of a script's first turn while another one waits, in ms; it doubles after each turn. */
+const FIRST_SLICE_MS = 250;
+
+/** The functions of the pool that the lane calls. */
+interface SlowLaneHost {
+  workers(): readonly WorkerThread[];
+  /** Whether the worker can take a run that has no worker. */
+  isOpen(worker: WorkerThread): boolean;
+  /** Sends the worker what the run has to execute next. */
+  startTurn(run: LiveRun, worker: WorkerThread): void;
+  /** A run has waited for its turn for the maximum time. */
+  expire(run: LiveRun, waitedMs: number): void;
+}
+
+/**
+ * Runs scripts with long computations on separate workers. Each worker executes one script at a time; the others wait
+ * for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the
+ * work of that slice is discarded, so its next slice is twice as long. A script waits for its first turn at most as
+ * long as for any sandbox (`queueWaitMs`), and for every later one also at most for the rest of its wall clock.
+ */
+export class SlowLane {
+  readonly #host: SlowLaneHost;
+  readonly #turns = new WaitingRuns<LiveRun>(Number.POSITIVE_INFINITY);
+  readonly #active = new Map<WorkerThread, LiveRun>();
+
+  constructor(host: SlowLaneHost) {
+    this.#host = host;
+  }
+
+  want(run: LiveRun): void {
+    const since = performance.now();
+    const { queueWaitMs } = run.job.limits;
+    const waitMs = isNew(run) ? queueWaitMs : Math.min(MAX_TIMER_MS, run.wallMs + queueWaitMs);
+    // defence: slow-lane-has-a-clock
+    this.#turns.add(run, run.job.principal, waitMs, () => {
+      this.#turns.remove(run);
+      this.#host.expire(run, Math.round(performance.now() - since));
+    });
+    this.serve();
+  }
+
+  /** The run needs no turn any longer: its segment was reported, it ended, or it lost its worker. */
+  leave(run: LiveRun): void {
+    this.#turns.remove(run);
+    for (const [worker, active] of this.#active) if (active === run) this.#active.delete(worker);
+    this.serve();
+  }
+
+  lost(worker: WorkerThread): void {
+    this.#active.delete(worker);
+  }
+
+  serve(): void {
+    if (this.#turns.size > 0) {
+      for (const worker of this.#host.workers()) this.#serveOn(worker);
+    }
+    for (const worker of this.#active.keys()) worker.control.setScripts(this.#turns.size > 0 ? 2 : 1);
+  }
+
+  #serveOn(worker: WorkerThread): void {
+    if (this.#active.has(worker)) return;
+    const isOpen = this.#host.isOpen(worker);
+    const run = this.#turns.find((one) => one.worker === worker || (one.worker === undefined && isOpen));
+    if (run === undefined) return;
+    this.#turns.remove(run);
+    this.#active.set(worker, run);
+    run.sliceMs ||= FIRST_SLICE_MS;
+    this.#host.startTurn(run, worker);
+  }
+}
+
+/** The run has had no turn, and no segment of it was reported. */
+export function isNew(run: LiveRun): boolean {
+  return run.segments === 0 && run.sliceMs === 0;
+}

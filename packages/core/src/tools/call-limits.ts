@@ -1,0 +1,106 @@
+import type { Limits } from '../protocol/limits.js';
+import type { ArgumentLimits } from './call-exchange.js';
+import type { FacadeCall } from './facade-types.js';
+
+/**
+ * After this many bytes of invalid arguments, a script may send only small ones, because large ones take long to
+ * reject.
+ */
+const MAX_WRONG_BYTES = 2_097_152;
+const MAX_BYTES_AFTER = 65_536;
+
+type BudgetLimits = Pick<Limits, 'maxToolCalls' | 'maxToolInputBytes' | 'maxToolInputValues'>;
+
+/** The remaining calls of a script, and the permitted size of their arguments. */
+export class CallBudget {
+  readonly #limits: BudgetLimits;
+  #made: number;
+  #wrongBytes = 0;
+
+  /** `made`: the number of calls before the script was suspended. */
+  constructor(limits: BudgetLimits, made: number) {
+    this.#limits = limits;
+    this.#made = made;
+  }
+
+  get made(): number {
+    return this.#made;
+  }
+
+  /** False if the call exceeds the budget. A repeated call was counted before. */
+  take({ isRepeated }: FacadeCall): boolean {
+    if (isRepeated === true) return true;
+    if (this.#made >= this.#limits.maxToolCalls) return false;
+    this.#made += 1;
+    return true;
+  }
+
+  noteWrong({ argsJson }: FacadeCall): void {
+    this.#wrongBytes += argsJson.length;
+  }
+
+  argumentLimits(): ArgumentLimits {
+    const { maxToolInputBytes, maxToolInputValues: maxValues } = this.#limits;
+    const isWrong = this.#wrongBytes > MAX_WRONG_BYTES;
+    return { maxBytes: isWrong ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes, maxValues };
+  }
+}
+
+/** A queue with `size` places; further callers wait in order of arrival. */
+export class CallQueue {
+  readonly #size: number;
+  readonly #waiting = new Set<() => void>();
+  #inside = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Calls `enter` when a place is free. If the caller has to wait, returns a function that leaves the queue. */
+  join(enter: () => void): (() => void) | undefined {
+    // defence: calls-at-once-are-capped, without it: if (this.#size > 0) return void enter();
+    if (this.#inside < this.#size && this.#waiting.size === 0) {
+      this.#inside += 1;
+      enter();
+      return undefined;
+    }
+    const turn = () => enter();
+    this.#waiting.add(turn);
+    return () => void this.#waiting.delete(turn);
+  }
+
+  /** Releases a place; the caller that has waited longest takes it. */
+  leave(): void {
+    this.#inside -= 1;
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      this.#inside += 1;
+      next();
+      return;
+    }
+  }
+}
+
+/** Maximum characters of JSON that are read in one turn of the event loop; further work waits for the next turn. */
+const MAX_UNITS_IN_TURN = 65_536;
+
+/** Spreads work on large data over several turns of the event loop, so that it does not block other work. */
+export class EventLoopTurns {
+  #isUsed = false;
+
+  /** Runs at once, or in a later turn if large data has taken time in this one. */
+  run(work: () => void): void {
+    // defence: large-data-in-turns, without it: work();
+    if (this.#isUsed) setImmediate(() => this.run(work));
+    else work();
+  }
+
+  /** Counts characters of arguments or of a result that were read in this turn. */
+  use(units: number): void {
+    if (units <= MAX_UNITS_IN_TURN || this.#isUsed) return;
+    this.#isUsed = true;
+    setImmediate(() => {
+      this.#isUsed = false;
+    });
+  }
+}
