@@ -7,8 +7,8 @@ import {
   LimitsSchema,
   OperationItemSchema,
   OutputItemSchema,
+  type Tool,
 } from '@toolscript/core/protocol';
-import type { Tool } from '@toolscript/core/protocol';
 import { createServer } from '@toolscript/server';
 import { cabinetTools, codingTools, promptTools, snippetTools, webTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';

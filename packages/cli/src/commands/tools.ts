@@ -1,7 +1,6 @@
 import { neverAsked } from '../approvals/server-form.js';
 import type { Tool } from '@toolscript/core/protocol';
-import type { SettingFlags } from '../configuration/settings.js';
-import { loadSettings } from '../configuration/settings.js';
+import { type SettingFlags, loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarnessWithServers } from '../harness/open-harness.js';

@@ -17,8 +17,9 @@ import {
   type EXEC_SANDBOX_CHOICES,
   MODE_CHOICES,
   WorkspaceConfigurationSchema,
+  type Configuration,
+  type WorkspaceConfiguration,
 } from './schema.js';
-import type { Configuration, WorkspaceConfiguration } from './schema.js';
 import { isTrusted } from './trust.js';
 import { workspaceFolder } from './workspace-folder.js';
 

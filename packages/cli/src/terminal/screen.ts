@@ -1,5 +1,4 @@
-import type { Environment, Style } from './style.js';
-import { styleFor, wantsColour } from './style.js';
+import { type Environment, type Style, styleFor, wantsColour } from './style.js';
 import { cutToWidth } from './width.js';
 
 /** The part of a stream that a screen needs. */

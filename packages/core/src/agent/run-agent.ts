@@ -1,18 +1,18 @@
 import type { Decisions, Harness } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
 import { generateEvents } from '../answer/index.js';
-import { ToolscriptUsageError } from '../protocol/index.js';
-import type {
-  ApprovalPolicy,
-  FunctionTool,
-  HarnessMode,
-  JsonObject,
-  LimitsInput,
-  ModelProvider,
-  Outcome,
-  OutputItem,
-  StreamEvent,
-  ToolChoice,
+import {
+  ToolscriptUsageError,
+  type ApprovalPolicy,
+  type FunctionTool,
+  type HarnessMode,
+  type JsonObject,
+  type LimitsInput,
+  type ModelProvider,
+  type Outcome,
+  type OutputItem,
+  type StreamEvent,
+  type ToolChoice,
 } from '../protocol/index.js';
 import { present } from '../protocol/json.js';
 import { newId } from '../text/crypto.js';

@@ -1,6 +1,11 @@
 import { ResponseReducer } from '../history/index.js';
-import { EventEnvelopes } from '../protocol/index.js';
-import type { EventPayload, OutputItem, RunIdentity, StreamEvent } from '../protocol/index.js';
+import {
+  EventEnvelopes,
+  type EventPayload,
+  type OutputItem,
+  type RunIdentity,
+  type StreamEvent,
+} from '../protocol/index.js';
 import { EventStream, type PayloadSink } from '../answer/index.js';
 import { sinceCompaction } from './compaction.js';
 

@@ -1,16 +1,17 @@
 import { operationToOutputItem } from '../history/index.js';
-import { codeOfCall, scriptFailure } from '../protocol/index.js';
-import type {
-  ApprovalRequest,
-  EventPayload,
-  FunctionCallItem,
-  HarnessMode,
-  Limits,
-  Operation,
-  OutputItem,
-  ScriptExecutionItem,
-  ScriptFailure,
-  ToolCallers,
+import {
+  codeOfCall,
+  scriptFailure,
+  type ApprovalRequest,
+  type EventPayload,
+  type FunctionCallItem,
+  type HarnessMode,
+  type Limits,
+  type Operation,
+  type OutputItem,
+  type ScriptExecutionItem,
+  type ScriptFailure,
+  type ToolCallers,
 } from '../protocol/index.js';
 import { newId, sha256 } from '../text/crypto.js';
 import type { ScriptBlock, ScriptEnd, ScriptHost } from './script-host.js';

@@ -6,8 +6,9 @@ import type {
   Outcome,
   ScriptFailure,
   ScriptLanguage,
+  RunIdentity,
+  ScriptItemMembers,
 } from '../protocol/index.js';
-import type { RunIdentity, ScriptItemMembers } from '../protocol/index.js';
 import type { Detector } from '../script/index.js';
 
 /*

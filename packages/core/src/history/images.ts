@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
-import { ImagePartSchema, MAX_IMAGE_BYTES, MAX_IMAGES, MAX_JSON_DEPTH, ToolCallError } from '../protocol/index.js';
-import type { ImagePart, ModelPart, Outcome } from '../protocol/index.js';
+import {
+  ImagePartSchema,
+  MAX_IMAGE_BYTES,
+  MAX_IMAGES,
+  MAX_JSON_DEPTH,
+  ToolCallError,
+  type ImagePart,
+  type ModelPart,
+  type Outcome,
+} from '../protocol/index.js';
 import { oneLine } from './bounded-text.js';
 
 /*

@@ -1,5 +1,11 @@
-import { present, ToolscriptUsageError } from '../protocol/index.js';
-import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
+import {
+  present,
+  ToolscriptUsageError,
+  type EventPayload,
+  type ModelProvider,
+  type ModelRequest,
+  type StreamOptions,
+} from '../protocol/index.js';
 import { newId } from '../text/crypto.js';
 import { AnswerWriter, type ProviderApi } from './answer-writer.js';
 import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';

@@ -1,8 +1,7 @@
 import { knownMembers } from './async-callbacks.js';
 import type { Finding } from './findings.js';
 import { functionFor, type FunctionNode } from './own-functions.js';
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, outermost, unwrapped, walk, type Node, type Visit } from './syntax.js';
 
 /** The result of a method whose callback returns nothing. */

@@ -1,5 +1,4 @@
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
+import { memberName, unwrapped, type Node } from './syntax.js';
 
 /** Members and calls that are chained to each other: `a.b(c).d` is the chain of `a.b(c)` plus one member. */
 export interface Chain {

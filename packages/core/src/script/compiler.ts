@@ -12,8 +12,8 @@ import {
   type StoredScript,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
-import { deepFreeze } from '../text/deep-freeze.js';
-import { sha256 } from '../text/sha256.js';
+import { deepFreeze } from '../protocol/json.js';
+import { sha256 } from '../text/crypto.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread, type ThreadResult } from './compile-thread.js';
 import { ScriptLinks } from './script-links.js';

@@ -1,9 +1,7 @@
 import { returnsNothing } from './callback-values.js';
 import { functionFor } from './own-functions.js';
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
-import { memberName, unwrapped } from './syntax.js';
-import type { Node } from './syntax.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
+import { memberName, unwrapped, type Node } from './syntax.js';
 
 /** Methods that are called for their effect: their own value is a length, a flag or the changed collection. */
 const CHANGING = new Set(['add', 'clear', 'delete', 'forEach', 'pop', 'push', 'set', 'shift', 'splice', 'unshift']);

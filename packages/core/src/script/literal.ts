@@ -1,8 +1,7 @@
 import type { KnownArgument } from '../protocol/index.js';
 import { formatPath } from '../text/value-path.js';
 import type { Constants } from './constants.js';
-import { isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
+import { isTransparent, memberName, unwrapped, type Node, type NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
 /** Maximum number of members and items with places; a deeper fault is reported at the value that contains it. */

@@ -1,5 +1,4 @@
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, outermost, unwrapped, type Node, type Visit } from './syntax.js';
 
 export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;

@@ -1,8 +1,6 @@
-import { parseSync } from 'oxc-parser';
-import type { OxcError } from 'oxc-parser';
+import { parseSync, type OxcError } from 'oxc-parser';
 import { printable } from '../text/code-frame.js';
-import { findExcess } from './nesting.js';
-import type { Excess } from './nesting.js';
+import { findExcess, type Excess } from './nesting.js';
 import type { Program } from './syntax.js';
 
 /** Why a text is not a script. `offset` counts in the text that was parsed. */

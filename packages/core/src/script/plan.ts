@@ -1,7 +1,6 @@
 import { literalMembers, literalValue } from './literal.js';
 import type { LiteralMembers } from '../protocol/index.js';
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { calledTool, type ToolCall } from './tool-calls.js';
 

@@ -1,5 +1,4 @@
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** A construct that scripts may not use, with its replacement. */

@@ -2,10 +2,8 @@ import type { Edit } from './source-text.js';
 import { entryArguments } from './entry-arguments.js';
 import { isLastValue } from './last-value.js';
 import { isTopLevel } from './own-functions.js';
-import { treeRepair } from './tree-repair.js';
-import type { RepairNote, TreeRepair } from './tree-repair.js';
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { treeRepair, type RepairNote, type TreeRepair } from './tree-repair.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /**

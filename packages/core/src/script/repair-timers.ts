@@ -2,8 +2,7 @@ import { blank, type Edit } from './source-text.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type Visit } from './syntax.js';
 import { isConstant } from './tool-calls.js';
-import { treeRepair } from './tree-repair.js';
-import type { TreeRepair } from './tree-repair.js';
+import { treeRepair, type TreeRepair } from './tree-repair.js';
 
 const STARTING = new Set(['setTimeout', 'setInterval']);
 

@@ -1,13 +1,11 @@
 import { applyEdits, blank, originalOffset, type Edit, type EditLayers } from './source-text.js';
-import { parseText } from './parse.js';
-import type { ParsedText } from './parse.js';
+import { parseText, type ParsedText } from './parse.js';
 import { repairEntry } from './repair-entry.js';
 import { repairFloating } from './repair-floating.js';
 import { repairModules } from './repair-modules.js';
 import { repairTimers } from './repair-timers.js';
 import { repairToolNames } from './repair-tool-names.js';
-import { indexSyntax } from './syntax-index.js';
-import type { SyntaxIndex } from './syntax-index.js';
+import { indexSyntax, type SyntaxIndex } from './syntax-index.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { walk } from './syntax.js';
 

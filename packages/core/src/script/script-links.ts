@@ -1,6 +1,6 @@
 import type { Links, ScriptPosition, StoredScript } from '../protocol/index.js';
 import { savedScriptId } from '../protocol/saved-script.js';
-import { sha256 } from '../text/sha256.js';
+import { sha256 } from '../text/crypto.js';
 import { LineIndex } from './source-text.js';
 import { encodePositions, PositionTable } from './wrapper.js';
 

@@ -5,8 +5,7 @@ import { knownArguments } from './literal.js';
 import { findResultTexts, type ResultText } from './result-texts.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, outermost, unwrapped, walk, type Node, type NodeOf, type Visit } from './syntax.js';
-import { Chains } from './chains.js';
-import type { Chain } from './chains.js';
+import { Chains, type Chain } from './chains.js';
 import { calledTool, toolVariables, type ToolCall } from './tool-calls.js';
 import { formatPath } from '../text/value-path.js';
 

@@ -1,6 +1,5 @@
 import { literalValue } from './literal.js';
-import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
+import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /** One place in the source that calls a tool. */

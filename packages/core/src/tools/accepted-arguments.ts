@@ -1,6 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { isRecord } from '../protocol/is-record.js';
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import type { Validated, ValidationIssue } from '../protocol/tools.js';
 import { formatPath } from '../text/value-path.js';
 import { copyJson } from './json-text.js';

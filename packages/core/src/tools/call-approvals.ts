@@ -1,10 +1,9 @@
 import type { GateCall, GateDecision } from '../protocol/approval-gate.js';
 import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { ErrorCode } from '../protocol/errors.js';
-import type { JsonValue } from '../protocol/json.js';
+import { type JsonValue, deepFreeze } from '../protocol/json.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
-import { deepFreeze } from '../text/deep-freeze.js';
 import { describeThrown, guestError } from './call-errors.js';
 import type { CallRecord, CallTable } from './call-record.js';
 import type { FacadeEvent, FacadeOptions } from './facade-types.js';

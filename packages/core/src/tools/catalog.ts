@@ -2,11 +2,10 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
-import { isRecord } from '../protocol/is-record.js';
+import { isRecord } from '../protocol/json.js';
 import { expand } from './schema-lookup.js';
 import type { ObservedShapes } from './observed-shapes.js';
-import { identifierName } from '../text/identifier-name.js';
-import { writtenNames } from '../text/identifier-name.js';
+import { identifierName, writtenNames } from '../text/identifier-name.js';
 
 export interface ToolSummary {
   /** The name as a script writes it after `tools.`. */

@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { FindSavedScript } from '../protocol/saved-script.js';
 import type { Tool, ToolCallContext, ToolCallers, ToolCallScope, ToolEffect } from '../protocol/tools.js';
-import { deepFreeze } from '../text/deep-freeze.js';
+import { deepFreeze } from '../protocol/json.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { nullsAsAbsent, readOldNames, withNewNames, type OldNames } from './accepted-arguments.js';
 import { compileJsonSchema } from './json-schema.js';

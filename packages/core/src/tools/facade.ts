@@ -1,5 +1,5 @@
 import { internalFault } from '../protocol/internal-fault.js';
-import type { JsonValue } from '../protocol/json.js';
+import { type JsonValue, deepFreeze } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
@@ -36,7 +36,6 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
-import { deepFreeze } from '../text/deep-freeze.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {

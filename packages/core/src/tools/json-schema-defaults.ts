@@ -1,5 +1,4 @@
-import { isRecord } from '../protocol/is-record.js';
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import { copyJson } from './json-text.js';
 import { certainSchemas, isSchemaNode, itemSchemas, type SchemaNode } from './schema-lookup.js';
 

@@ -1,7 +1,6 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import type { JsonObject } from '../protocol/json.js';
+import { type JsonObject, isRecord } from '../protocol/json.js';
 import { judgePattern } from './safe-pattern.js';
-import { isRecord } from '../protocol/is-record.js';
 import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-lookup.js';
 
 /**

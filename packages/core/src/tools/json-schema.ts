@@ -1,12 +1,11 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { type JsonObject, type JsonValue, isRecord } from '../protocol/json.js';
 import type { Validated, ValidationIssue } from '../protocol/tools.js';
 import { applyDefaults, effectiveSchema } from './json-schema-defaults.js';
 import { explainSchemaErrors } from './json-schema-issues.js';
 import { readJsonSchema } from './json-schema-reading.js';
 import { copyJson, NotJsonError } from './json-text.js';
-import { isRecord } from '../protocol/is-record.js';
 import { ValueSchemas, type DescribedObject } from './schema-lookup.js';
 import { plainIssue, unknownKey } from './validation-issues.js';
 import type { CompiledSchema } from './zod-schema.js';

@@ -1,5 +1,4 @@
-import { isRecord } from '../protocol/is-record.js';
-import type { JsonObject, JsonValue } from '../protocol/json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../protocol/json.js';
 import type { ValuePath } from '../text/value-path.js';
 
 /** A JSON Schema, or the boolean that stands for "everything" or "nothing". */

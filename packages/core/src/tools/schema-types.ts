@@ -1,5 +1,4 @@
-import type { JsonObject } from '../protocol/json.js';
-import { isRecord } from '../protocol/is-record.js';
+import { type JsonObject, isRecord } from '../protocol/json.js';
 import { isLocalReference, isSchemaNode, resolveReference } from './schema-lookup.js';
 
 /** The detail of the type of a schema. */

@@ -1,8 +1,7 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import type { AgentInput } from '#core/agent/index.js';
+import { type AgentInput, runAgent } from '#core/agent/index.js';
 import type { EventPayload, ModelProvider, Usage } from '#core/protocol/index.js';
-import { runAgent } from '#core/agent/index.js';
 import { APIS, collectRun, openScene, openWorld, play, type Played } from './running.js';
 
 const SCRIPT = { type: 'script' as const, code: "return await tools.note({ text: 'a' });" };

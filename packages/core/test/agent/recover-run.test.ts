@@ -2,8 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { extendHistory, recoverRun, resumeAgent, resumeRun, runAgent } from '#core/agent/index.js';
 import { memoryStore, ToolscriptUsageError } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
-import { RunInterruption } from '#core/protocol/index.js';
-import type { EventPayload, HarnessStore, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
+import {
+  RunInterruption,
+  type EventPayload,
+  type HarnessStore,
+  type ModelProvider,
+  type OutputItem,
+  type StreamEvent,
+} from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
 import { call, collect, message, recording, replayed, script, withAnswer } from './cast.js';
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { ERROR_TABLE } from '#core/protocol/index.js';
-import type { ErrorCode, Operation, Outcome, ScriptFailure } from '#core/protocol/index.js';
+import { ERROR_TABLE, type ErrorCode, type Operation, type Outcome, type ScriptFailure } from '#core/protocol/index.js';
 
 export type Completed = Extract<Outcome, { status: 'completed' }>;
 export type Failed = Extract<Outcome, { status: 'failed' }>;

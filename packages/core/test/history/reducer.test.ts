@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldResponse, foldResponseAsync, ResponseReducer } from '#core/history/index.js';
-import { ResponseSchema, StreamEventSchema } from '#core/protocol/index.js';
-import type { EventPayload, OutputItem, Response, StreamEvent } from '#core/protocol/index.js';
+import {
+  ResponseSchema,
+  StreamEventSchema,
+  type EventPayload,
+  type OutputItem,
+  type Response,
+  type StreamEvent,
+} from '#core/protocol/index.js';
 import { tries } from '../support/some-cases.js';
 import {
   hostilePayload,

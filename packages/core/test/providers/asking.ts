@@ -1,14 +1,14 @@
 import { foldResponse } from '#core/history/index.js';
-import { EventEnvelopes } from '#core/protocol/index.js';
-import type {
-  EventPayload,
-  FunctionCallItem,
-  ModelProvider,
-  ModelRequest,
-  ModelTool,
-  OutputItem,
-  Response,
-  StreamOptions,
+import {
+  EventEnvelopes,
+  type EventPayload,
+  type FunctionCallItem,
+  type ModelProvider,
+  type ModelRequest,
+  type ModelTool,
+  type OutputItem,
+  type Response,
+  type StreamOptions,
 } from '#core/protocol/index.js';
 
 export const APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;

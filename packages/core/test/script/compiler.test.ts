@@ -4,8 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
 
-import { createCompiler, restoreScript } from '#core/script/compiler.js';
-import type { Compiler } from '#core/script/compiler.js';
+import { createCompiler, restoreScript, type Compiler } from '#core/script/compiler.js';
 import type { TypeCheck, TypeChecker } from '#core/script/type-checker/index.js';
 import { compiled } from './running.js';
 

@@ -3,8 +3,9 @@ import {
   BasicTracerProvider,
   InMemorySpanExporter,
   SimpleSpanProcessor,
+  type ReadableSpan,
+  type Sampler,
 } from '@opentelemetry/sdk-trace-base';
-import type { ReadableSpan, Sampler } from '@opentelemetry/sdk-trace-base';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { recoverRun, resumeRun, runAgent } from '#core/agent/index.js';

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { compilerExecutable } from '#core/files/compiler-executable.js';
+import { compilerExecutable } from '#core/files/core-files.js';
 import { CheckPool, readTypeLibrary } from '#core/script/type-checker/check-pool.js';
 
 // Requests a check while the process can open no more files, and again after it can.

@@ -1,8 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventLog, Run, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
-import { StoreUnavailableError } from '@toolscript/core/protocol';
+import {
+  type EventLog,
+  type Run,
+  type ServiceStores,
+  type StreamEvent,
+  StoreUnavailableError,
+} from '@toolscript/core/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { openEventLog, openStores } from '#server/stores/index.js';
 import { describeWithOwnPostgres, OwnPostgres } from './postgres/support/own-postgres.js';

@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { type IncomingHttpHeaders, validateHeaderName, validateHeaderValue } from 'node:http';
 import { defineTool } from '@toolscript/core';
 import { present, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { compilerExecutable } from '../../files/compiler-executable.js';
-import { coreFile } from '../../files/core-files.js';
+import { compilerExecutable, coreFile } from '../../files/core-files.js';
 import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
 
 export interface CheckPoolOptions {

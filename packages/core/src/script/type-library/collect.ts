@@ -1,8 +1,7 @@
 import { parseSync } from 'oxc-parser';
 import type { Node, NodeOf } from '../syntax.js';
 import type { LibraryFile } from './compiler-library.js';
-import type { Library, Member, MergedInterface, Value } from './library.js';
-import { emptyLibrary } from './library.js';
+import { type Library, type Member, type MergedInterface, type Value, emptyLibrary } from './library.js';
 
 /**
  * Adds the global declarations of a file to `library`. In a module, only its `global` declarations count. Classes are

@@ -1,11 +1,10 @@
-import type { SandboxEnd, SandboxLimits } from '#core/protocol/index.js';
+import type { SandboxEnd, SandboxLimits, Settlement } from '#core/protocol/index.js';
 import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
 import { readFrame, readOutbox } from '#core/sandbox/quickjs/outbox.js';
 import { Slot, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { writeBatch, writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { asScript } from '#core/testing/drive-run.js';
-import type { Settlement } from '#core/protocol/index.js';
 import { FaultyEngine } from './faulty-engine.js';
 import { FUZZ_LIMITS, type FuzzCase } from './fuzz-case.js';
 import { COUNTER_MARK, LinePlan } from './guest-images.js';

@@ -1,6 +1,4 @@
-import { present } from '@toolscript/core/protocol';
-import type { Approval, StoredDecision } from '@toolscript/core/protocol';
-import { APPROVAL_STATES } from '@toolscript/core/protocol';
+import { present, type Approval, type StoredDecision, APPROVAL_STATES } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, DecisionEntry } from '../../access/index.js';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';

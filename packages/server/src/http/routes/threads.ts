@@ -1,5 +1,4 @@
-import { present } from '@toolscript/core/protocol';
-import type { Thread } from '@toolscript/core/protocol';
+import { present, type Thread } from '@toolscript/core/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';

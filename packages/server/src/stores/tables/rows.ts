@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
-import { storeErrors } from '@toolscript/core/protocol';
+import { type Approval, type Run, type RunFence, type Thread, type Turn, storeErrors } from '@toolscript/core/protocol';
 import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 
 /** Text in the form of a column: JSON represents every string without loss. */
