@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 
 /** The terminal, as a started program needs it. */
 export interface Descriptors {

@@ -1,9 +1,9 @@
 import { renderForPerson } from '@toolscript/core';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { colouredDiff } from '../view/patch-lines.js';
+import { colouredDiff } from '../view/call-lines.js';
 import { plannedCallLine } from '../view/script-report.js';
 
 export type Answer =

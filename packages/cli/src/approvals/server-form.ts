@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from '@toolscript/core';
 import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
-import type { Environment, Style } from '../terminal/style.js';
+import type { Environment, Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
 import { CTRL_C } from './question.js';

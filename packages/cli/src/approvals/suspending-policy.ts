@@ -1,7 +1,7 @@
 import type { ApprovalPolicy } from '@toolscript/core/protocol';
 import type { Settings } from '../configuration/settings.js';
 import { withoutAsking } from './approvals.js';
-import type { RememberedRule } from './rule-folder.js';
+import type { RememberedRule } from './workspace-rules.js';
 
 /**
  * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is

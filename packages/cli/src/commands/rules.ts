@@ -1,7 +1,6 @@
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
-import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';

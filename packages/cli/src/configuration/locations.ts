@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 

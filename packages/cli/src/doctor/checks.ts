@@ -7,8 +7,7 @@ import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { plainSettings, type Settings } from '../configuration/settings.js';
 import { openEngines, startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
-import type { Environment } from '../terminal/style.js';
-import { wantsColour } from '../terminal/style.js';
+import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 

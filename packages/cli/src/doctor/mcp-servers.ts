@@ -5,7 +5,7 @@ import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { connectServers } from '../mcp/open-servers.js';
 import { stateOf } from '../mcp/server-state.js';
 import { ownCommand } from '../terminal/own-command.js';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 

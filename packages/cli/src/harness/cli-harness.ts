@@ -4,17 +4,15 @@ import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
-import { RuleFolder } from '../approvals/rule-folder.js';
-import { WorkspaceRules } from '../approvals/workspace-rules.js';
+import { RuleFolder, WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
-import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
-import type { Origin } from '../state/origin-folder.js';
+import { openAudit, openStateFor, type Origin, type PersistentState } from '../state/persistent-state.js';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { fileCodeIn } from '../usage-error.js';
 import type { Engines } from './engines.js';
-import type { Cabinet } from './exposed-cabinet.js';
+import type { Cabinet } from './exposure.js';
 import { openHarnessWithServers } from './open-harness.js';
 
 /** A harness for the settings, with its approvals and its store. */
@@ -48,7 +46,8 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
-  const audit = openAudit(process.env);
+  // Most runs have nothing to audit.
+  let audit: ReturnType<typeof openAudit> | undefined;
   const known = new KnownTools();
   const approvals = openApprovals({
     approve: settings.approve,
@@ -71,7 +70,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       approvals: approvals.policy,
       onInternalError,
       kept,
-      audit: audit.append,
+      audit: (entry) => (audit ??= openAudit(process.env)).append(entry),
       engines,
       cabinet,
       more,
@@ -85,7 +84,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
     approvals.close();
     await harness.close();
     await servers?.close();
-    audit.close();
+    audit?.close();
   };
   return { harness, servers, approvals, rules, kept, validateInput: known.validateInput, close };
 }

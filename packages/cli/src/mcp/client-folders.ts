@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import type { Harness } from '@toolscript/core';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { demandOwnFoldersOutside } from '../configuration/workspace-folder.js';
 import type { Settings } from '../configuration/settings.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';

@@ -1,6 +1,5 @@
 import { withFileLock } from '@toolscript/core';
-import { parseJson, readTextFile } from '../configuration/read-json.js';
-import { writeJsonFile } from '../configuration/write-json.js';
+import { parseJson, readTextFile, writeJsonFile } from '../configuration/json-files.js';
 import { readMcpFile } from './mcp-files.js';
 
 type Servers = Readonly<Record<string, unknown>>;

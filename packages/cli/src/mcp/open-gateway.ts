@@ -1,6 +1,6 @@
 import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { isRecord } from '@toolscript/core/protocol';
 import type { ServerToStart } from '@toolscript/mcp';
-import { leadsInto } from '../configuration/real-path.js';
+import { leadsInto } from '../configuration/workspace-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 
 /** The entry without its `allow`, because a workspace may only narrow the permissions of scripts. */

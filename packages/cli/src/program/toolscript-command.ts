@@ -5,6 +5,9 @@ import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
+/** Reports the exit status of a command. */
+export type Settle = (status: number) => void;
+
 /** The words of other programs for a subcommand. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   delete: ['rm', 'del', 'remove', 'erase'],

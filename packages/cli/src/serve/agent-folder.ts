@@ -15,7 +15,7 @@ import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
 import { subAgentsOf } from '../agents/sub-agents.js';
-import type { RememberedRule, RuleFolder } from '../approvals/rule-folder.js';
+import type { RememberedRule, RuleFolder } from '../approvals/workspace-rules.js';
 import { suspendingPolicy } from '../approvals/suspending-policy.js';
 import type { Settings } from '../configuration/settings.js';
 import { sharedEngines, type Engines } from '../harness/engines.js';

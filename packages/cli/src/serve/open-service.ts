@@ -5,9 +5,9 @@ import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerR
 import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
-import type { Cabinet } from '../harness/exposed-cabinet.js';
+import type { Cabinet } from '../harness/exposure.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
 import { openStateFor, type PersistentState } from '../state/persistent-state.js';

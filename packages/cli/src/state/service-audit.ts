@@ -1,6 +1,6 @@
 import { SharedAudit, type AuditFile, type AuditTable } from '@toolscript/server/access';
 import { dataFolder } from '../configuration/locations.js';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { openAudit } from './persistent-state.js';
 

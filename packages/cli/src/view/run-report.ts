@@ -1,8 +1,8 @@
 import { billedTokens, costOf, type AgentConfig } from '@toolscript/core/agent';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { counted, shortDuration } from './durations.js';
+import { counted, shortDuration } from './values.js';
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 

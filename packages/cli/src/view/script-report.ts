@@ -1,9 +1,9 @@
 import type { PlannedCall, ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { callSummary } from './call-summary.js';
-import { counted, shortDuration } from './durations.js';
+import { callSummary } from './call-lines.js';
+import { counted, shortDuration } from './values.js';
 
 /** `▶ script 1a2b3c4d (ts, 12 lines)` */
 export function banner(item: ScriptExecutionItem, style: Style): string {
