@@ -8,9 +8,9 @@ import {
 } from '@toolscript/core/protocol';
 import type { ElicitationAnswer, InboundHandlers } from '@toolscript/mcp';
 import type { Approve, Settings } from '../configuration/settings.js';
-import type { Screen } from '../terminal/screen.js';
+import { hasTerminal, type Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
-import { hasQuestionTerminal, openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
+import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import { askForm } from './server-form.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
@@ -65,7 +65,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
         ? { rules: [...rules.rules, { action: 'ask' }], ask: refusingUnable(ask, options.exec) }
         : withoutAsking(approve, rules.rules),
     asker,
-    askForm: hasQuestionTerminal() ? formAsker(asker, options) : undefined,
+    askForm: hasTerminal() ? formAsker(asker, options) : undefined,
     get hasAsked() {
       return opened?.asker !== undefined;
     },

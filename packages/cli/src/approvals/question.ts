@@ -3,8 +3,7 @@ import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { colouredDiff } from '../view/call-lines.js';
-import { plannedCallLine } from '../view/script-report.js';
+import { colouredDiff, plannedCallLine } from '../view/script-report.js';
 
 export type Answer =
   | 'yes'

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from '@toolscript/core';
 import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
-import type { Environment, Style } from '../terminal/screen.js';
+import { hasTerminal, type Environment, type Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
 import { CTRL_C } from './question.js';
-import { hasQuestionTerminal, type QuestionTerminal } from './question-terminal.js';
+import type { QuestionTerminal } from './question-terminal.js';
 
 type Content = NonNullable<ElicitationAnswer['content']>;
 
@@ -26,7 +26,7 @@ const TYPED_AHEAD_MS = 400;
  * commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
-  return hasQuestionTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
+  return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
 }
 
 /** Asks the user the question of an MCP server: shows a form in the user's editor, or an address to open. */

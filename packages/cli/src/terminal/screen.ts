@@ -119,6 +119,11 @@ export function openScreen(): Screen {
   return new Screen(process.stdout, process.stderr, process.env);
 }
 
+/** Whether a user may be at a terminal. Opens none. */
+export function hasTerminal(): boolean {
+  return process.stdout.isTTY || process.stderr.isTTY;
+}
+
 type Mark = (text: string) => string;
 
 /** Styles by meaning; without a terminal that shows colour they change nothing. */

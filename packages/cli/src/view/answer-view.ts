@@ -10,8 +10,17 @@ import type {
 import { JsonTextMember, SCRIPT_TOOL } from '@toolscript/core/stream';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { LiveCalls, callLine, patchLines, workPlanLines, type Operation } from './call-lines.js';
-import { banner, planLines, startedBanner, summary } from './script-report.js';
+import {
+  LiveCalls,
+  callLine,
+  patchLines,
+  workPlanLines,
+  type Operation,
+  banner,
+  planLines,
+  startedBanner,
+  summary,
+} from './script-report.js';
 import { SubAgentLines } from './sub-agent-lines.js';
 import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './values.js';

@@ -6,9 +6,8 @@ import { ownCommand } from '../terminal/own-command.js';
 import type { Screen, Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { callLine, callSummary } from './call-lines.js';
+import { callLine, callSummary, plannedCallLine } from './script-report.js';
 import { ago } from './values.js';
-import { plannedCallLine } from './script-report.js';
 import { clientCommandLines, commandLines } from './suspension-report.js';
 
 const WORDS: Readonly<Record<KeptScript['state'], string>> = {

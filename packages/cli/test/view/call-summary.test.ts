@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callSummary } from '#cli/view/call-lines.js';
+import { callSummary } from '#cli/view/script-report.js';
 import { shortDuration, shownValue } from '#cli/view/values.js';
 
 describe('a name with blanks at its edges', () => {
