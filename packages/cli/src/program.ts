@@ -69,13 +69,18 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
     if (isUsageError(error)) return reportError(error.message, EXIT.usage);
     const code = error instanceof Error ? fileCodeIn(error.message) : undefined;
     if (code !== undefined) return reportError(`${(error as Error).message}. ${FILES_FIX}`, EXIT.usage);
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return reportError(`Toolscript itself failed. Please report this.\n${detail}`, EXIT.failed);
+    return reportFault(error);
   }
 }
 
 function isConversation(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
+}
+
+/** Reports a fault of Toolscript itself. Returns the exit status. */
+export function reportFault(error: unknown): number {
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return reportError(`Toolscript itself failed. Please report it with this text:\n${detail}`, EXIT.failed);
 }
 
 function reportError(message: string, status: number): number {

@@ -30,7 +30,7 @@ const TYPING_MS = 400;
 /** A decision, or a marker that it follows later. */
 export type Answered = Decision | 'suspend';
 
-/** Why arguments are invalid for a tool; undefined if they are valid. */
+/** Returns why arguments are invalid for a tool; undefined if they are valid. */
 export type ValidateInput = (tool: string, input: unknown) => string | undefined;
 
 interface Question {

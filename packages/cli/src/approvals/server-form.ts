@@ -109,7 +109,7 @@ class Form {
     });
   }
 
-  /** Why the content cannot be sent; undefined if it can. */
+  /** Returns why the content cannot be sent; undefined if it can. */
   problem(): string | undefined {
     return this.#validate(this.content);
   }
@@ -154,7 +154,7 @@ function choicesOf({ enum: values, oneOf, anyOf }: Field): string {
   return found.map((value) => JSON.stringify(value)).join(', ');
 }
 
-/** Why a value does not fit the schema; undefined if it does. */
+/** Returns why a value does not fit the schema; undefined if it does. */
 function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown) => string | undefined {
   const { type: _type, ...rest } = schema;
   try {

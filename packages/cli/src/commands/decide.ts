@@ -30,7 +30,10 @@ export async function decideApprovals(
   const kept = openState(process.env);
   const script = await findScript(kept, id);
   const { scriptId, state } = script;
-  if (state !== 'suspended') throw new UsageError(`${scriptId} waits for no decision: its state is ${state}.`);
+  if (state !== 'suspended')
+    throw new UsageError(
+      `${scriptId} waits for no decision: its state is ${state}. To list those that wait: ${ownCommand()} approvals`,
+    );
   const place = await placeOf(await kept.origins.of(scriptId));
   const settings = await loadSettings(place, process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });

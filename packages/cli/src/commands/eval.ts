@@ -30,7 +30,8 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
         throw new UsageError(`${visibleLine(source?.name ?? '--code')} is empty. Pass a script to run.`);
       const outcome = await harness.runScript(code, { context: { workingDirectory: settings.cwd }, signal, onEvent });
       if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
-      else if (settings.mode === 'disabled') screen.notice('Scripts are disabled (mode disabled); nothing ran.');
+      else if (settings.mode === 'disabled')
+        screen.notice('Scripts are disabled (mode disabled), so nothing ran. To run them: --mode enabled');
       count.takeOutcome(outcome);
       return count.status;
     },

@@ -29,9 +29,9 @@ export interface ScriptStage {
   readonly signal: AbortSignal;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
-  /** Why arguments do not fit a tool; undefined if they do. */
+  /** Returns why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
-  /** How the scripts ended, according to the events. */
+  /** Counts the ends of the scripts that the events report. */
   readonly count: ScriptCount;
   /** Receives every event as it is emitted. */
   readonly onEvent: (event: StreamEvent) => void;

@@ -34,7 +34,7 @@ export interface UserFolder {
   readonly rulesFolder: string;
   /** The user's MCP servers. */
   readonly mcpFile: string;
-  /** Which tools of MCP servers the user trusts. */
+  /** The tools of MCP servers that the user trusts. */
   readonly mcpTrustFile: string;
 }
 

@@ -274,7 +274,12 @@ function parseLimit(assignment: string): Partial<Limits> {
     );
   }
   const result = LimitChangesSchema.safeParse({ [name]: limitValue(text) });
-  if (!result.success) throw new UsageError(`--limit ${shown}: ${issueText(result.error.issues[0]?.message)}.`);
+  if (!result.success) {
+    const usual = LimitsSchema.parse({})[name as keyof Limits];
+    throw new UsageError(
+      `--limit ${shown}: ${issueText(result.error.issues[0]?.message)}. A valid value: --limit ${name}=${usual}`,
+    );
+  }
   return { [name]: result.data[name as keyof Limits] };
 }
 

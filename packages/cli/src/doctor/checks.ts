@@ -41,7 +41,7 @@ function checkData(environment: Environment): Check[] {
   try {
     folder = dataFolder(environment);
   } catch (error) {
-    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error), fix: 'Follow the message.' }];
+    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error) }];
   }
   const { scriptsFolder, keyFile, auditFile } = folder;
   return [
@@ -57,7 +57,7 @@ function checkKey(keyFile: string): Check {
     readKeyFile(keyFile, { name: visibleLine(keyFile) });
     return { name, status: 'ok', detail: existing(keyFile) };
   } catch (error) {
-    return { name, status: 'missing', detail: messageOf(error), fix: 'Follow the message.' };
+    return { name, status: 'missing', detail: messageOf(error) };
   }
 }
 

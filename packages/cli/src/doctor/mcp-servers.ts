@@ -9,7 +9,7 @@ import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 
-/** How long a server may start before it is reported as starting, in ms. */
+/** A server that takes longer to start is reported as starting, in ms. */
 const WAIT_MS = 10_000;
 
 /**

@@ -9,8 +9,8 @@ import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { openAudit, openStateFor, type Origin, type PersistentState } from '../state/persistent-state.js';
 import type { Screen } from '../terminal/screen.js';
-import { visible, visibleLine } from '../terminal/untrusted.js';
-import { fileCodeIn } from '../usage-error.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { fileCodeIn, internalNotice } from '../usage-error.js';
 import type { Engines } from './engines.js';
 import type { Cabinet } from './exposure.js';
 import { openHarnessWithServers } from './open-harness.js';
@@ -23,7 +23,7 @@ export interface CliHarness {
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
   readonly kept: PersistentState;
-  /** Why arguments are invalid for a tool; undefined if they are valid. */
+  /** Returns why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
   return (detail) => {
     if (store.isLeft) return;
     const code = fileCodeIn(detail.split('\n')[0] ?? '');
-    if (code === undefined) return screen.notice(`internal: ${visible(detail)}`);
+    if (code === undefined) return screen.notice(internalNotice(detail));
     if (!isReported)
       screen.notice(
         `Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Give your user write permission and free disk space, or set XDG_DATA_HOME to another folder.`,

@@ -53,7 +53,7 @@ export class ClientFolders {
       demandOwnFoldersOutside(real, process.env);
       return real;
     } catch (error) {
-      const why = isUsageError(error) ? error.message : 'there is no such folder.';
+      const why = isUsageError(error) ? error.message : 'there is no such folder. Open another one in the client.';
       this.#options.warn(`The client's folder ${visibleLine(folder)} is ignored: ${why}`);
       return undefined;
     }

@@ -1,6 +1,6 @@
 import type { UntrustedTool } from '@toolscript/mcp';
 
-/** Why a tool is held back, in a few words. */
+/** The reason why a tool is held back, in a few words. */
 export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'new',
   changed: 'changed',

@@ -212,7 +212,7 @@ function addResumeSettings(command: Command): void {
   addExposureOptions(command, 'the workspace: only the one in which the script was started');
 }
 
-/** Where the final answer of a model goes, and its form. */
+/** The options for the place and the form of a model's final answer. */
 function addAnswerOptions(command: Command): void {
   command
     .addOption(new Option('-p, --print', 'print only the final answer').conflicts('json'))

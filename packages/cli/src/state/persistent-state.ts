@@ -129,7 +129,8 @@ class ScriptStore implements HarnessStore {
   }
 
   #demandStaying(): void {
-    if (this.#isLeft) throw new Error('the program is ending');
+    if (this.#isLeft)
+      throw new Error('The program is ending, so no more is stored. To recover the script: toolscript approvals');
   }
 }
 
