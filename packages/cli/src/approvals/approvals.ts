@@ -12,7 +12,7 @@ import { hasTerminal, type Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
 import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import { askForm } from './server-form.js';
-import type { WorkspaceRules } from './workspace-rules.js';
+import type { RememberedRule, WorkspaceRules } from './workspace-rules.js';
 
 /** The decisions about one run, and what happened to its questions. */
 export interface Approvals {
@@ -121,4 +121,19 @@ async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();
   return refusal === undefined ? undefined : `${refusal.reason} ${refusal.fix}`;
+}
+
+/**
+ * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is
+ * suspended.
+ */
+export function suspendingPolicy(
+  { approve, rules }: Settings,
+  remembered: readonly Pick<RememberedRule, 'rules'>[],
+): ApprovalPolicy {
+  if (approve !== 'ask') return withoutAsking(approve, rules);
+  return {
+    rules: [...rules, ...remembered.flatMap((one) => one.rules), { action: 'ask' }],
+    ask: () => 'suspend',
+  };
 }

@@ -3,9 +3,8 @@ import type { Engines } from '../harness/engines.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import type { EventView } from '../view/answer-view.js';
-import { silentView } from '../view/silent-view.js';
-import { withScriptHarness, userView, type ScriptFlags } from './script-command.js';
+import { silentView, type EventView } from '../view/answer-view.js';
+import { userView, withScriptHarness, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
   code?: string;

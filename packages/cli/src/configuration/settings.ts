@@ -8,12 +8,12 @@ import {
   type Limits,
 } from '@toolscript/core/protocol';
 import { didYouMean, nearestName } from '../nearest-name.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { shellWord } from '../terminal/own-command.js';
 import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { isThere, readJsonFile } from './json-files.js';
-import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
+import { WORKSPACE_FILE, userFolder, type UserFolder } from './locations.js';
 import { readCodeFile } from './read-code.js';
 import {
   APPROVE_CHOICES,

@@ -1,8 +1,8 @@
-import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
+import { QuickJsPool, createCompiler, type Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
 import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { suspendingPolicy } from '../approvals/suspending-policy.js';
+import { suspendingPolicy } from '../approvals/approvals.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { imageLoader } from '../harness/image-loader.js';

@@ -16,7 +16,7 @@ import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
 import { subAgentsOf } from '../agents/sub-agents.js';
 import type { RememberedRule, RuleFolder } from '../approvals/workspace-rules.js';
-import { suspendingPolicy } from '../approvals/suspending-policy.js';
+import { suspendingPolicy } from '../approvals/approvals.js';
 import type { Settings } from '../configuration/settings.js';
 import { sharedEngines, type Engines } from '../harness/engines.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';

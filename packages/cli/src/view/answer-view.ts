@@ -12,17 +12,17 @@ import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import {
   LiveCalls,
+  banner,
   callLine,
   patchLines,
-  workPlanLines,
-  type Operation,
-  banner,
   planLines,
   startedBanner,
   summary,
+  workPlanLines,
+  type Operation,
 } from './script-report.js';
 import { SubAgentLines } from './sub-agent-lines.js';
-import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
+import { PlainSink, SourceSink, markdownSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './values.js';
 
 /** Receives the events of a run as they happen and shows them. */
@@ -31,6 +31,9 @@ export interface EventView {
   /** No more events follow; cleans up the screen. */
   end(): void;
 }
+
+/** Shows nothing: stdout carries data. */
+export const silentView: EventView = { take: () => {}, end: () => {} };
 
 type Payload = StreamEvent['payload'];
 

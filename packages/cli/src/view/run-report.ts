@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   refusal: 'the model refused',
 };
 
-/** Tells why a run ended without completing; undefined if it completed or still waits. */
+/** Explains why a run ended without completing; undefined if it completed or still waits. */
 export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
   if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
   if (status !== 'incomplete') return undefined;

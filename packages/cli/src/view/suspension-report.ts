@@ -1,7 +1,6 @@
 import type { KeptScriptDetails } from '@toolscript/core';
 import { questionHead, requestLines } from '../approvals/question.js';
-import { ownCommand } from '../terminal/own-command.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
 import type { Style } from '../terminal/screen.js';
 
 export interface SuspendedScript {
