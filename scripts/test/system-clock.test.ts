@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/commands/keys.ts',
   'packages/cli/src/commands/threads.ts',
-  'packages/cli/src/state/daily-prune.ts',
+  'packages/cli/src/state/persistent-state.ts',
   'packages/core/src/agent/sub-agents/child-run.ts',
   'packages/core/src/agent/sub-agents/run-agents.ts',
   'packages/core/src/approvals/gate.ts',

@@ -1,4 +1,5 @@
 import { EXIT } from './exit-status.js';
+import { stdoutFailure } from './usage-error.js';
 
 const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGINT: EXIT.interrupted,
@@ -6,7 +7,7 @@ const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGHUP: EXIT.hungUp,
 };
 
-/** How long the suspension of a script that waits for the user may take, in ms. */
+/** The maximum time for the suspension of a script that waits for the user, in ms. */
 const PATIENCE_MS = 3_000;
 
 /** The system, the shell and a program in between may each pass on the same signal. */
@@ -79,7 +80,7 @@ export class Interruption {
     if (this.#status !== undefined) return;
     // A closed terminal ends input and output before, or after, it sends its signal.
     const isGone = error.code === 'EPIPE' || error.code === 'EIO';
-    if (!isGone) process.stderr.write(`toolscript: stdout cannot be written (${error.code ?? error.message}).\n`);
+    if (!isGone) process.stderr.write(stdoutFailure(error));
     this.#end(error.code === 'EPIPE' ? EXIT.brokenPipe : EXIT.failed);
   }
 }

@@ -1,5 +1,6 @@
 import { EXIT } from './exit-status.js';
-import { runProgram } from './program.js';
+import { reportFault, runProgram } from './program.js';
+import { stdoutFailure } from './usage-error.js';
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -12,8 +13,7 @@ process.stdout.on('error', leaveWithoutReader);
 process.stderr.on('error', () => {});
 
 run().catch((error: unknown) => {
-  process.stderr.write(`toolscript: ${error instanceof Error ? error.stack : String(error)}\n`);
-  process.exit(EXIT.usage);
+  process.exit(reportFault(error));
 });
 
 async function run(): Promise<never> {
@@ -36,9 +36,9 @@ async function written(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 /** A command with a listener of its own ends its work first. */
-function leaveWithoutReader({ code, message }: NodeJS.ErrnoException): void {
+function leaveWithoutReader(error: NodeJS.ErrnoException): void {
   if (process.stdout.listenerCount('error') > 1) return;
-  if (code === 'EPIPE') process.exit(EXIT.brokenPipe);
-  process.stderr.write(`toolscript: stdout cannot be written (${code ?? message}).\n`);
+  if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);
+  process.stderr.write(stdoutFailure(error));
   process.exit(EXIT.failed);
 }

@@ -4,7 +4,6 @@ import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
 import { stdinBringsText } from './input/source.js';
 import { addMcp } from './program/mcp-commands.js';
-import type { Settle } from './program/options.js';
 import {
   addChat,
   addEval,
@@ -17,7 +16,7 @@ import {
 import { addAdmin, addKeys, addServe } from './program/server-commands.js';
 import { addDoctor, addRules, addTools, addTrust } from './program/setup-commands.js';
 import { addApprovals, addSnippets, addThreads, addUndo } from './program/stored-commands.js';
-import { example, findCommand, refuseEmpty, ToolscriptCommand } from './program/toolscript-command.js';
+import { ToolscriptCommand, example, findCommand, refuseEmpty, type Settle } from './program/toolscript-command.js';
 import { visible } from './terminal/untrusted.js';
 import { fileCodeIn, isUsageError } from './usage-error.js';
 
@@ -26,6 +25,28 @@ const FILES_FIX =
 
 type StartEngines = () => Promise<Engines>;
 
+/** In the order of the help. */
+const COMMANDS: ReadonlyMap<string, (program: Command, settle: Settle, withEngines: WithEngines) => void> = new Map([
+  ['chat', addChat],
+  ['run', addRun],
+  ['eval', addEval],
+  ['resume', addResume],
+  ['recover', addRecover],
+  ['approvals', addApprovals],
+  ['replay', addReplay],
+  ['undo', addUndo],
+  ['threads', addThreads],
+  ['snippets', addSnippets],
+  ['serve', addServe],
+  ['keys', addKeys],
+  ['admin', addAdmin],
+  ['mcp', addMcp],
+  ['tools', addTools],
+  ['doctor', addDoctor],
+  ['trust', addTrust],
+  ['rules', addRules],
+]);
+
 /**
  * Runs one command line. Returns the exit status; never rejects. `start`: for a host that runs several command
  * lines in one process.
@@ -33,6 +54,7 @@ type StartEngines = () => Promise<Engines>;
 export async function runProgram(args: readonly string[], start: StartEngines = startOwnEngines): Promise<number> {
   let status: number = EXIT.completed;
   const program = createProgram(
+    args[0] ?? '',
     (settled) => (status = settled),
     (act) => withEngines(start, act),
   );
@@ -47,8 +69,7 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
     if (isUsageError(error)) return reportError(error.message, EXIT.usage);
     const code = error instanceof Error ? fileCodeIn(error.message) : undefined;
     if (code !== undefined) return reportError(`${(error as Error).message}. ${FILES_FIX}`, EXIT.usage);
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return reportError(`Toolscript itself failed. Please report this.\n${detail}`, EXIT.failed);
+    return reportFault(error);
   }
 }
 
@@ -56,12 +77,19 @@ function isConversation(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
+/** Reports a fault of Toolscript itself. Returns the exit status. */
+export function reportFault(error: unknown): number {
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return reportError(`Toolscript itself failed. Please report it with this text:\n${detail}`, EXIT.failed);
+}
+
 function reportError(message: string, status: number): number {
   process.stderr.write(`toolscript: ${visible(message)}\n`);
   return status;
 }
 
-function createProgram(settle: Settle, withEngines: WithEngines): Command {
+/** With the command that the line names first. Any other line may need all: for help, a prompt, or a mistake. */
+function createProgram(name: string, settle: Settle, withEngines: WithEngines): Command {
   const program = new ToolscriptCommand('toolscript')
     .description(
       'Talks to a language model that works by writing scripts, run in a sandbox against tools on your folder.',
@@ -80,24 +108,8 @@ function createProgram(settle: Settle, withEngines: WithEngines): Command {
     )
     .exitOverride()
     .hook('preAction', (_program, command) => refuseEmpty(command));
-  addChat(program, settle, withEngines);
-  addRun(program, settle, withEngines);
-  addEval(program, settle, withEngines);
-  addResume(program, settle, withEngines);
-  addRecover(program, settle, withEngines);
-  addApprovals(program, settle);
-  addReplay(program, settle, withEngines);
-  addUndo(program, settle);
-  addThreads(program, settle);
-  addSnippets(program, settle);
-  addServe(program, settle);
-  addKeys(program, settle);
-  addAdmin(program, settle);
-  addMcp(program, settle);
-  addTools(program, settle);
-  addDoctor(program, settle);
-  addTrust(program, settle);
-  addRules(program, settle);
+  const named = COMMANDS.get(name);
+  for (const add of named === undefined ? COMMANDS.values() : [named]) add(program, settle, withEngines);
   addHelp(program);
   return program;
 }

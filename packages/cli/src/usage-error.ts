@@ -1,3 +1,5 @@
+import { visible } from './terminal/untrusted.js';
+
 /** Wrong usage, input or configuration. The message is one sentence with the fix; the status is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -6,6 +8,11 @@ export class UsageError extends Error {
 /** Whether it is the library's usage error; recognised by name, so that nothing has to be loaded. */
 export function isUsageError(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'UsageError' || error.name === 'ToolscriptUsageError');
+}
+
+/** The notice of an internal error that a run has survived. */
+export function internalNotice(detail: string): string {
+  return `Toolscript continues after an error of its own. Please report it with this text: ${visible(detail)}`;
 }
 
 /** The messages for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
@@ -22,6 +29,11 @@ export function fileCodeIn(text: string): string | undefined {
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
+}
+
+/** The line for a stdout that cannot be written, except that its reader has closed it. */
+export function stdoutFailure({ code, message }: NodeJS.ErrnoException): string {
+  return `toolscript: stdout cannot be written (${code ?? message}). Free disk space, or redirect stdout to another place.\n`;
 }
 
 /** Reports a system error in one sentence with its code. */

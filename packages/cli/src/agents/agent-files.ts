@@ -1,17 +1,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { AgentConfigSchema, defaultAgents, defineAgent, type AgentConfig } from '@toolscript/core/agent';
-import { userFolder, WORKSPACE_AGENTS } from '../configuration/locations.js';
-import { demandOutside } from '../configuration/own-paths.js';
+import { WORKSPACE_AGENTS, userFolder } from '../configuration/locations.js';
+import { demandOutside } from '../configuration/workspace-folder.js';
 import { readCodeFile } from '../configuration/read-code.js';
-import { isThere, readJsonFile } from '../configuration/read-json.js';
+import { isThere, readJsonFile } from '../configuration/json-files.js';
 import { checkConfiguration } from '../configuration/schema.js';
 import { isTrusted } from '../configuration/trust.js';
 import { didYouMean } from '../nearest-name.js';
-import type { Environment } from '../terminal/style.js';
-import { shellWord } from '../terminal/shell-word.js';
+import type { Environment } from '../terminal/screen.js';
+import { shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { isUsageError, systemCode, UsageError } from '../usage-error.js';
+import { UsageError, isUsageError, systemCode } from '../usage-error.js';
 
 export interface FoundAgent {
   readonly config: AgentConfig;

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { defineAgent, keyVariable, type AgentConfig } from '@toolscript/core/agent';
 import { narrowerMode } from '@toolscript/core/protocol';
-import { narrowLimits } from '../configuration/limits.js';
-import type { Settings } from '../configuration/settings.js';
-import type { Environment } from '../terminal/style.js';
+import { narrowLimits, type Settings } from '../configuration/settings.js';
+import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 

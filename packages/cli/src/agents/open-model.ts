@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createProvider, scriptedModel, type ProviderApi, type Scenario } from '@toolscript/core/providers';
 import type { ModelProvider } from '@toolscript/core/protocol';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 import type { ChosenAgent } from './choose-agent.js';

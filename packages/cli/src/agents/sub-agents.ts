@@ -1,6 +1,6 @@
 import { createSubAgents, type AgentConfig, type SubAgents } from '@toolscript/core/agent';
 import type { Settings } from '../configuration/settings.js';
-import { promptLibrary, type Cabinet } from '../harness/exposed-cabinet.js';
+import { promptLibrary, type Cabinet } from '../harness/exposure.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, findAgents } from './agent-files.js';

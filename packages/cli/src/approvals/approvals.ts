@@ -1,12 +1,18 @@
-import type { ApprovalCallback, ApprovalPolicy, ApprovalRule, StreamEvent } from '@toolscript/core/protocol';
+import {
+  ToolCallError,
+  type ApprovalCallback,
+  type ApprovalPolicy,
+  type ApprovalRequest,
+  type ApprovalRule,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
 import type { ElicitationAnswer, InboundHandlers } from '@toolscript/mcp';
 import type { Approve, Settings } from '../configuration/settings.js';
-import type { Screen } from '../terminal/screen.js';
+import { hasTerminal, type Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
-import { hasQuestionTerminal, openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
+import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import { askForm } from './server-form.js';
-import { refusingUnable } from './unable-calls.js';
-import type { WorkspaceRules } from './workspace-rules.js';
+import type { RememberedRule, WorkspaceRules } from './workspace-rules.js';
 
 /** The decisions about one run, and what happened to its questions. */
 export interface Approvals {
@@ -59,7 +65,7 @@ export function openApprovals(options: ApprovalsOptions): Approvals {
         ? { rules: [...rules.rules, { action: 'ask' }], ask: refusingUnable(ask, options.exec) }
         : withoutAsking(approve, rules.rules),
     asker,
-    askForm: hasQuestionTerminal() ? formAsker(asker, options) : undefined,
+    askForm: hasTerminal() ? formAsker(asker, options) : undefined,
     get hasAsked() {
       return opened?.asker !== undefined;
     },
@@ -86,4 +92,48 @@ export function withoutAsking(approve: 'auto' | 'deny', rules: readonly Approval
     ...rules.map((rule): ApprovalRule => (rule.action === 'ask' ? { ...rule, action: 'approve' } : rule)),
     { action: 'approve' },
   ];
+}
+
+/** The tools that run programs in the OS sandbox. */
+const IN_SANDBOX: ReadonlySet<string> = new Set(['exec', 'shell']);
+
+/**
+ * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` checks the sandbox
+ * once and returns why it does not work; undefined if it does.
+ */
+export function refusingUnable(
+  ask: ApprovalCallback,
+  { sandbox }: Settings['exec'],
+  problemOf: () => Promise<string | undefined> = problemOfSandbox,
+): ApprovalCallback {
+  if (sandbox === 'off') return ask;
+  let checking: Promise<string | undefined> | undefined;
+  return async (request: ApprovalRequest) => {
+    if (!IN_SANDBOX.has(request.tool)) return ask(request);
+    const problem = await (checking ??= problemOf());
+    if (problem === undefined) return ask(request);
+    throw new ToolCallError('ApprovalDeniedError', `it cannot run here, so nobody was asked: ${problem}`);
+  };
+}
+
+/** Undefined if the sandbox works. */
+async function problemOfSandbox(): Promise<string | undefined> {
+  const { checkExecSandbox } = await import('@toolscript/tools');
+  const refusal = await checkExecSandbox();
+  return refusal === undefined ? undefined : `${refusal.reason} ${refusal.fix}`;
+}
+
+/**
+ * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is
+ * suspended.
+ */
+export function suspendingPolicy(
+  { approve, rules }: Settings,
+  remembered: readonly Pick<RememberedRule, 'rules'>[],
+): ApprovalPolicy {
+  if (approve !== 'ask') return withoutAsking(approve, rules);
+  return {
+    rules: [...rules, ...remembered.flatMap((one) => one.rules), { action: 'ask' }],
+    ask: () => 'suspend',
+  };
 }

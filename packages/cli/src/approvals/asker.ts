@@ -1,12 +1,12 @@
 import type { ApprovalRequest, Decision, Remember, StreamEvent } from '@toolscript/core/protocol';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { shortDuration } from '../view/durations.js';
+import { shortDuration } from '../view/values.js';
 import { editText } from './editor.js';
 import {
   helpText,
-  plannedCalls,
   planQuestion,
+  plannedCalls,
   promptText,
   questionText,
   readAnswer,
@@ -15,8 +15,7 @@ import {
 } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
 import { ReasonLine } from './reason-line.js';
-import type { NewRule } from './rule-folder.js';
-import type { WorkspaceRules } from './workspace-rules.js';
+import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 
 const SETTLING_MS = 50;
 
@@ -31,7 +30,7 @@ const TYPING_MS = 400;
 /** A decision, or a marker that it follows later. */
 export type Answered = Decision | 'suspend';
 
-/** Why arguments are invalid for a tool; undefined if they are valid. */
+/** Returns why arguments are invalid for a tool; undefined if they are valid. */
 export type ValidateInput = (tool: string, input: unknown) => string | undefined;
 
 interface Question {

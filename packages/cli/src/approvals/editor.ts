@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 
 /** The terminal, as a started program needs it. */
 export interface Descriptors {
@@ -42,7 +42,12 @@ function runEditor(editor: string, file: string, stdio: [number, number, number]
     child.on('error', reject);
     child.on('close', (status) => {
       if (status === 0) resolve();
-      else reject(new Error(`The editor (${editor}) ended with status ${status ?? 'unknown'}; set VISUAL or EDITOR.`));
+      else
+        reject(
+          new Error(
+            `The editor (${editor}) ended with status ${status ?? 'unknown'}, so its text is not used. Set VISUAL or EDITOR to an editor that works.`,
+          ),
+        );
     });
   });
 }

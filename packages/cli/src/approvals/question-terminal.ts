@@ -1,5 +1,6 @@
 import { openSync } from 'node:fs';
 import { ReadStream, WriteStream } from 'node:tty';
+import { hasTerminal } from '../terminal/screen.js';
 import type { Descriptors } from './editor.js';
 
 /** An interactive terminal: shows questions and reads keys. */
@@ -24,14 +25,9 @@ export interface TerminalOptions {
   stdoutIsTaken: boolean;
 }
 
-/** Whether a user may be at a terminal. Opens none. */
-export function hasQuestionTerminal(): boolean {
-  return process.stdout.isTTY || process.stderr.isTTY;
-}
-
 /** The terminal of this process; undefined if there is none for questions. */
 export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOptions): QuestionTerminal | undefined {
-  if (!hasQuestionTerminal()) return undefined;
+  if (!hasTerminal()) return undefined;
   const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();
   if (input === undefined) return undefined;
   const output = openOutput(stdoutIsTaken);

@@ -1,10 +1,9 @@
 import { renderForPerson } from '@toolscript/core';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { colouredDiff } from '../view/patch-lines.js';
-import { plannedCallLine } from '../view/script-report.js';
+import { colouredDiff, plannedCallLine } from '../view/script-report.js';
 
 export type Answer =
   | 'yes'

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from '@toolscript/core';
 import type { ElicitationAnswer, ElicitationRequest } from '@toolscript/mcp';
-import type { Environment, Style } from '../terminal/style.js';
+import { hasTerminal, type Environment, type Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
 import { CTRL_C } from './question.js';
-import { hasQuestionTerminal, type QuestionTerminal } from './question-terminal.js';
+import type { QuestionTerminal } from './question-terminal.js';
 
 type Content = NonNullable<ElicitationAnswer['content']>;
 
@@ -26,7 +26,7 @@ const TYPED_AHEAD_MS = 400;
  * commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
-  return hasQuestionTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
+  return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
 }
 
 /** Asks the user the question of an MCP server: shows a form in the user's editor, or an address to open. */
@@ -109,7 +109,7 @@ class Form {
     });
   }
 
-  /** Why the content cannot be sent; undefined if it can. */
+  /** Returns why the content cannot be sent; undefined if it can. */
   problem(): string | undefined {
     return this.#validate(this.content);
   }
@@ -154,7 +154,7 @@ function choicesOf({ enum: values, oneOf, anyOf }: Field): string {
   return found.map((value) => JSON.stringify(value)).join(', ');
 }
 
-/** Why a value does not fit the schema; undefined if it does. */
+/** Returns why a value does not fit the schema; undefined if it does. */
 function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown) => string | undefined {
   const { type: _type, ...rest } = schema;
   try {

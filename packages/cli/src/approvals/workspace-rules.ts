@@ -1,7 +1,15 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { findApprovalRule } from '@toolscript/core';
 import type { ApprovalRequest, ApprovalRule, JsonValue, Tool } from '@toolscript/core/protocol';
 import type { RuleSuggestion } from '@toolscript/tools';
-import type { NewRule, RuleFolder } from './rule-folder.js';
+import { z } from 'zod';
+import type { UserFolder } from '../configuration/locations.js';
+import { demandOutside } from '../configuration/workspace-folder.js';
+import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from '../configuration/json-files.js';
+import { ApprovalRuleSchema } from '../configuration/schema.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError, isUsageError, systemCode } from '../usage-error.js';
 
 /** The call that an approval is about. */
 type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
@@ -63,4 +71,89 @@ export class WorkspaceRules {
 
 function inputOf({ inputJson }: ApprovedCall): JsonValue {
   return JSON.parse(inputJson) as JsonValue;
+}
+
+/*
+ * The calls that a user always allows in one workspace. They are stored in the user's own folder, never in the
+ * workspace: `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule.
+ */
+
+const RememberedSchema = z.strictObject({
+  workspace: z.string(),
+  /** The text that the user saw. */
+  covers: z.string(),
+  /** Only approvals, each for a named tool: a prohibition belongs in the configuration. */
+  rules: z.array(
+    ApprovalRuleSchema.refine(({ action, tool }) => action === 'approve' && tool !== undefined, 'expected an approval'),
+  ),
+  /** In ms since 1970. */
+  rememberedAt: z.number(),
+});
+
+export interface RememberedRule extends z.infer<typeof RememberedSchema> {
+  readonly id: string;
+}
+
+export type NewRule = Pick<RememberedRule, 'covers' | 'rules'>;
+
+export class RuleFolder {
+  readonly #workspace: string;
+  readonly #path: string;
+
+  /** The rules of a workspace. The path is a real path. */
+  constructor(user: UserFolder, workspace: string) {
+    this.#workspace = workspace;
+    this.#path = join(user.rulesFolder, fileNameOf(workspace));
+  }
+
+  /** Oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be read. */
+  async list(warn: (message: string) => void): Promise<RememberedRule[]> {
+    const files = (await this.#files()).filter((name) => /^[0-9a-f]+\.json$/u.test(name));
+    const read = await Promise.all(files.map((name) => this.#read(name, warn)));
+    return read
+      .filter((rule) => rule !== undefined)
+      .toSorted((one, other) => one.rememberedAt - other.rememberedAt || (one.id < other.id ? -1 : 1));
+  }
+
+  /** Writes the complete file or none. Throws a UsageError if it cannot be written. */
+  async add({ covers, rules }: NewRule): Promise<void> {
+    const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
+    await writeJsonFile(join(this.#path, `${fileNameOf(JSON.stringify(rules))}.json`), remembered);
+  }
+
+  /** Idempotent. */
+  async remove(id: string): Promise<void> {
+    await deleteFile(join(this.#path, `${id}.json`));
+  }
+
+  async #files(): Promise<string[]> {
+    try {
+      return await readdir(this.#path);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+      throw new UsageError(
+        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
+      );
+    }
+  }
+
+  /** A file that is damaged, or belongs to another workspace, allows nothing. */
+  async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
+    const path = join(this.#path, name);
+    try {
+      // defence: rules-outside-workspace, without it: demandOutside(path, `${this.#workspace}/no`);
+      demandOutside(path, this.#workspace);
+      const value = await readJsonFile(path);
+      if (value === undefined) return undefined;
+      const parsed = RememberedSchema.safeParse(value);
+      if (parsed.success && parsed.data.workspace === this.#workspace)
+        return { ...parsed.data, id: basename(name, '.json') };
+      warn(`${visibleLine(path)} is not a rule of this workspace, so it is ignored. Remove it.`);
+    } catch (error) {
+      if (!isUsageError(error)) throw error;
+      warn(error.message);
+    }
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { answerSchema, type AnswerSchema } from '@toolscript/core/agent';
-import { readJsonFile } from '../configuration/read-json.js';
+import { readJsonFile } from '../configuration/json-files.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 

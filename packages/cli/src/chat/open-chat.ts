@@ -11,14 +11,13 @@ import type { Engines } from '../harness/engines.js';
 import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
 import type { Screen } from '../terminal/screen.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { Thread, type ThreadSettings } from '../threads/thread.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
-import { AnswerView, type EventView } from '../view/answer-view.js';
+import { AnswerView, silentView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
-import { silentView } from '../view/silent-view.js';
 import { ChatSession } from './chat-session.js';
 import { printsOnlyAnswer, repeatedAnswerOptions, type FinalAnswerFlags } from './final-answer.js';
 

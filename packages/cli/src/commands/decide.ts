@@ -5,8 +5,7 @@ import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../state/find-script.js';
 import { inspectWhole, ownerOf } from '../state/inspect.js';
-import { placeOf } from '../state/origin-folder.js';
-import { openState } from '../state/persistent-state.js';
+import { openState, placeOf } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { openScreen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -31,7 +30,10 @@ export async function decideApprovals(
   const kept = openState(process.env);
   const script = await findScript(kept, id);
   const { scriptId, state } = script;
-  if (state !== 'suspended') throw new UsageError(`${scriptId} waits for no decision: its state is ${state}.`);
+  if (state !== 'suspended')
+    throw new UsageError(
+      `${scriptId} waits for no decision: its state is ${state}. To list those that wait: ${ownCommand()} approvals`,
+    );
   const place = await placeOf(await kept.origins.of(scriptId));
   const settings = await loadSettings(place, process.env, screen.notice);
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });

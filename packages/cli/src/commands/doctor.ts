@@ -4,8 +4,7 @@ import { checkServers } from '../doctor/mcp-servers.js';
 import { checkModels } from '../doctor/models.js';
 import { maskSecrets } from '../doctor/secrets.js';
 import { EXIT } from '../exit-status.js';
-import { openScreen, type Screen } from '../terminal/screen.js';
-import type { Style } from '../terminal/style.js';
+import { openScreen, type Screen, type Style } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 

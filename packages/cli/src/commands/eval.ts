@@ -3,9 +3,8 @@ import type { Engines } from '../harness/engines.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import type { EventView } from '../view/answer-view.js';
-import { silentView } from '../view/silent-view.js';
-import { withScriptHarness, userView, type ScriptFlags } from './script-command.js';
+import { silentView, type EventView } from '../view/answer-view.js';
+import { userView, withScriptHarness, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
   code?: string;
@@ -30,7 +29,8 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
         throw new UsageError(`${visibleLine(source?.name ?? '--code')} is empty. Pass a script to run.`);
       const outcome = await harness.runScript(code, { context: { workingDirectory: settings.cwd }, signal, onEvent });
       if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
-      else if (settings.mode === 'disabled') screen.notice('Scripts are disabled (mode disabled); nothing ran.');
+      else if (settings.mode === 'disabled')
+        screen.notice('Scripts are disabled (mode disabled), so nothing ran. To run them: --mode enabled');
       count.takeOutcome(outcome);
       return count.status;
     },

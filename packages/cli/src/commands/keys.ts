@@ -1,9 +1,9 @@
 import {
+  KeyFolder,
+  SCOPES,
   isActive,
   keyEntry,
-  KeyFolder,
   makeApiKey,
-  SCOPES,
   type ApiKey,
   type ApiKeyStore,
   type AuditStore,
@@ -18,7 +18,7 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { throughStore } from '../threads/thread-database.js';
 import { openServiceAudit } from '../state/service-audit.js';
 import { systemCode, UsageError } from '../usage-error.js';
-import { ago } from '../view/durations.js';
+import { ago } from '../view/values.js';
 
 export interface KeyFlags {
   json?: boolean;

@@ -1,22 +1,19 @@
 import { join } from 'node:path';
 import { identifierName } from '@toolscript/core';
-import type { McpServers, McpServerStatus, UntrustedTool } from '@toolscript/mcp';
+import type { McpServerStatus, McpServers, UntrustedTool } from '@toolscript/mcp';
 import { neverAsked } from '../approvals/server-form.js';
-import { userFolder, WORKSPACE_MCP_FILES } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
-import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { WORKSPACE_MCP_FILES, userFolder } from '../configuration/locations.js';
+import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { mcpPlace } from '../mcp/current-workspace.js';
-import { changeServers } from '../mcp/edit-mcp-file.js';
-import { HELD_BACK } from '../mcp/held-back.js';
-import { readMcpConfiguration, readWorkspaceFile, type McpConfiguration } from '../mcp/mcp-files.js';
+import { changeServers, readMcpConfiguration, readWorkspaceFile, type McpConfiguration } from '../mcp/mcp-files.js';
+import { HELD_BACK, connectServers } from '../mcp/open-servers.js';
 import { noServer } from '../mcp/no-server.js';
-import { connectServers } from '../mcp/open-servers.js';
 import { serverLine, targetOf } from '../mcp/server-line.js';
 import { stateOf } from '../mcp/server-state.js';
 import { agrees } from '../terminal/agrees.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { shellWord } from '../terminal/own-command.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 

@@ -9,19 +9,16 @@ import type { Approve } from '../configuration/settings.js';
 import { realFolder } from '../configuration/workspace-folder.js';
 import type { Engines } from '../harness/engines.js';
 import { findScript, theOne } from '../state/find-script.js';
-import { openState } from '../state/persistent-state.js';
-import type { Origin } from '../state/origin-folder.js';
+import { openState, type Origin } from '../state/persistent-state.js';
 import { inspectWhole } from '../state/inspect.js';
-import { ownCommand } from '../terminal/own-command.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { AnswerView, type EventView } from '../view/answer-view.js';
+import { AnswerView, silentView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
 import { showResumed } from '../view/resumed-script.js';
-import { silentView } from '../view/silent-view.js';
 import { withValue } from './eval.js';
-import { withScriptHarness, userView, type ScriptFlags, type ScriptStage } from './script-command.js';
+import { userView, withScriptHarness, type ScriptFlags, type ScriptStage } from './script-command.js';
 
 export interface ResumeFlags
   extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {

@@ -1,7 +1,6 @@
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
-import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { openScreen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -38,8 +37,8 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
 function numbered<Rule>(rules: readonly Rule[], text: string): Rule {
   const rule = /^\d+$/u.test(text) ? rules[Number(text) - 1] : undefined;
   if (rule !== undefined) return rule;
-  const have = rules.length === 0 ? 'There are none' : `They have the numbers 1 to ${rules.length}`;
-  throw new UsageError(`--remove ${visibleLine(text)}: there is no such rule. ${have}; toolscript rules lists them.`);
+  const have = rules.length === 0 ? 'there are none' : `they have the numbers 1 to ${rules.length}`;
+  throw new UsageError(`--remove ${visibleLine(text)}: there is no such rule; ${have}. To list them: toolscript rules`);
 }
 
 function withoutId<Rule extends { id: string }>({ id: _id, ...rule }: Rule): Omit<Rule, 'id'> {

@@ -30,7 +30,9 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
       for await (const _event of events);
       if (isUsageError(failure)) throw failure;
       if (count.scripts === 0 && count.suspendedScript === undefined && !signal.aborted && settings.mode !== 'disabled')
-        screen.notice('The answer contains no script; nothing ran.');
+        screen.notice(
+          'The answer contains no script, so nothing ran. A script is between <tool-calls> and </tool-calls>.',
+        );
       return count.status;
     },
   });

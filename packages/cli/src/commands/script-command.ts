@@ -1,22 +1,20 @@
 import { resolve } from 'node:path';
-import type { StreamEvent } from '@toolscript/core/protocol';
 import type { Harness } from '@toolscript/core';
+import type { Outcome, StreamEvent } from '@toolscript/core/protocol';
 import type { Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
-import { type SettingFlags, type Settings, loadSettings } from '../configuration/settings.js';
-import type { Engines } from '../harness/engines.js';
+import { loadSettings, type SettingFlags, type Settings } from '../configuration/settings.js';
+import { EXIT } from '../exit-status.js';
 import { openCliHarness } from '../harness/cli-harness.js';
+import type { Engines } from '../harness/engines.js';
 import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
-import { pruneDaily } from '../state/daily-prune.js';
-import type { PersistentState } from '../state/persistent-state.js';
-import type { Origin } from '../state/origin-folder.js';
+import { pruneDaily, type Origin, type PersistentState } from '../state/persistent-state.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { leftLines, showSuspended } from '../view/suspension-report.js';
-import { ScriptCount } from './script-count.js';
 
 export interface ScriptFlags extends SettingFlags {
   continueOnError?: boolean;
@@ -31,9 +29,9 @@ export interface ScriptStage {
   readonly signal: AbortSignal;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
-  /** Why arguments do not fit a tool; undefined if they do. */
+  /** Returns why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
-  /** How the scripts ended, according to the events. */
+  /** Counts the ends of the scripts that the events report. */
   readonly count: ScriptCount;
   /** Receives every event as it is emitted. */
   readonly onEvent: (event: StreamEvent) => void;
@@ -182,5 +180,35 @@ class EventWatch {
 
   rethrow(): void {
     if (this.#fault !== undefined) throw this.#fault.error;
+  }
+}
+
+/** Counts how scripts ended. */
+class ScriptCount {
+  /** Scripts that have an output. */
+  scripts = 0;
+  /** The suspended script, once it is stored. */
+  suspendedScript: string | undefined;
+  isSuspended = false;
+  #failed = false;
+
+  take({ payload }: StreamEvent): void {
+    if (payload.type === 'response_error') this.#failed = true;
+    if (payload.type === 'item_update') this.isSuspended = payload.changes['status'] === 'suspended';
+    if (payload.type === 'response_done' && payload.script_id !== undefined) this.suspendedScript = payload.script_id;
+    if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return;
+    this.scripts += 1;
+    if (payload.final_item.status === 'failed') this.#failed = true;
+  }
+
+  /** The end of a script outside of an answer. */
+  takeOutcome({ status, scriptId }: Outcome): void {
+    if (status === 'failed') this.#failed = true;
+    if (status === 'suspended') this.suspendedScript ??= scriptId;
+  }
+
+  get status(): number {
+    if (this.#failed) return EXIT.failed;
+    return this.suspendedScript === undefined && !this.isSuspended ? EXIT.completed : EXIT.suspended;
   }
 }

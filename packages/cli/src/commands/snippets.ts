@@ -56,7 +56,9 @@ export async function deleteSavedScript(name: string, { scope, ...flags }: Snipp
     const all = await throughStore(listSnippets(library, owner));
     const found = all.filter((one) => one.name === name && (scope === undefined || one.scope === scope));
     const [first, second] = found;
-    if (first === undefined)
+    const id =
+      first && { thread: owner.threadId, principal: LOCAL_PRINCIPAL, workspace: library.workspace }[first.scope];
+    if (first === undefined || id === undefined)
       throw new UsageError(
         `There is no saved script ${visibleLine(name)} here. To list them: ${ownCommand()} snippets`,
       );
@@ -64,8 +66,6 @@ export async function deleteSavedScript(name: string, { scope, ...flags }: Snipp
       throw new UsageError(
         `The saved script ${name} exists in several scopes. Add --scope ${found.map((one) => one.scope).join(' or --scope ')}.`,
       );
-    const id = { thread: owner.threadId, principal: LOCAL_PRINCIPAL, workspace: library.workspace }[first.scope];
-    if (id === undefined) throw new Error(`the scope ${first.scope} has no id`);
     await throughStore(library.documents.delete({ scope: { kind: first.scope, id }, kind: 'snippet', name }));
     screen.line(`${name} (${first.scope}) is deleted.`);
   });

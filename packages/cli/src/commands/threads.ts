@@ -13,7 +13,7 @@ import { cutToWidth } from '../terminal/width.js';
 import { refuseWhereHeld } from '../threads/earlier-runs.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { systemCode, UsageError } from '../usage-error.js';
-import { ago } from '../view/durations.js';
+import { ago } from '../view/values.js';
 
 export interface ThreadsFlags {
   all?: boolean;

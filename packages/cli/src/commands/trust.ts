@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userFolder, WORKSPACE_AGENTS, WORKSPACE_FILE, WORKSPACE_PROMPTS } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { demandOwnFoldersOutside, workspaceFolder } from '../configuration/workspace-folder.js';
 import { addTrust, removeTrust, trustedMcp } from '../configuration/trust.js';
-import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { readWorkspaceFile, type McpFile } from '../mcp/mcp-files.js';
 import { serverLine } from '../mcp/server-line.js';

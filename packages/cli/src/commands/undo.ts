@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { listScripts, type KeptScript } from '@toolscript/core';
 import { undoEntry, type ScriptUndo, type UndoDirection, type UndoReport } from '@toolscript/server/access';
 import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
 import { loadSettings } from '../configuration/settings.js';
@@ -11,7 +13,6 @@ import { agrees } from '../terminal/agrees.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
-import { newestChange } from '../undo/newest-change.js';
 import { openUndo } from '../undo/open-undo.js';
 import { UsageError } from '../usage-error.js';
 import { undoLines, undoneLines } from '../view/undo-report.js';
@@ -105,4 +106,27 @@ function question({ direction }: UndoReport): string {
 
 function advice({ scriptId, refusal }: UndoReport): string {
   return refusal?.code === 'already_undone' ? ` To redo them: ${ownCommand()} undo ${scriptId} --redo` : '';
+}
+
+/** The newest script of a workspace, or of one of its conversations, that changed files. Throws a UsageError. */
+async function newestChange(
+  { store, origins, folder }: PersistentState,
+  workspace: string,
+  thread: string | undefined,
+): Promise<KeptScript> {
+  const changed = new Set(await readdir(folder.changesFolder).catch(() => [] as string[]));
+  const scripts = (await listScripts(store)).filter(({ scriptId }) => changed.has(scriptId));
+  for (const script of scripts.toReversed()) {
+    const origin = await origins.of(script.scriptId);
+    if (origin?.workspace === workspace && (thread === undefined || isThread(origin.thread, thread))) return script;
+  }
+  const where = thread === undefined ? visibleLine(workspace) : `the conversation ${visibleLine(thread)}`;
+  throw new UsageError(
+    `No stored script changed files in ${where}. To list all stored scripts: ${ownCommand()} approvals --all`,
+  );
+}
+
+/** A user may write only the start of an id. */
+function isThread(id: string | undefined, given: string): boolean {
+  return id !== undefined && (id.startsWith(given) || id.startsWith(`thr_${given}`));
 }

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
@@ -34,7 +34,7 @@ export interface UserFolder {
   readonly rulesFolder: string;
   /** The user's MCP servers. */
   readonly mcpFile: string;
-  /** Which tools of MCP servers the user trusts. */
+  /** The tools of MCP servers that the user trusts. */
   readonly mcpTrustFile: string;
 }
 

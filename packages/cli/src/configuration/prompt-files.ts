@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { PromptFile } from '@toolscript/tools';
-import { shellWord } from '../terminal/shell-word.js';
-import type { Environment } from '../terminal/style.js';
+import { shellWord } from '../terminal/own-command.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { userFolder, WORKSPACE_PROMPTS } from './locations.js';
+import { WORKSPACE_PROMPTS, userFolder } from './locations.js';
 import { isUsageError } from '../usage-error.js';
-import { demandOutside } from './own-paths.js';
-import { isThere } from './read-json.js';
+import { demandOutside } from './workspace-folder.js';
+import { isThere } from './json-files.js';
 import { isTrusted } from './trust.js';
 
 /**

@@ -31,7 +31,7 @@ export const ConfigurationSchema = z.strictObject({
   limits: LimitChangesSchema.optional(),
   /** The tools that scripts may use: the pack's and the named ones. Default: every tool. */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
-  /** How `exec` runs programs. A workspace cannot set it. */
+  /** The settings of `exec`. A workspace cannot set them. */
   exec: z
     .strictObject({
       sandbox: z.enum(EXEC_SANDBOX_CHOICES).optional(),
@@ -39,7 +39,7 @@ export const ConfigurationSchema = z.strictObject({
       network: z.strictObject({ allow: z.array(z.string()) }).optional(),
     })
     .optional(),
-  /** The tools of the web. A workspace cannot set it. */
+  /** The settings of the web tools. A workspace cannot set them. */
   web: z
     .strictObject({
       /** Hosts, addresses and ranges that they may contact although they are not public. */
@@ -84,7 +84,8 @@ export function checkConfiguration<Schema extends z.ZodObject>(
 
 function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
   const path = issue.path.map(String).join('.');
-  if (issue.code !== 'unrecognized_keys') return `"${visibleLine(path)}": ${visibleLine(lowerFirst(issue.message))}.`;
+  if (issue.code !== 'unrecognized_keys')
+    return `"${visibleLine(path)}": ${visibleLine(lowerFirst(issue.message))}. Correct the value, or remove the key.`;
   const key = issue.keys[0] ?? '';
   const known = keysAt(schema, issue.path);
   const full = visibleLine(path === '' ? key : `${path}.${key}`);

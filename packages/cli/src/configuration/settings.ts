@@ -1,27 +1,32 @@
 import { join, resolve } from 'node:path';
-import { AGENT_LIMITS, type ApprovalRule, type HarnessMode, type Limits } from '@toolscript/core/protocol';
-import { nearestName } from '../nearest-name.js';
-import type { Environment } from '../terminal/style.js';
-import { shellWord } from '../terminal/shell-word.js';
+import {
+  AGENT_LIMITS,
+  LimitChangesSchema,
+  LimitsSchema,
+  type ApprovalRule,
+  type HarnessMode,
+  type Limits,
+} from '@toolscript/core/protocol';
+import { didYouMean, nearestName } from '../nearest-name.js';
+import { shellWord } from '../terminal/own-command.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { narrowLimits, parseLimits } from './limits.js';
-import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
-import { demandOutside, demandOwnFoldersOutside } from './own-paths.js';
+import { isThere, readJsonFile } from './json-files.js';
+import { WORKSPACE_FILE, userFolder, type UserFolder } from './locations.js';
 import { readCodeFile } from './read-code.js';
-import { isThere, readJsonFile } from './read-json.js';
 import {
   APPROVE_CHOICES,
-  checkConfiguration,
   ConfigurationSchema,
-  type EXEC_SANDBOX_CHOICES,
   MODE_CHOICES,
   WorkspaceConfigurationSchema,
+  checkConfiguration,
   type Configuration,
+  type EXEC_SANDBOX_CHOICES,
   type WorkspaceConfiguration,
 } from './schema.js';
 import { isTrusted } from './trust.js';
-import { workspaceFolder } from './workspace-folder.js';
+import { demandOutside, demandOwnFoldersOutside, workspaceFolder } from './workspace-folder.js';
 
 export type Approve = (typeof APPROVE_CHOICES)[number];
 
@@ -229,4 +234,61 @@ function choice<Choice extends string>(
   if (found === undefined)
     throw new UsageError(`${name} is "${visibleLine(value)}". Set it to ${choices.join(', ')}, or unset it.`);
   return found;
+}
+
+/** Parses `NAME=VALUE` texts as limits. Throws a UsageError that names the fault and the nearest name. */
+function parseLimits(assignments: readonly string[]): Partial<Limits> {
+  return Object.assign({}, ...assignments.map(parseLimit)) as Partial<Limits>;
+}
+
+/**
+ * The limits of a workspace that are no wider than the current ones, and the names of the others. A smaller number is
+ * narrower; false is narrower than true.
+ */
+export function narrowLimits(
+  inForce: Partial<Limits>,
+  requested: Partial<Limits>,
+): { limits: Partial<Limits>; wider: string[] } {
+  const defaults = LimitsSchema.parse({});
+  const limits: Record<string, number | boolean> = {};
+  const wider: string[] = [];
+  for (const [name, value] of Object.entries(requested) as [keyof Limits, number | boolean][]) {
+    const inForceValue = Number(inForce[name] ?? defaults[name]);
+    // defence: limits-narrow, without it: const isNarrower = !Number.isNaN(inForceValue + Number(value));
+    const isNarrower = Number(value) <= inForceValue;
+    if (isNarrower) limits[name] = value;
+    else wider.push(name);
+  }
+  return { limits: limits as Partial<Limits>, wider };
+}
+
+function parseLimit(assignment: string): Partial<Limits> {
+  const shown = visibleLine(assignment);
+  const [, name, text] = /^([^=]+)=(.*)$/su.exec(assignment) ?? [];
+  if (name === undefined || text === undefined)
+    throw new UsageError(`--limit ${shown}: write it as NAME=VALUE, for example --limit timeoutMs=60000.`);
+  const names = Object.keys(LimitsSchema.shape);
+  if (!names.includes(name)) {
+    throw new UsageError(
+      `--limit ${shown}: there is no limit ${visibleLine(name)}.${didYouMean(name, names) || ` The limits are ${names.join(', ')}.`}`,
+    );
+  }
+  const result = LimitChangesSchema.safeParse({ [name]: limitValue(text) });
+  if (!result.success) {
+    const usual = LimitsSchema.parse({})[name as keyof Limits];
+    throw new UsageError(
+      `--limit ${shown}: ${issueText(result.error.issues[0]?.message)}. A valid value: --limit ${name}=${usual}`,
+    );
+  }
+  return { [name]: result.data[name as keyof Limits] };
+}
+
+function limitValue(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(?:\.\d+)?$/u.test(text) ? Number(text) : text;
+}
+
+function issueText(message = 'not a valid value'): string {
+  const text = message.replace(/^Invalid input: /u, '');
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

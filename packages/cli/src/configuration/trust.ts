@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { UserFolder } from './locations.js';
-import { demandOutside } from './own-paths.js';
-import { readJsonFile } from './read-json.js';
-import { deleteFile, fileNameOf, writeJsonFile } from './write-json.js';
+import { demandOutside } from './workspace-folder.js';
+import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from './json-files.js';
 
 /** `trusted/HASH.json`. */
 const TrustSchema = z.strictObject({

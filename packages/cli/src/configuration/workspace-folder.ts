@@ -1,8 +1,10 @@
+import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { mkdir, realpath, stat } from 'node:fs/promises';
-import type { Environment } from '../terminal/style.js';
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
-import { noWorkspaceFolder } from './locations.js';
+import { dataFolder, noWorkspaceFolder, userFolder } from './locations.js';
 
 /** The real path of the named folder, or of the current one. Throws a UsageError if it is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
@@ -39,5 +41,93 @@ export function currentFolder(): string {
     return process.cwd();
   } catch {
     throw new UsageError('The current folder was deleted, or you may not open it. Change to another folder.');
+  }
+}
+
+/*
+ * All files of the user (configuration, rules, agents, trusted folders, suspended scripts, their key, the audit log)
+ * must be outside of the workspace, and their paths must use no link inside it: scripts and the authors of the
+ * workspace's files may write there. This is the only module that checks it.
+ */
+
+/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError. */
+export function demandOwnFoldersOutside(workspace: string, environment: Environment): void {
+  demandAll(Object.values(userFolder(environment)), workspace, 'configuration', 'XDG_CONFIG_HOME');
+  demandAll(Object.values(dataFolder(environment)), workspace, 'data', 'XDG_DATA_HOME');
+}
+
+/** The same check for one file in these folders. Throws a UsageError. */
+export function demandOutside(path: string, workspace: string): void {
+  // defence: own-file-outside-workspace, without it: const isTheirs = path === workspace;
+  const isTheirs = leadsInto(workspace, path);
+  if (isTheirs)
+    throw new UsageError(
+      `${visibleLine(path)} leads into the workspace ${visibleLine(workspace)}, where scripts may write, so it is ignored. Replace the link with the file itself.`,
+    );
+}
+
+function demandAll(paths: readonly string[], workspace: string, what: string, variable: string): void {
+  // defence: own-folder-outside-workspace, without it: const found = paths.find((path) => path === workspace);
+  const found = paths.find((path) => leadsInto(workspace, path));
+  if (found !== undefined)
+    throw new UsageError(
+      `Your own ${what} in ${visibleLine(found)} cannot be used: it is in the workspace ${visibleLine(workspace)}, or is reached through it, where scripts may write. Start in another folder or name one with --cwd, or set ${variable} to a folder outside of the workspace.`,
+    );
+}
+
+/** The maximum number of links that Linux follows. */
+const MAX_LINKS = 40;
+
+/**
+ * Whether the resolution of a path passes through a folder, given by its real path: at its end, or at a symbolic link
+ * that the rest depends on. Dangling links and missing parts are resolved too. The folder is also recognised by its
+ * identity, because the file system may allow several spellings.
+ */
+export function leadsInto(folder: string, path: string): boolean {
+  const identity = statsOf(folder);
+  const { root } = parse(resolve(path));
+  let at = root;
+  let links = 0;
+  const names = namesOf(resolve(path), root);
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const next = name === '..' ? dirname(at) : join(at, name);
+    const stats = statsOf(next);
+    if (isInside(folder, next) || isSame(identity, stats)) return true;
+    const target = stats?.isSymbolicLink() === true && links < MAX_LINKS ? readlinkSync(next) : undefined;
+    if (target === undefined) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    const from = parse(target).root;
+    if (from !== '') at = resolve(from);
+    names.unshift(...namesOf(target, from));
+  }
+  return isInside(folder, at);
+}
+
+function namesOf(path: string, root: string): string[] {
+  return path
+    .slice(root.length)
+    .split(sep === '/' ? '/' : /[/\\]/u)
+    .filter((name) => name !== '' && name !== '.');
+}
+
+/** Both are real paths. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/u.test(way);
+}
+
+function isSame(left: BigIntStats | undefined, right: BigIntStats | undefined): boolean {
+  return left !== undefined && left.ino !== 0n && left.ino === right?.ino && left.dev === right.dev;
+}
+
+/** Undefined if there is no entry, or no accessible one. */
+function statsOf(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import { plainSettings, type Settings } from '../configuration/settings.js';
 import { openEngines, startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
-import { type Environment, wantsColour } from '../terminal/style.js';
+import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
@@ -41,7 +41,7 @@ function checkData(environment: Environment): Check[] {
   try {
     folder = dataFolder(environment);
   } catch (error) {
-    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error), fix: 'Follow the message.' }];
+    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error) }];
   }
   const { scriptsFolder, keyFile, auditFile } = folder;
   return [
@@ -57,7 +57,7 @@ function checkKey(keyFile: string): Check {
     readKeyFile(keyFile, { name: visibleLine(keyFile) });
     return { name, status: 'ok', detail: existing(keyFile) };
   } catch (error) {
-    return { name, status: 'missing', detail: messageOf(error), fix: 'Follow the message.' };
+    return { name, status: 'missing', detail: messageOf(error) };
   }
 }
 

@@ -5,11 +5,11 @@ import { readMcpConfiguration } from '../mcp/mcp-files.js';
 import { connectServers } from '../mcp/open-servers.js';
 import { stateOf } from '../mcp/server-state.js';
 import { ownCommand } from '../terminal/own-command.js';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 
-/** How long a server may start before it is reported as starting, in ms. */
+/** A server that takes longer to start is reported as starting, in ms. */
 const WAIT_MS = 10_000;
 
 /**

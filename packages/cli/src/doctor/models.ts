@@ -1,6 +1,6 @@
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { keyVariable } from '@toolscript/core/agent';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { maskAddress } from './secrets.js';
 import type { Check } from './checks.js';

@@ -4,17 +4,15 @@ import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
-import { RuleFolder } from '../approvals/rule-folder.js';
-import { WorkspaceRules } from '../approvals/workspace-rules.js';
+import { RuleFolder, WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
-import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
-import type { Origin } from '../state/origin-folder.js';
+import { openAudit, openStateFor, type Origin, type PersistentState } from '../state/persistent-state.js';
 import type { Screen } from '../terminal/screen.js';
-import { visible, visibleLine } from '../terminal/untrusted.js';
-import { fileCodeIn } from '../usage-error.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { fileCodeIn, internalNotice } from '../usage-error.js';
 import type { Engines } from './engines.js';
-import type { Cabinet } from './exposed-cabinet.js';
+import type { Cabinet } from './exposure.js';
 import { openHarnessWithServers } from './open-harness.js';
 
 /** A harness for the settings, with its approvals and its store. */
@@ -25,7 +23,7 @@ export interface CliHarness {
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
   readonly kept: PersistentState;
-  /** Why arguments are invalid for a tool; undefined if they are valid. */
+  /** Returns why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
 }
@@ -48,7 +46,8 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
-  const audit = openAudit(process.env);
+  // Most runs have nothing to audit.
+  let audit: ReturnType<typeof openAudit> | undefined;
   const known = new KnownTools();
   const approvals = openApprovals({
     approve: settings.approve,
@@ -71,7 +70,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
       approvals: approvals.policy,
       onInternalError,
       kept,
-      audit: audit.append,
+      audit: (entry) => (audit ??= openAudit(process.env)).append(entry),
       engines,
       cabinet,
       more,
@@ -85,7 +84,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
     approvals.close();
     await harness.close();
     await servers?.close();
-    audit.close();
+    audit?.close();
   };
   return { harness, servers, approvals, rules, kept, validateInput: known.validateInput, close };
 }
@@ -96,7 +95,7 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
   return (detail) => {
     if (store.isLeft) return;
     const code = fileCodeIn(detail.split('\n')[0] ?? '');
-    if (code === undefined) return screen.notice(`internal: ${visible(detail)}`);
+    if (code === undefined) return screen.notice(internalNotice(detail));
     if (!isReported)
       screen.notice(
         `Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Give your user write permission and free disk space, or set XDG_DATA_HOME to another folder.`,

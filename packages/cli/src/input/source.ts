@@ -1,9 +1,9 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream, fstatSync } from 'node:fs';
-import type { Readable } from 'node:stream';
 import { open, type FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
-import { MAX_INPUT_BYTES, StrictTextDecoder, tooLarge } from './text-decoder.js';
 
 /** A source of text. */
 export interface TextSource {
@@ -151,4 +151,97 @@ function inputError(path: string, error: unknown): unknown {
     default:
       return new UsageError(`The file ${name} cannot be read (${systemCode(error)}). Name another file.`);
   }
+}
+
+/** Maximum size of an answer or a script, in bytes. */
+const MAX_INPUT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its place, and no part of it is shown. A byte order
+ * mark stays in the text.
+ */
+export class StrictTextDecoder {
+  readonly #name: string;
+  #carried: Uint8Array = new Uint8Array();
+  #bytesBefore = 0;
+
+  /** `name`: the input's name in messages. */
+  constructor(name: string) {
+    this.#name = visibleLine(name);
+  }
+
+  /** Throws a UsageError for input that is binary, not UTF-8 or too large. */
+  push(chunk: Uint8Array): string {
+    const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);
+    if (this.#bytesBefore + bytes.length > MAX_INPUT_BYTES) throw new UsageError(tooLarge(this.#name));
+    this.#refuseBinary(bytes);
+    const { validBytes, incomplete } = scanUtf8(bytes);
+    if (validBytes < bytes.length && !incomplete) this.#refuse(bytes, validBytes);
+    this.#carried = bytes.slice(validBytes);
+    this.#bytesBefore += validBytes;
+    return Buffer.from(bytes.buffer, bytes.byteOffset, validBytes).toString('utf8');
+  }
+
+  end(): void {
+    if (this.#carried.length > 0) this.#refuse(this.#carried, 0);
+  }
+
+  #refuseBinary(bytes: Uint8Array): void {
+    const start = this.#bytesBefore === 0 ? ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0) : 0;
+    if (start === 0xfffe || start === 0xfeff)
+      throw new UsageError(`${this.#name} is UTF-16 text. Save it as UTF-8 and try again.`);
+    const zero = bytes.indexOf(0);
+    if (zero === -1) return;
+    throw new UsageError(`${this.#name} is binary (byte ${this.#bytesBefore + zero} is NUL). Use a text file.`);
+  }
+
+  #refuse(bytes: Uint8Array, at: number): never {
+    const byte = (bytes[at] as number).toString(16).padStart(2, '0');
+    throw new UsageError(
+      `${this.#name} is not UTF-8: byte ${this.#bytesBefore + at} (0x${byte}) starts no valid character. Save it as UTF-8 and try again.`,
+    );
+  }
+}
+
+function tooLarge(name: string): string {
+  return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Use a smaller input.`;
+}
+
+/** The length of the valid UTF-8 prefix. `incomplete`: it ends inside a character that may still be completed. */
+export interface Utf8Scan {
+  readonly validBytes: number;
+  readonly incomplete: boolean;
+}
+
+/** Well-formed sequences as in the Unicode Standard, table 3-7: no overlong forms, no surrogates. */
+export function scanUtf8(bytes: Uint8Array): Utf8Scan {
+  if (isUtf8(bytes)) return { validBytes: bytes.length, incomplete: false };
+  let at = 0;
+  while (at < bytes.length) {
+    const first = bytes[at] as number;
+    const length = sequenceLength(first);
+    if (length === 0) return { validBytes: at, incomplete: false };
+    for (let offset = 1; offset < length; offset++) {
+      const next = bytes[at + offset];
+      if (next === undefined) return { validBytes: at, incomplete: true };
+      const [low, high] = offset === 1 ? secondByteRange(first) : [0x80, 0xbf];
+      if (next < low || next > high) return { validBytes: at, incomplete: false };
+    }
+    at += length;
+  }
+  return { validBytes: at, incomplete: false };
+}
+
+function sequenceLength(first: number): number {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return 2;
+  if (first >= 0xe0 && first <= 0xef) return 3;
+  return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+}
+
+function secondByteRange(first: number): readonly [number, number] {
+  if (first === 0xe0) return [0xa0, 0xbf];
+  if (first === 0xed) return [0x80, 0x9f];
+  if (first === 0xf0) return [0x90, 0xbf];
+  return first === 0xf4 ? [0x80, 0x8f] : [0x80, 0xbf];
 }

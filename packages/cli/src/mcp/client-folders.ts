@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import type { Harness } from '@toolscript/core';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { demandOwnFoldersOutside } from '../configuration/workspace-folder.js';
 import type { Settings } from '../configuration/settings.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
@@ -53,7 +53,7 @@ export class ClientFolders {
       demandOwnFoldersOutside(real, process.env);
       return real;
     } catch (error) {
-      const why = isUsageError(error) ? error.message : 'there is no such folder.';
+      const why = isUsageError(error) ? error.message : 'there is no such folder. Open another one in the client.';
       this.#options.warn(`The client's folder ${visibleLine(folder)} is ignored: ${why}`);
       return undefined;
     }

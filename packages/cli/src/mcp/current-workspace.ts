@@ -1,8 +1,11 @@
 import { userFolder } from '../configuration/locations.js';
-import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
-import { currentFolder, emptyFolder, workspaceFolder } from '../configuration/workspace-folder.js';
-import type { Screen } from '../terminal/screen.js';
-import type { Environment } from '../terminal/style.js';
+import {
+  currentFolder,
+  demandOwnFoldersOutside,
+  emptyFolder,
+  workspaceFolder,
+} from '../configuration/workspace-folder.js';
+import type { Environment, Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 import type { McpPlace } from './mcp-files.js';

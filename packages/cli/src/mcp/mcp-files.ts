@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { withFileLock } from '@toolscript/core';
 import { isRecord } from '@toolscript/core/protocol';
+import { parseJson, readTextFile, writeJsonFile } from '../configuration/json-files.js';
 import { WORKSPACE_MCP_FILES, type UserFolder } from '../configuration/locations.js';
-import { demandOutside } from '../configuration/own-paths.js';
-import { parseJson, readTextFile } from '../configuration/read-json.js';
 import { trustedMcp } from '../configuration/trust.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { demandOutside } from '../configuration/workspace-folder.js';
+import { shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { repeatedName } from './repeated-name.js';
 
 /** The servers of one file, by name. Their entries are checked when they are started. */
 export interface McpFile {
@@ -72,7 +72,7 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
 }
 
 /** Undefined if there is no such file. Throws a UsageError if it names no servers. */
-export async function readMcpFile(path: string): Promise<McpFile | undefined> {
+async function readMcpFile(path: string): Promise<McpFile | undefined> {
   const text = await readTextFile(path);
   if (text === undefined) return undefined;
   const servers = serversIn(parseJson(text, path), path);
@@ -121,4 +121,42 @@ function serversIn(value: unknown, path: string): Record<string, unknown> {
   throw new UsageError(
     `${visibleLine(path)} names no MCP servers. Write: { "mcpServers": { "NAME": { "command": "…", "args": [] } } } or { "url": "https://…" } for NAME.`,
   );
+}
+
+type Servers = Readonly<Record<string, unknown>>;
+
+/**
+ * Changes the servers of a file, or creates it; the rest of the file stays. Concurrent changes by several processes are
+ * all kept. Throws a UsageError if the file cannot be read or written.
+ */
+export async function changeServers(path: string, change: (servers: Servers) => Servers): Promise<void> {
+  await withFileLock(path, async () => {
+    const text = await readTextFile(path);
+    const found = await readMcpFile(path);
+    const whole = text === undefined ? {} : (parseJson(text, path) as Record<string, unknown>);
+    const member = whole['mcpServers'] === undefined && whole['servers'] !== undefined ? 'servers' : 'mcpServers';
+    await writeJsonFile(path, { ...whole, [member]: change(found?.servers ?? {}) });
+  });
+}
+
+/** A string, or one of the characters that give JSON its structure. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/gsu;
+
+/**
+ * The first name that occurs twice in the servers of a configuration: JSON.parse would silently drop the first one.
+ * `text` is valid JSON.
+ */
+function repeatedName(text: string): { name: string; line: number } | undefined {
+  const path: string[] = [];
+  const seen = new Set<string>();
+  let last = '';
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') path.push(last);
+    else if (token === '}' || token === ']') path.pop();
+    const isName = token === ':' && path.length === 2 && (path[1] === 'mcpServers' || path[1] === 'servers');
+    if (isName && seen.has(last)) return { name: last, line: text.slice(0, index).split('\n').length };
+    if (isName) seen.add(last);
+    last = token.startsWith('"') ? (JSON.parse(token) as string) : token === ':' ? last : '';
+  }
+  return undefined;
 }

@@ -1,14 +1,14 @@
-import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
+import { QuickJsPool, createCompiler, type Harness } from '@toolscript/core';
 import type { Gateway, McpServers } from '@toolscript/mcp';
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { suspendingPolicy } from '../approvals/suspending-policy.js';
+import { suspendingPolicy } from '../approvals/approvals.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { imageLoader } from '../harness/image-loader.js';
 import { openAudit, openStateFor } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
-import { visible } from '../terminal/untrusted.js';
+import { internalNotice } from '../usage-error.js';
 import { ClientFolders } from './client-folders.js';
 import { currentWorkspace } from './current-workspace.js';
 import { GatewayRefresh } from './gateway-refresh.js';
@@ -53,7 +53,7 @@ async function openGatewayOf(
   const starting = openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
   starting.catch(() => {});
   const engines = gatewayEngines();
-  const onInternalError = (detail: string) => warn(`internal: ${visible(detail)}`);
+  const onInternalError = (detail: string) => warn(internalNotice(detail));
   const parts = { ...options, servers: starting, audit: audit.append, refresh, engines, onInternalError, warn };
   const { gateway, harness } = await makeGateway(settings, parts);
   const close = async () => {

@@ -1,13 +1,11 @@
-import type { McpEvent, McpOptions, McpServers } from '@toolscript/mcp';
+import type { McpEvent, McpOptions, McpServers, UntrustedTool } from '@toolscript/mcp';
 import { dataFolder, userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { emptyFolder } from '../configuration/workspace-folder.js';
-import { ownCommand } from '../terminal/own-command.js';
-import type { Environment } from '../terminal/style.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { exposesMcp } from '../harness/exposure.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
+import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { exposesMcp } from './exposed-servers.js';
-import { HELD_BACK } from './held-back.js';
 import { readMcpConfiguration, type McpConfiguration } from './mcp-files.js';
 import { startedEntries } from './server-environment.js';
 import { refusalInside } from './workspace-servers.js';
@@ -130,3 +128,17 @@ function serverReporter(warn: (message: string) => void): (event: McpEvent) => v
     );
   };
 }
+
+/** The reason why a tool is held back, in a few words. */
+export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
+  added: 'new',
+  changed: 'changed',
+  'other-server': 'of a different server',
+};
+
+/** The same reasons as clauses of a sentence. */
+export const HELD_BACK_BECAUSE: Readonly<Record<UntrustedTool['change'], string>> = {
+  added: 'it is new',
+  changed: 'it has changed',
+  'other-server': 'its server has a different command or address than the one that you trusted',
+};

@@ -1,7 +1,7 @@
 import { delimiter, dirname, isAbsolute } from 'node:path';
 import { noWorkspaceFolder } from '../configuration/locations.js';
-import { leadsInto } from '../configuration/real-path.js';
-import type { Environment } from '../terminal/style.js';
+import { leadsInto } from '../configuration/workspace-folder.js';
+import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import type { McpConfiguration, McpEntry } from './mcp-files.js';
 import { narrowedEntry } from './workspace-servers.js';

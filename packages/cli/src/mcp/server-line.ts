@@ -1,4 +1,4 @@
-import { shellWord } from '../terminal/shell-word.js';
+import { shellWord } from '../terminal/own-command.js';
 import { visibleWord } from '../terminal/untrusted.js';
 
 /** Describes a server on one line: its name, and its program or address. No variables are expanded. */

@@ -1,9 +1,8 @@
 import type { McpServerStatus } from '@toolscript/mcp';
 import type { Check } from '../doctor/checks.js';
-import { ownCommand } from '../terminal/own-command.js';
-import { shellWord } from '../terminal/shell-word.js';
-import { counted } from '../view/durations.js';
-import { HELD_BACK_BECAUSE } from './held-back.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
+import { counted } from '../view/values.js';
+import { HELD_BACK_BECAUSE } from './open-servers.js';
 
 /** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
 export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { isRecord } from '@toolscript/core/protocol';
 import type { ServerToStart } from '@toolscript/mcp';
-import { leadsInto } from '../configuration/real-path.js';
+import { leadsInto } from '../configuration/workspace-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 
 /** The entry without its `allow`, because a workspace may only narrow the permissions of scripts. */
@@ -14,7 +14,7 @@ export function narrowedEntry(entry: unknown): unknown {
 }
 
 /**
- * Why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts can
+ * Returns why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts can
  * change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path; `startFolder`:
  * where its programs start.
  */

@@ -2,8 +2,7 @@ import { Option, type Command } from 'commander';
 import type { LoginFlags } from '../commands/mcp-login.js';
 import type { AddFlags, McpServerFlags, TrustFlags } from '../commands/mcp-servers.js';
 import type { McpFlags } from '../commands/mcp.js';
-import type { Settle } from './options.js';
-import { collect, example } from './toolscript-command.js';
+import { collect, example, type Settle } from './toolscript-command.js';
 
 const SERVER = 'the server, as mcp.json names it';
 const CONFIG = "the servers of this file, in place of your own and the workspace's";

@@ -4,19 +4,14 @@ import type { EvalFlags } from '../commands/eval.js';
 import type { ResumeFlags } from '../commands/resume.js';
 import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
-import {
-  addAnswerOptions,
-  addExposureOptions,
-  addLimitOption,
-  addSandboxOptions,
-  addScriptOptions,
-  SCRIPT,
-  type Settle,
-} from './options.js';
-import { example, refuseMistyped } from './toolscript-command.js';
+import { collect, example, refuseMistyped, type Settle } from './toolscript-command.js';
 
 /** Runs a command with the threads that run its scripts. */
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
+
+export const SCRIPT = "the script's id, or the start of it (toolscript approvals lists them)";
+
+const WORKSPACE = 'the workspace: the folder that tools may access (default: this folder)';
 
 export function addChat(program: Command, settle: Settle, withEngines: WithEngines): void {
   const command = program
@@ -164,6 +159,38 @@ export function addReplay(program: Command, settle: Settle, withEngines: WithEng
     });
 }
 
+function addLimitOption(command: Command): void {
+  command.option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
+}
+
+export function addExposureOptions(command: Command, workspace = WORKSPACE): void {
+  command
+    .option('--cwd <folder>', workspace)
+    .option('--pack <name>', 'expose the tools of a pack')
+    .option('--tools <names>', 'expose these tools, separated by commas', splitNames)
+    .option('--mcp-config <file>', "the MCP servers of this file, in place of your own and the workspace's");
+}
+
+function addScriptOptions(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        '--approve <who>',
+        'the policy for calls that need an approval (default: ask at a terminal, otherwise suspend)',
+      ).choices(['auto', 'deny', 'ask']),
+    )
+    .addOption(
+      new Option('--mode <mode>', 'dry-run checks and calls nothing (default: enabled)').choices([
+        'enabled',
+        'dry-run',
+        'disabled',
+      ]),
+    );
+  addSandboxOptions(command);
+  addLimitOption(command);
+  addExposureOptions(command);
+}
+
 function thenOption(): Option {
   const option = new Option('--then <who>', 'the policy for later calls (default: ask, at a terminal)');
   return option.choices(['auto', 'deny', 'ask']);
@@ -183,4 +210,31 @@ function addResumeSettings(command: Command): void {
   addLimitOption(command);
   addSandboxOptions(command);
   addExposureOptions(command, 'the workspace: only the one in which the script was started');
+}
+
+/** The options for the place and the form of a model's final answer. */
+function addAnswerOptions(command: Command): void {
+  command
+    .addOption(new Option('-p, --print', 'print only the final answer').conflicts('json'))
+    .option(
+      '--output-schema <file>',
+      'demand JSON that is valid for this JSON Schema as the final answer; print only it',
+    )
+    .option('-o, --output <file>', 'write the final answer to this file; an existing one is replaced');
+}
+
+function addSandboxOptions(command: Command): void {
+  command
+    .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(['quickjs', 'isolated-vm']))
+    .addOption(
+      new Option(
+        '--exec-sandbox <on|off>',
+        'off runs the programs of exec without the OS sandbox, with your rights (default: on)',
+      ).choices(['on', 'off']),
+    );
+}
+
+function splitNames(value: string, before: string[] | undefined): string[] {
+  const names = value.split(',').map((name) => name.trim());
+  return [...(before ?? []), ...names.filter((name) => name !== '')];
 }

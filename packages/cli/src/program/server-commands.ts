@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { DeadLetterFlags } from '../commands/dead-letters.js';
 import type { KeyFlags, NewKeyFlags } from '../commands/keys.js';
 import type { ServeFlags } from '../commands/serve.js';
-import type { Settle } from './options.js';
-import { collect, example } from './toolscript-command.js';
+import { collect, example, type Settle } from './toolscript-command.js';
 
 export function addServe(program: Command, settle: Settle): void {
   program

@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 import type { RulesFlags } from '../commands/rules.js';
 import type { ToolsFlags } from '../commands/tools.js';
 import type { TrustFolderFlags } from '../commands/trust.js';
-import { addExposureOptions, type Settle } from './options.js';
-import { example } from './toolscript-command.js';
+import { addExposureOptions } from './script-commands.js';
+import { example, type Settle } from './toolscript-command.js';
 
 export function addTools(program: Command, settle: Settle): void {
   const command = program

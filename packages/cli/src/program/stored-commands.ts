@@ -3,9 +3,9 @@ import type { ListFlags } from '../commands/approvals.js';
 import type { DecideFlags } from '../commands/decide.js';
 import type { UndoFlags } from '../commands/undo.js';
 import type { ExportFlags, ThreadsFlags } from '../commands/threads.js';
-import { SCRIPT, type Settle } from './options.js';
+import { SCRIPT } from './script-commands.js';
 import type { SnippetsFlags } from '../commands/snippets.js';
-import { example } from './toolscript-command.js';
+import { example, type Settle } from './toolscript-command.js';
 
 const SNIPPET = "the script's name (toolscript snippets lists them)";
 const CONVERSATION = "the conversation's id, or the start of it (toolscript threads lists them)";

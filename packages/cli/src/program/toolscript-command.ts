@@ -1,9 +1,11 @@
 import { Command, type Argument, type ErrorOptions, type Option } from 'commander';
 import { didYouMean, nearestName } from '../nearest-name.js';
-import { ownCommand } from '../terminal/own-command.js';
-import { shellWord } from '../terminal/shell-word.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
+
+/** Reports the exit status of a command. */
+export type Settle = (status: number) => void;
 
 /** The words of other programs for a subcommand. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {

@@ -5,14 +5,15 @@ import { createServer, demoAgent, fixedAgents, type AgentDirectory, type ServerR
 import { joinKeys, KeyFolder, type ApiKeyStore } from '@toolscript/server/access';
 import { imageLoader } from '../harness/image-loader.js';
 import { sharedEngines } from '../harness/engines.js';
-import type { Cabinet } from '../harness/exposed-cabinet.js';
+import type { Cabinet } from '../harness/exposure.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
-import { RuleFolder } from '../approvals/rule-folder.js';
+import { RuleFolder } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import { pageFolder } from '../page-folder.js';
 import { openStateFor, type PersistentState } from '../state/persistent-state.js';
 import { openServiceAudit } from '../state/service-audit.js';
-import { visible, visibleLine } from '../terminal/untrusted.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { internalNotice } from '../usage-error.js';
 import { openUndo } from '../undo/open-undo.js';
 import { AgentFolder } from './agent-folder.js';
 import { ServedServers } from './served-servers.js';
@@ -56,7 +57,7 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
     kept,
     audit: audit.append,
     cabinet: { documents: database.stores.documents },
-    onInternalError: (detail: string) => warn(`internal: ${visible(detail)}`),
+    onInternalError: (detail: string) => warn(internalNotice(detail)),
   };
   const mcp = await ServedServers.open(settings, workspace !== '', warn);
   const rules = new RuleFolder(userFolder(process.env), settings.cwd);

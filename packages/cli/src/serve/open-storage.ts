@@ -6,7 +6,7 @@ import {
   type ServiceStores,
 } from '@toolscript/core/protocol';
 import type { ApiKeyStore, AuditTable } from '@toolscript/server/access';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';

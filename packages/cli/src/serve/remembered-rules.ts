@@ -1,6 +1,5 @@
 import type { RememberedRules } from '@toolscript/server/access';
-import type { RuleFolder } from '../approvals/rule-folder.js';
-import { WorkspaceRules, type SuggestRule } from '../approvals/workspace-rules.js';
+import { WorkspaceRules, type RuleFolder, type SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
 
 /** The remembered approvals of the workspace, for the server's API. */

@@ -1,13 +1,15 @@
-import { fileStore, readKeyFile } from '@toolscript/core';
-import type { HarnessStore } from '@toolscript/core/protocol';
-import { dataFolder, type DataFolder } from '../configuration/locations.js';
-import type { Environment } from '../terminal/style.js';
-import { visibleLine } from '../terminal/untrusted.js';
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, readdir, rm, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileStore, obtainKeyFile, pruneScripts, readKeyFile } from '@toolscript/core';
+import { isScriptId, type HarnessStore } from '@toolscript/core/protocol';
 import { AuditFile } from '@toolscript/server/access';
-import { ChangesFolder } from './changes-folder.js';
-import { OriginFolder, type Origin } from './origin-folder.js';
-import { ScriptStore } from './script-store.js';
-import { environmentSecrets, suspensionKeys, type SuspensionSecrets } from './suspension-keys.js';
+import { z } from 'zod';
+import { dataFolder, type DataFolder } from '../configuration/locations.js';
+import { isThere } from '../configuration/json-files.js';
+import type { Environment } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError, systemCode } from '../usage-error.js';
 
 /** The data that outlives the process. Nothing is created before the first write. */
 export interface PersistentState {
@@ -44,4 +46,216 @@ export function openAudit(environment: Environment, path = dataFolder(environmen
   const { TOOLSCRIPT_TOKEN: token = '' } = environment;
   const secrets = [token, ...environmentSecrets(environment)];
   return new AuditFile(path, { secrets });
+}
+
+type Claims = HarnessStore['claim'];
+type Journals = HarnessStore['journal'];
+
+interface ScriptStoreParts {
+  readonly origins: OriginFolder;
+  /** The origin of scripts that are started here. */
+  readonly origin: Origin | undefined;
+  /** The old files, deleted with their script. */
+  readonly changes: ChangesFolder;
+}
+
+/**
+ * This program's store of scripts: it records where each script was started, knows which one this process holds, and
+ * can be detached. After that no more is written, as if the process had ended here: an interrupted script can be
+ * recovered later.
+ */
+class ScriptStore implements HarnessStore {
+  readonly claim: Claims;
+  readonly journal: Journals;
+  readonly images: HarnessStore['images'];
+  readonly #held = new Map<string, number>();
+  /** Some data of a script was stored here. */
+  hasKept = false;
+  #isLeft = false;
+
+  #origin: Origin | undefined;
+
+  constructor(store: HarnessStore, { origins, origin, changes }: ScriptStoreParts) {
+    this.#origin = origin;
+    this.images = store.images;
+    this.claim = {
+      current: (scriptId) => store.claim.current(scriptId),
+      take: async (scriptId, fromEpoch, options) => {
+        this.#demandStaying();
+        if (fromEpoch === 0 && this.#origin !== undefined) await origins.note(scriptId, this.#origin);
+        const taken = await store.claim.take(scriptId, fromEpoch, options);
+        if (taken !== undefined) this.#held.set(scriptId, taken.epoch);
+        return taken;
+      },
+      renew: (scriptId, epoch) => store.claim.renew(scriptId, epoch),
+      release: async (scriptId, epoch) => {
+        if (this.#isLeft) return;
+        if (this.#held.get(scriptId) === epoch) this.#held.delete(scriptId);
+        await store.claim.release(scriptId, epoch);
+      },
+    };
+    this.journal = {
+      append: (scriptId, epoch, lines, options) => {
+        this.#demandStaying();
+        this.hasKept = true;
+        return store.journal.append(scriptId, epoch, lines, options);
+      },
+      read: (scriptId) => store.journal.read(scriptId),
+      list: (query) => store.journal.list(query),
+      delete: async (scriptId) => {
+        await store.journal.delete(scriptId);
+        await changes.delete(scriptId);
+        await origins.delete(scriptId);
+      },
+    };
+  }
+
+  /** Scripts that are started from now on belong to this conversation. */
+  setThread(thread: string): void {
+    if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
+  }
+
+  /** The scripts that this process holds and has written. */
+  get held(): readonly string[] {
+    return [...this.#held.keys()];
+  }
+
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  #demandStaying(): void {
+    if (this.#isLeft)
+      throw new Error('The program is ending, so no more is stored. To recover the script: toolscript approvals');
+  }
+}
+
+const OriginSchema = z.strictObject({
+  /** The real path of the folder that its tools may access. */
+  workspace: z.string(),
+  /** `mcp`: a client of the gateway waits for the result. */
+  command: z.enum(['run', 'eval', 'chat', 'mcp']),
+  /** The conversation that it belongs to. */
+  thread: z.string().optional(),
+  /** Options that a later command must repeat to get the same tools. */
+  options: z.array(z.string()),
+});
+
+/** The circumstances of a script's start. */
+export type Origin = z.infer<typeof OriginSchema>;
+
+/** The folder from which to inspect a script: its own workspace if it still exists, whatever the current folder is. */
+export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
+  return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
+}
+
+/** `origins/<script>.json`, written before any other data of the script. */
+class OriginFolder {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async note(scriptId: string, origin: Origin): Promise<void> {
+    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
+  }
+
+  /** Undefined if it is unknown. */
+  async of(scriptId: string): Promise<Origin | undefined> {
+    try {
+      return OriginSchema.parse(JSON.parse(await readFile(this.#file(scriptId), 'utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Idempotent. */
+  async delete(scriptId: string): Promise<void> {
+    try {
+      await unlink(this.#file(scriptId));
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  #file(scriptId: string): string {
+    return join(this.#path, `${scriptId}.json`);
+  }
+}
+
+/** `changes/<script>`: the old files of the changes that a script made, for undo. The file tools write it. */
+export class ChangesFolder {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Idempotent. */
+  async delete(scriptId: string): Promise<void> {
+    if (isScriptId(scriptId)) await rm(join(this.#path, scriptId), { recursive: true, force: true });
+  }
+
+  /** Deletes the old files of scripts that another process, on this machine or another one, has deleted. */
+  async deleteOrphans({ journal }: Pick<HarnessStore, 'journal'>): Promise<void> {
+    const names = await readdir(this.#path).catch(() => [] as string[]);
+    for (const name of names) if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);
+  }
+}
+
+const VARIABLE = 'TOOLSCRIPT_SUSPENSION_KEY';
+
+const MIN_LENGTH = 32;
+
+export type SuspensionSecrets = readonly (string | Uint8Array)[];
+
+/**
+ * The secrets that seal suspended scripts: the first secret seals, and every secret opens. The secrets of the
+ * environment variable, separated by commas, come first. The key file is created only if the variable is unset. Throws
+ * a UsageError.
+ */
+export function suspensionKeys(path: string, environment: Environment): SuspensionSecrets {
+  const name = visibleLine(path);
+  const secrets = environmentSecrets(environment);
+  if (secrets.length === 0) return [obtainKeyFile(path, { name })];
+  const stored = readKeyFile(path, { name });
+  return stored === undefined ? secrets : [...secrets, stored];
+}
+
+/** Throws a UsageError for a secret that could be guessed. */
+function environmentSecrets(environment: Environment): readonly string[] {
+  const text = environment[VARIABLE] ?? '';
+  const secrets = text === '' ? [] : text.split(',').map((secret) => secret.trim());
+  // defence: sealing-secrets-are-long, without it: return secrets;
+  if (secrets.every((secret) => secret.length >= MIN_LENGTH)) return secrets;
+  throw new UsageError(
+    `${VARIABLE} contains a secret of fewer than ${MIN_LENGTH} characters. Create one: openssl rand -base64 32. Separate several with commas: the first one seals, each one opens.`,
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Once a day, and only after a script was stored: deletes scripts that ended a week ago. Waiting scripts are only
+ * deleted on the user's request.
+ */
+export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
+  if (!store.hasKept || store.isLeft) return;
+  const mark = join(folder.path, 'pruned');
+  try {
+    const last = statSync(mark, { throwIfNoEntry: false });
+    if (last !== undefined && Date.now() - last.mtimeMs < DAY_MS) return;
+    if (last === undefined) writeFileSync(mark, '', { mode: 0o600 });
+    else utimesSync(mark, new Date(), new Date());
+    await pruneScripts(store);
+    await new ChangesFolder(folder.changesFolder).deleteOrphans(store);
+  } catch {
+    // A failed clean-up can wait for another day; `toolscript approvals prune` reports the error.
+  }
 }

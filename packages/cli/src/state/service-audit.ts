@@ -1,6 +1,6 @@
 import { SharedAudit, type AuditFile, type AuditTable } from '@toolscript/server/access';
 import { dataFolder } from '../configuration/locations.js';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { openAudit } from './persistent-state.js';
 
@@ -16,6 +16,8 @@ export function openServiceAudit(
   if (table === undefined) return openAudit(environment);
   const file = openAudit(environment, dataFolder(environment).serviceAuditFile);
   const onFault = (error: unknown) =>
-    warn(`The audit log is not copied to the database now, and stays in its file: ${visible(String(error))}`);
+    warn(
+      `The audit log cannot be copied to the database (${visible(String(error))}). Its file keeps the entries, and they are copied when the database answers: check it.`,
+    );
   return new SharedAudit({ file, table, onFault });
 }

@@ -1,4 +1,4 @@
-import type { Style } from './style.js';
+import type { Style } from './screen.js';
 
 export interface Piece {
   readonly text: string;

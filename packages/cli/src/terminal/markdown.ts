@@ -1,5 +1,5 @@
 import { InlineReader, inlinePieces, markOf, type Mark, type Piece } from './inline-markdown.js';
-import type { Style } from './style.js';
+import type { Style } from './screen.js';
 import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { shellWord } from './shell-word.js';
+import { visibleWord } from './untrusted.js';
 
 let known: string | undefined;
 
@@ -19,4 +19,10 @@ export function commandOf(program: string | undefined, environment: NodeJS.Proce
   // A link, or a wrapper of a package manager.
   const isInstalled = folders.some((folder) => existsSync(join(folder, 'toolscript')));
   return program === undefined || isInstalled ? 'toolscript' : `node ${shellWord(program)}`;
+}
+
+/** A word that can be pasted into a shell; hidden characters are visible. */
+export function shellWord(text: string): string {
+  const shown = visibleWord(text);
+  return /^[\w@%+=:,./-]+$/u.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
 }

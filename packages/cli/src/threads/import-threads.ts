@@ -33,10 +33,14 @@ export async function importThreads(stores: ServiceStores, files: ThreadFiles, o
       files.mark(file, 'imported');
     } catch (error) {
       if (!(error instanceof Error) || error.name === 'StoreUnavailableError') throw error;
-      options.warn(error instanceof UsageError ? error.message : `${visible(file.path)}: ${visible(error.message)}`);
+      options.warn(error instanceof UsageError ? error.message : notImported(file, error));
       files.mark(file, 'damaged');
     }
   }
+}
+
+function notImported({ path }: ThreadFile, { message }: Error): string {
+  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file stays there, for you to read.`;
 }
 
 async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }: ImportOptions): Promise<void> {

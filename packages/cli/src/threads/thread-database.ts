@@ -10,7 +10,7 @@ import type { OpenDatabase } from '@toolscript/server/stores';
 import { dataFolder } from '../configuration/locations.js';
 import { currentFolder } from '../configuration/workspace-folder.js';
 import { theOne } from '../state/find-script.js';
-import type { Environment } from '../terminal/style.js';
+import type { Environment } from '../terminal/screen.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';

@@ -9,7 +9,7 @@ const ENDING = '.jsonl';
 export interface ThreadFile {
   readonly name: string;
   readonly path: string;
-  /** When it was last written, in ms since 1970. */
+  /** The time of the last write, in ms since 1970. */
   readonly changedMs: number;
 }
 

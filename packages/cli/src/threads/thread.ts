@@ -43,7 +43,7 @@ export interface RunNames {
   readonly nextSeq?: number;
 }
 
-/** How a script of the thread continues. */
+/** The way in which a script of the thread continues. */
 export type Continuation =
   /** In the run that waits for it, or in a new one. `names`: of its next event. */
   | { readonly type: 'script'; readonly names: RunNames }

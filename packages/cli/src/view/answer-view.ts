@@ -10,14 +10,20 @@ import type {
 import { JsonTextMember, SCRIPT_TOOL } from '@toolscript/core/stream';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { callLine, type Operation } from './call-lines.js';
-import { LiveCalls } from './live-calls.js';
-import { patchLines } from './patch-lines.js';
-import { banner, planLines, startedBanner, summary } from './script-report.js';
+import {
+  LiveCalls,
+  banner,
+  callLine,
+  patchLines,
+  planLines,
+  startedBanner,
+  summary,
+  workPlanLines,
+  type Operation,
+} from './script-report.js';
 import { SubAgentLines } from './sub-agent-lines.js';
-import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
-import { shortValue, shownValue } from './value.js';
-import { workPlanLines } from './work-plan.js';
+import { PlainSink, SourceSink, markdownSink, type TextSink } from './text-sink.js';
+import { shortValue, shownValue } from './values.js';
 
 /** Receives the events of a run as they happen and shows them. */
 export interface EventView {
@@ -25,6 +31,9 @@ export interface EventView {
   /** No more events follow; cleans up the screen. */
   end(): void;
 }
+
+/** Shows nothing: stdout carries data. */
+export const silentView: EventView = { take: () => {}, end: () => {} };
 
 type Payload = StreamEvent['payload'];
 
@@ -56,13 +65,12 @@ export class AnswerView implements EventView {
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */
   readonly #askedCalls = new Set<string>();
-  readonly #subAgents: SubAgentLines;
+  #subAgents: SubAgentLines | undefined;
   #script: ScriptExecutionItem | undefined;
 
   constructor(screen: Screen, { isDryRun, model }: AnswerViewOptions) {
     this.#screen = screen;
     this.#live = new LiveCalls(screen);
-    this.#subAgents = new SubAgentLines(screen.style);
     this.#isDryRun = isDryRun;
     this.#model = screen.isTerminal ? model : undefined;
   }
@@ -97,6 +105,7 @@ export class AnswerView implements EventView {
         return this.#showLog(payload);
       case 'agent_start':
       case 'agent_event':
+        this.#subAgents ??= new SubAgentLines(this.#screen.style);
         for (const line of this.#subAgents.take(payload)) this.#screen.line(line);
         return;
       case 'request_retry':

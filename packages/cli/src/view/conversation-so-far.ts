@@ -1,9 +1,9 @@
 import type { OutputItem } from '@toolscript/core/protocol';
 import { MarkdownStream } from '../terminal/markdown.js';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { counted } from './durations.js';
+import { counted } from './values.js';
 import { banner, summary } from './script-report.js';
 
 export interface SoFarSettings {

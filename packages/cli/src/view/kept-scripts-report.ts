@@ -1,16 +1,13 @@
 import type { KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { operationToItem } from '@toolscript/core/history';
 import { questionHead, requestLines, wholeArguments } from '../approvals/question.js';
-import type { Origin } from '../state/origin-folder.js';
+import type { Origin } from '../state/persistent-state.js';
 import { ownCommand } from '../terminal/own-command.js';
-import type { Screen } from '../terminal/screen.js';
-import type { Style } from '../terminal/style.js';
+import type { Screen, Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { callLine } from './call-lines.js';
-import { callSummary } from './call-summary.js';
-import { ago } from './durations.js';
-import { plannedCallLine } from './script-report.js';
+import { callLine, callSummary, plannedCallLine } from './script-report.js';
+import { ago } from './values.js';
 import { clientCommandLines, commandLines } from './suspension-report.js';
 
 const WORDS: Readonly<Record<KeptScript['state'], string>> = {

@@ -1,8 +1,8 @@
 import { billedTokens, costOf, type AgentConfig } from '@toolscript/core/agent';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { counted, shortDuration } from './durations.js';
+import { counted, shortDuration } from './values.js';
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
@@ -40,15 +40,15 @@ function dollars(cost: number): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   max_turns: 'it has reached its maximum number of answers (maxTurns of the agent)',
-  token_budget: 'its token budget is used up',
-  cost_budget: 'its cost budget is used up',
-  max_output_tokens: 'its answer exceeded the maximum length',
-  context_window: "the conversation exceeds the model's context window",
+  token_budget: 'its token budget is used up (tokenBudget of the agent)',
+  cost_budget: 'its cost budget is used up (costBudget of the agent)',
+  max_output_tokens: 'its answer exceeded the maximum length (maxOutputTokens of the agent)',
+  context_window: "the conversation exceeds the model's context window; start a new one",
   content_filter: 'the provider’s filter stopped it',
   refusal: 'the model refused',
 };
 
-/** Why a run ended without completing; undefined if it completed or still waits. */
+/** Explains why a run ended without completing; undefined if it completed or still waits. */
 export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
   if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
   if (status !== 'incomplete') return undefined;

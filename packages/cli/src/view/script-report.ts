@@ -1,9 +1,13 @@
-import type { PlannedCall, ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
+import type {
+  PlannedCall,
+  ScriptExecutionItem,
+  ScriptExecutionOutputItem,
+  StreamEvent,
+} from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
-import type { Style } from '../terminal/style.js';
+import type { Style, Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { callSummary } from './call-summary.js';
-import { counted, shortDuration } from './durations.js';
+import { counted, shortDuration } from './values.js';
 
 /** `▶ script 1a2b3c4d (ts, 12 lines)` */
 export function banner(item: ScriptExecutionItem, style: Style): string {
@@ -71,4 +75,207 @@ function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): 
   if (error.hint !== undefined && error.hint !== '')
     lines.push(`  ${style.bold('hint:')} ${indent(visible(error.hint))}`);
   return lines;
+}
+
+export type Operation = Extract<StreamEvent['payload'], { type: 'tool_call_done' }>['operation'];
+
+const MAX_REASON_LENGTH = 300;
+
+/** One line for a call that has ended: a mark, the tool, its subject, its duration, and its error. */
+export function callLine(operation: Operation, style: Style): string {
+  const { mark, colour, word } = LOOKS[operation.status];
+  const about = callSummary(operation.input);
+  const head = [style[colour](mark), style.bold(visibleLine(operation.tool)), about]
+    .filter((part) => part !== '')
+    .join(' ');
+  const duration = style.dim(shortDuration(operation.duration_ms));
+  const reason = reasonOf(operation);
+  return `  ${[head, duration, [word, reason].filter((part) => part !== '').join(' ')].filter((part) => part !== '').join('  ')}`;
+}
+
+const LOOKS: Readonly<
+  Record<Operation['status'], { mark: string; colour: 'green' | 'red' | 'yellow' | 'dim'; word: string }>
+> = {
+  completed: { mark: '✓', colour: 'green', word: '' },
+  failed: { mark: '✗', colour: 'red', word: '' },
+  denied: { mark: '⊘', colour: 'yellow', word: 'denied:' },
+  aborted: { mark: '⊘', colour: 'yellow', word: 'aborted' },
+  detached: { mark: '⊘', colour: 'yellow', word: 'not awaited' },
+  unknown: { mark: '?', colour: 'red', word: 'may or may not have taken effect' },
+  not_started: { mark: '–', colour: 'dim', word: 'not started' },
+  awaiting_approval: { mark: '…', colour: 'yellow', word: 'waits for an approval' },
+};
+
+function reasonOf({ status, error }: Operation): string {
+  if (error === undefined || (status !== 'failed' && status !== 'denied')) return '';
+  const reason = visibleLine(error.message);
+  return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`;
+}
+
+const MAX_ARGUMENT_LENGTH = 60;
+
+/** The subject of a call in a few safe characters: its first argument, or the files that a patch names. */
+export function callSummary(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return input === undefined ? '' : short(scalar(input));
+  const [first] = Object.values(input);
+  return first === undefined ? '' : short(argument(first));
+}
+
+function argument(value: unknown): string {
+  if (typeof value === 'string') return stringArgument(value);
+  if (Array.isArray(value))
+    return value.every((one) => typeof one === 'string') ? value.map(word).join(' ') : counted(value.length, 'item');
+  return scalar(value);
+}
+
+function stringArgument(text: string): string {
+  const files = [...text.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b\/)(.+)$/gmu)].map(
+    ([, name]) => name as string,
+  );
+  if (files.length > 0) return files.join(', ');
+  const lines = text.trimEnd().split('\n');
+  if (lines.length === 1) return hasBlankEdge(text) ? JSON.stringify(text) : text;
+  return `${lines[0]} … (${counted(lines.length, 'line')})`;
+}
+
+/** A quoted name shows where it starts and ends. */
+function hasBlankEdge(text: string): boolean {
+  return text !== text.trim();
+}
+
+function word(text: string): string {
+  return text === '' || /[\s"']/u.test(text) ? JSON.stringify(text) : text;
+}
+
+function scalar(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function short(text: string): string {
+  const line = visibleLine(text.slice(0, MAX_ARGUMENT_LENGTH * 4));
+  return line.length <= MAX_ARGUMENT_LENGTH ? line : `${line.slice(0, MAX_ARGUMENT_LENGTH - 1)}…`;
+}
+
+const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
+const FRAME_MS = 100;
+/** Calls that end sooner are never shown, in ms. */
+const PATIENCE_MS = 300;
+
+/** The running tool calls, on the screen's live line. The timer never keeps the process alive. */
+export class LiveCalls {
+  readonly #screen: Screen;
+  readonly #calls = new Map<string, { text: string; sinceMs: number }>();
+  #timer: NodeJS.Timeout | undefined;
+  #frame = 0;
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  start(callId: string, tool: string, input: unknown): void {
+    if (!this.#screen.isTerminal) return;
+    this.#calls.set(callId, {
+      text: `${visibleLine(tool)} ${callSummary(input)}`.trimEnd(),
+      sinceMs: performance.now(),
+    });
+    this.#timer ??= setInterval(() => this.#show(), FRAME_MS).unref();
+  }
+
+  end(callId: string): void {
+    this.#calls.delete(callId);
+    if (this.#calls.size === 0) this.stop();
+    else this.#show();
+  }
+
+  stop(): void {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#calls.clear();
+    this.#screen.setLive('');
+  }
+
+  #show(): void {
+    const [oldest] = this.#calls.values();
+    if (oldest === undefined) return;
+    const elapsedMs = performance.now() - oldest.sinceMs;
+    if (elapsedMs < PATIENCE_MS) return;
+    this.#frame = (this.#frame + 1) % FRAMES.length;
+    const others = this.#calls.size - 1;
+    const more = others === 0 ? '' : ` (and ${others} more)`;
+    this.#screen.setLive(`  ${FRAMES[this.#frame]} ${shortDuration(elapsedMs)}  ${oldest.text}${more}`);
+  }
+}
+
+const MAX_STEPS = 40;
+const MAX_STEP_LENGTH = 200;
+
+/** The plan that a call to `updatePlan` has recorded, one line per step; none for other calls. */
+export function workPlanLines({ tool, status, input }: Operation, style: Style): string[] {
+  if (tool !== 'updatePlan' || status !== 'completed') return [];
+  const steps = stepsOf(input);
+  const left = steps.length - MAX_STEPS;
+  const lines = steps.slice(0, MAX_STEPS).map((step) => stepLine(step, style));
+  return left > 0 ? [...lines, `    ${style.dim(`… ${counted(left, 'more step')}`)}`] : lines;
+}
+
+interface Step {
+  readonly step: string;
+  readonly status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** A host may have a tool of the same name with different arguments. */
+function stepsOf(input: unknown): readonly Step[] {
+  const plan: unknown = (input as { plan?: unknown } | null | undefined)?.plan;
+  return Array.isArray(plan) && plan.every(isStep) ? plan : [];
+}
+
+function isStep(value: unknown): value is Step {
+  const { step, status } = (value ?? {}) as { step?: unknown; status?: unknown };
+  return typeof step === 'string' && typeof status === 'string' && Object.hasOwn(STEP_LOOKS, status);
+}
+
+const STEP_LOOKS: Readonly<Record<Step['status'], { box: string; mark: 'dim' | 'bold' | undefined }>> = {
+  completed: { box: '[x]', mark: 'dim' },
+  in_progress: { box: '[>]', mark: 'bold' },
+  pending: { box: '[ ]', mark: undefined },
+};
+
+function stepLine({ step, status }: Step, style: Style): string {
+  const { box, mark } = STEP_LOOKS[status];
+  const line = visibleLine(step.slice(0, MAX_STEP_LENGTH));
+  const text = `${box} ${line}${step.length > MAX_STEP_LENGTH ? '…' : ''}`;
+  return `    ${mark === undefined ? text : style[mark](text)}`;
+}
+
+const MAX_PATCH_LINES = 60;
+const MAX_PATCH_WIDTH = 200;
+
+/** The patch that a call has applied, one line each; none for other calls. */
+export function patchLines({ status, input }: Operation, style: Style): string[] {
+  const patch: unknown = (input as { patch?: unknown } | null | undefined)?.patch;
+  if (status !== 'completed' || typeof patch !== 'string') return [];
+  const lines = visible(patch.trimEnd()).split('\n');
+  if (!lines.some(isHead)) return [];
+  const shown = lines.slice(0, MAX_PATCH_LINES).map((line) => `    ${diffLine(line.slice(0, MAX_PATCH_WIDTH), style)}`);
+  const left = lines.length - MAX_PATCH_LINES;
+  return left > 0 ? [...shown, `    ${style.dim(`… ${counted(left, 'more line')}`)}`] : shown;
+}
+
+/** Colours the lines of a patch before it is applied. Other text stays unchanged. */
+export function colouredDiff(text: string, style: Style): string {
+  const lines = text.split('\n');
+  if (!lines.some(isHead)) return text;
+  return lines.map((line) => diffLine(line, style)).join('\n');
+}
+
+function isHead(line: string): boolean {
+  return /^(?:@@|\*\*\* |--- |\+\+\+ |diff )/u.test(line);
+}
+
+function diffLine(line: string, style: Style): string {
+  if (isHead(line)) return style.cyan(line);
+  if (line.startsWith('+')) return style.green(line);
+  if (line.startsWith('-')) return style.red(line);
+  return line;
 }

@@ -1,8 +1,7 @@
 import type { EventPayload } from '@toolscript/core/protocol';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { callLine } from './call-lines.js';
-import { banner, summary } from './script-report.js';
+import { callLine, banner, summary } from './script-report.js';
 
 type AgentPayload = Extract<EventPayload, { type: 'agent_start' | 'agent_event' }>;
 

@@ -1,8 +1,7 @@
 import type { KeptScriptDetails } from '@toolscript/core';
 import { questionHead, requestLines } from '../approvals/question.js';
-import { ownCommand } from '../terminal/own-command.js';
-import { shellWord } from '../terminal/shell-word.js';
-import type { Style } from '../terminal/style.js';
+import { ownCommand, shellWord } from '../terminal/own-command.js';
+import type { Style } from '../terminal/screen.js';
 
 export interface SuspendedScript {
   scriptId: string;

@@ -1,8 +1,8 @@
 import type { UndoReport } from '@toolscript/server/access';
-import type { Style } from '../terminal/style.js';
+import type { Style } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
-import { counted } from './durations.js';
-import { colouredDiff } from './patch-lines.js';
+import { counted } from './values.js';
+import { colouredDiff } from './script-report.js';
 
 type File = UndoReport['files'][number];
 type Call = UndoReport['calls'][number];

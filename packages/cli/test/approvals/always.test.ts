@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RuleFolder, type NewRule } from '#cli/approvals/rule-folder.js';
+import { RuleFolder, type NewRule } from '#cli/approvals/workspace-rules.js';
 import { userFolder } from '#cli/configuration/locations.js';
 import { inProcess } from '../support/in-process.js';
 import { temporaryFolder } from '../support/program.js';

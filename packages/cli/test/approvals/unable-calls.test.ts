@@ -1,7 +1,7 @@
 import { createHarness, defineTool } from '@toolscript/core';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { refusingUnable } from '#cli/approvals/unable-calls.js';
+import { refusingUnable } from '#cli/approvals/approvals.js';
 
 /** The text that a script reads about its calls to `exec` and `writeFile`, and the tools that a user was asked about. */
 async function run(sandbox: 'on' | 'off', problem: string | undefined) {

@@ -267,6 +267,8 @@ describe.skipIf(!isPosix)('a closed reader of stdout', () => {
   it('is distinguished from a full disk, which is reported', async ({ skip }) => {
     skip(!existsSync('/dev/full'), 'there is no /dev/full here');
     const { stderr } = await new Scene().shell('toolscript threads > /dev/full; echo "status $?" >&2');
-    expect(stderr).toBe('toolscript: stdout cannot be written (ENOSPC).\nstatus 1\n');
+    expect(stderr).toBe(
+      'toolscript: stdout cannot be written (ENOSPC). Free disk space, or redirect stdout to another place.\nstatus 1\n',
+    );
   });
 });

@@ -5,7 +5,7 @@ import { LOCAL_PRINCIPAL } from '@toolscript/server/runs';
 import { promptTools, snippetTools } from '@toolscript/tools';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findPrompts } from '#cli/configuration/prompt-files.js';
-import { openCabinetTools } from '#cli/harness/exposed-cabinet.js';
+import { openCabinetTools } from '#cli/harness/exposure.js';
 import { ThreadDatabase } from '#cli/threads/thread-database.js';
 import { Place } from '../support/place.js';
 

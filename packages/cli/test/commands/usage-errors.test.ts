@@ -105,4 +105,16 @@ describe('toolscript help', () => {
     expect((await place.run(['help', 'threads', 'export'])).stdout).toContain('Usage: toolscript threads export');
     expect((await place.run(['help'])).stdout).toContain('Usage: toolscript [options] [command]');
   });
+
+  it('prints for each command the same as the command itself', async () => {
+    const place = new Place();
+    const [, list = ''] = (await place.run(['help'])).stdout.split('Commands:\n');
+    const names = [...list.split('\n\n')[0]!.matchAll(/^ {2}(\w+)/gmu)].map(([, name]) => name!);
+    expect(names.length).toBeGreaterThan(15);
+    for (const name of names) {
+      const { stdout } = await place.run([name, '--help']);
+      expect(stdout).toMatch(new RegExp(`^Usage: toolscript ${name}\\b`, 'u'));
+      expect((await place.run(['help', name])).stdout).toBe(stdout);
+    }
+  });
 });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { StrictTextDecoder } from '#cli/input/text-decoder.js';
-import { scanUtf8 } from '#cli/input/utf8.js';
+import { StrictTextDecoder, scanUtf8 } from '#cli/input/source.js';
 import { tries } from '../../../core/test/support/some-cases.js';
 
 function decode(...chunks: Uint8Array[]): string {

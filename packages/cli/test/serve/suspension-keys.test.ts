@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { suspensionKeys } from '#cli/state/suspension-keys.js';
+import { suspensionKeys } from '#cli/state/persistent-state.js';
 import { Place } from '../support/place.js';
 import { temporaryFolder } from '../support/program.js';
 import { serve, type Served } from './support/served.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Screen } from '#cli/terminal/screen.js';
-import { wantsColour } from '#cli/terminal/style.js';
+import { Screen, wantsColour } from '#cli/terminal/screen.js';
 import { cutToWidth } from '#cli/terminal/width.js';
 
 function streams(isTTY: boolean) {

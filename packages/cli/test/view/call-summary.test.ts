@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callSummary } from '#cli/view/call-summary.js';
-import { shortDuration } from '#cli/view/durations.js';
-import { shownValue } from '#cli/view/value.js';
+import { callSummary } from '#cli/view/script-report.js';
+import { shortDuration, shownValue } from '#cli/view/values.js';
 
 describe('a name with blanks at its edges', () => {
   it.each(['a.txt ', ' a.txt', '\u00a0a.txt', 'a.txt\u3000'])(

@@ -1,6 +1,6 @@
 import type { OutputItem } from '@toolscript/core/protocol';
 import { expect, it } from 'vitest';
-import { styleFor } from '#cli/terminal/style.js';
+import { styleFor } from '#cli/terminal/screen.js';
 import { conversationSoFar } from '#cli/view/conversation-so-far.js';
 
 const said = (role: 'user' | 'assistant' | 'system', content: string): OutputItem => ({

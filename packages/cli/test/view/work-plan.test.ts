@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { styleFor } from '#cli/terminal/style.js';
-import { workPlanLines } from '#cli/view/work-plan.js';
+import { styleFor } from '#cli/terminal/screen.js';
+import { workPlanLines } from '#cli/view/script-report.js';
 
 const plain = styleFor(false);
 

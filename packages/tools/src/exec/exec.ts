@@ -91,10 +91,7 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
  * ToolCallError if the program could not be started, the sandbox is unavailable, or the call was aborted.
  */
 export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
-  const groups = new ProcessGroups();
-  const roots = workspace.roots.map(({ realPath }) => realPath);
-  const sandbox =
-    options.sandbox === 'off' ? undefined : new Sandbox({ roots, allowedHosts: options.network?.allow ?? [] });
+  let host: ExecHost | undefined;
   return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress, output } = {}) => {
     checkCommand(input.command);
     throwIfAborted(signal);
@@ -113,10 +110,25 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
         progress,
         output,
       };
+      const { groups, sandbox } = (host ??= openHost(workspace, options));
       if (sandbox === undefined) return runCommand(command, groups);
       return runSandboxed(sandbox, workspace, command, groups);
     });
   };
+}
+
+/** All commands of a workspace share it. */
+interface ExecHost {
+  readonly groups: ProcessGroups;
+  /** Undefined if the host has turned it off. */
+  readonly sandbox: Sandbox | undefined;
+}
+
+function openHost({ roots }: Workspace, { sandbox, network }: ExecOptions): ExecHost {
+  const groups = new ProcessGroups();
+  if (sandbox === 'off') return { groups, sandbox: undefined };
+  const allowedHosts = network?.allow ?? [];
+  return { groups, sandbox: new Sandbox({ roots: roots.map(({ realPath }) => realPath), allowedHosts }) };
 }
 
 async function runSandboxed(

@@ -125,10 +125,11 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.netrc', reason: CREDENTIALS },
 ];
 
-const REPOSITORY_FILES: readonly ProtectedName[] = ['head', 'commondir'].map((name) => ({
-  name,
-  reason: 'git takes a folder with such a file for a repository',
-}));
+const REPOSITORY = 'git takes a folder with such a file for a repository';
+const REPOSITORY_FILES: readonly ProtectedName[] = [
+  { name: 'head', reason: REPOSITORY },
+  { name: 'commondir', reason: REPOSITORY },
+];
 
 /** Folders of package managers. Files in them have hard links on purpose, so they may be read. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);

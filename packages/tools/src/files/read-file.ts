@@ -6,8 +6,7 @@ import { WorkSlices } from '../work-slices.js';
 import { blockAround, limitAround, type LineRange } from './indentation.js';
 import { permissionPath } from './permission-path.js';
 import { quotePath } from './path-rules.js';
-import type { TextLines } from './text-lines.js';
-import { jsonBytes, readText } from './text.js';
+import { type TextLines, jsonBytes, readText } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 

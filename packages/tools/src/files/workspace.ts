@@ -92,6 +92,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
   const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
+  const records = onFirstUse(() => (options.undo === undefined ? undefined : new ChangeRecords(options.undo)));
   return Object.freeze({
     roots,
     verification,
@@ -100,7 +101,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     product: productFilesIn(writable),
     ...oneAtATime(),
     stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
-    records: options.undo === undefined ? undefined : new ChangeRecords(options.undo),
+    get records() {
+      return records();
+    },
     kernelDevices: kernelDevices(),
   });
 }

@@ -3,7 +3,6 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure, systemCode } from '../failure.js';
 import { visible } from '../files/path-rules.js';
-import { isPublicAddress } from './address.js';
 import { hostOf } from './target-url.js';
 
 /** The addresses of a host name. Rejects if there are none. */
@@ -113,4 +112,58 @@ function unknownHost(host: string, code: string | undefined): Error {
     'network',
     `The host ${visible(host)} was not found${code === undefined ? '' : ` (${code})`}. Check the URL, and the network.`,
   );
+}
+
+/*
+ * The public addresses. IPv4: everything except the special-purpose ranges (RFC 6890 and its successors). IPv6:
+ * only global unicast, 2000::/3, without its special-purpose ranges. So every form that contains an IPv4 address
+ * (mapped, compatible, NAT64, 6to4, Teredo) is not public.
+ */
+
+const SPECIAL_IPV4: readonly (readonly [address: string, prefix: number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  // The server of Azure's virtual machines, which reveals their settings.
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+
+const SPECIAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['2620:4f:8000::', 48],
+  ['3fff::', 20],
+];
+
+const GLOBAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [['2000::', 3]];
+
+/** Whether an address in its normal notation can be reached by everyone on the internet. */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address);
+  // A zone names a network interface of this machine.
+  if (version === 0 || address.includes('%')) return false;
+  if (version === 4) return !listOf(SPECIAL_IPV4, 'ipv4').check(address, 'ipv4');
+  return listOf(GLOBAL_IPV6, 'ipv6').check(address, 'ipv6') && !listOf(SPECIAL_IPV6, 'ipv6').check(address, 'ipv6');
+}
+
+function listOf(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const [address, prefix] of ranges) list.addSubnet(address, prefix, family);
+  return list;
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '#tools/web/address.js';
-import { AddressGuard } from '#tools/web/guard.js';
+import { isPublicAddress, AddressGuard } from '#tools/web/guard.js';
 import { hostOf, parseTarget } from '#tools/web/target-url.js';
 import { refusal } from '../support/temporary-folder.js';
 import { serve, web } from './support.js';
