@@ -15,8 +15,8 @@ export function cases(step: number, name: string): string {
 const TRIES_ALL = ALL_CASES || process.env['CI'] !== undefined;
 
 /**
- * The number of tries of a law: `count` in continuous integration, elsewhere a fifth of that or `min`. What a law
- * expects to have seen must hold for both.
+ * The number of tries of a law: `count` in continuous integration, elsewhere a fifth of that or `min`. A law that
+ * counts its cases must see enough of them in both.
  */
 export function tries(count: number, min = 20): number {
   return TRIES_ALL ? count : Math.min(count, Math.max(min, Math.ceil(count / 5)));
