@@ -60,7 +60,7 @@ function removeGlobals(): void {
   defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });
 }
 
-/** Everything that the global object and the language's syntax lead to. */
+/** All objects that a script can reach from the global object and by the language's syntax. */
 function findIntrinsics(InternalError: ErrorConstructor): object[] {
   const found: unknown[] = [
     globalThis,
@@ -83,7 +83,7 @@ function findIntrinsics(InternalError: ErrorConstructor): object[] {
       return getOwnPropertyDescriptor(arguments, 'callee')!.get;
     })(),
   ];
-  // This is a list, because a set would take so much of the heap that the image becomes larger.
+  // This is a list, because a set would take so much of the heap that the image would become larger.
   const intrinsics: object[] = [];
   while (found.length > 0) {
     const value = found.pop();
@@ -151,7 +151,7 @@ function keepAssignable(prototype: object): void {
     prototype === Function.prototype ||
     prototype === Error.prototype ||
     getPrototypeOf(prototype) === Error.prototype;
-  // The functions are nested, so that the accessors of a prototype share one reference to it.
+  // The functions are nested, so that the accessors of a prototype share one reference to the prototype.
   const makeAccessor = (key: string, { value, enumerable = false }: PropertyDescriptor): void => {
     const accessors = {
       get: (): unknown => value,

@@ -2,16 +2,16 @@
 // the memory that it leaves.
 //
 // Model: a call to a tool is written to the outbox and its promise waits until the host settles it (`bridge/calls.ts`).
-// The script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function the
-// bridge uses was captured before the first script, and its tables are closures. The host still trusts nothing
-// in the outbox: it counts the calls itself, finds their places itself, and ends the script where an entry
-// breaks a rule (`quickjs/outbox.ts`).
+// The script's end is one more entry of the outbox. A script can reach nothing in these modules: every function the
+// bridge uses was captured before the first script, and its tables are closures. The host still trusts nothing in the
+// outbox: it counts the calls itself, finds their places itself, and ends the script if an entry breaks a rule
+// (`quickjs/outbox.ts`).
 //
 // Reading a script's value may run the script's own code (a getter, toJSON, a proxy's trap), which may use the bridge
-// itself. So a budget is checked once more after the value was read.
+// itself. So the bridge checks each budget once more after it has read the value.
 //
 // Any line may fail because the heap or the stack is full. No failure may leave a half-done change that a later line
-// relies on: a change that a failure could tear apart is committed last, without allocating.
+// relies on: a change that a failure could interrupt is committed last, without allocating.
 import { connectHost, promises, settle } from './bridge/calls.js';
 import { catalog } from './bridge/catalog.js';
 import { dateNow, indexOf, slice } from './bridge/captured.js';
@@ -67,7 +67,7 @@ type Init = [...numbers: FixedNumbers, runId: string | 0, toolsText: string, con
 type FixedNumbers = [...limits: EightNumbers, ...seed: [number, number, number, number]];
 type EightNumbers = [number, number, number, number, number, number, number, number];
 
-/** Parses only the first line, a list that every script needs. Stores the rest, the positions of the code, unparsed. */
+/** Parses only the first line, a list that every script needs. Stores the rest, the positions of the code, as text. */
 function begin(initText: string): void {
   const listEnd = indexOf(initText, '\n');
   const init = parse(slice(initText, 0, listEnd)) as Init;

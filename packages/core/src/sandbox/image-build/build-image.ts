@@ -10,23 +10,23 @@ import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
 
 /**
- * The engine release this project was measured with. Raw exports change between releases, so no other release is
- * accepted.
+ * SHA-256 of the engine release that Toolscript supports. Raw exports change between releases, so the build accepts no
+ * other release.
  */
 const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9';
 
 const STACK_BYTES = 524_288;
 
 /**
- * Heap at which the engine first looks for cycles. A search walks the whole image; most scripts end before a search is
- * worthwhile. It must be less than the memory up to which an instance is reused.
+ * Heap size at which the engine first looks for cycles. A search walks the whole image; most scripts end before a
+ * search is worthwhile. The value must be less than the memory up to which an instance is reused.
  */
 const FIRST_COLLECTION_BYTES = 3 << 20;
 
 export interface SandboxParts {
   /** The guest's own code as one expression; see `build/bundle-guest.mjs`. */
   guest: string;
-  /** Folder of the optimised metered engine and the record of its inputs; see `scripts/engine.mjs`. */
+  /** Folder with the optimised metered engine and the record of its inputs; see `scripts/engine.mjs`. */
   engine: URL;
   /** Folder to write to. */
   out: URL;
@@ -41,8 +41,8 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
   const pages = bootGuest(module, compiler, guest).engine.raw.toolscript_pages.value;
-  // Boots again with a memory that ends with the guest: otherwise the allocations that zero all free blocks would
-  // create new blocks.
+  // Boots again with a memory that ends with the guest. With more memory, the allocations that zero all free blocks
+  // would create new blocks.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
   const { engine, entries } = bootGuest(confined, compiler, guest);
   const layout = findLayout(engine, module, compiler);
@@ -69,8 +69,8 @@ export async function meteredEngine(): Promise<Uint8Array> {
 }
 
 /**
- * The optimised form of exactly this metered engine. Optimising takes long, so the result is stored with the record
- * of its inputs.
+ * Reads the optimised form of exactly this metered engine. The optimisation takes long, so its result is stored with
+ * the record of its inputs.
  */
 async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Array> {
   const provenance = JSON.parse(await readFile(new URL('engine.json', folder), 'utf8')) as {
@@ -87,14 +87,14 @@ const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejec
 
 const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, describeThrown: 0, promises: 0 };
 
-/** An engine that only compiles. */
+/** Boots an engine that only compiles. */
 function bootCompiler(module: WasmModule): Engine {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
   return engine;
 }
 
-/** An engine that cannot evaluate text and contains the guest's own code. */
+/** Boots an engine that cannot evaluate text and contains the guest's own code. */
 function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
   // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
@@ -132,8 +132,8 @@ const MAX_FREE_BYTES = 262_144;
 const BLOCK_UNIT = 8;
 
 /**
- * Overwrites the memory that booting has freed, so that the image is smaller. Allocates every free block as a whole and
- * frees it zeroed: a block that was split would keep the headers of its parts.
+ * Overwrites the memory that booting has freed, so that the image is smaller. Allocates every free block as a whole,
+ * zeroes it and frees it: a block that was split would keep the headers of its parts.
  */
 function zeroFreeMemory(engine: Engine): void {
   const { raw } = engine;

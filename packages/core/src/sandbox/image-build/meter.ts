@@ -5,11 +5,11 @@
  *   `env.host_interrupt`, which may throw and thereby unwind the whole WebAssembly stack. Without this, `sort`,
  *   `indexOf`, regular expressions or BigInt arithmetic on large input never reach the engine's own interrupt check.
  *   The interpreter has its own check. Bulk copies and fills consume fuel by their length.
- * - The heap's end is a global (`toolscript_pages`) after which memory is preallocated: `memory.grow` moves the
- *   global and, only if necessary, the memory. So the host knows how much a script can have touched, and growing
+ * - A global (`toolscript_pages`) holds the heap's end, after which memory is preallocated: `memory.grow` moves the
+ *   global and, only if necessary, grows the memory. So the host knows how much a script can have touched, and growth
  *   within the preallocated memory costs nothing.
- * - Exported counters say how often the engine ran out of memory (`toolscript_oom`) and out of stack
- *   (`toolscript_stack`), so that a script cannot claim either, or hide it.
+ * - Exported counters record how often the engine ran out of memory (`toolscript_oom`) and out of stack
+ *   (`toolscript_stack`), so that a script can neither claim nor hide such a failure.
  */
 import { WebAssemblyApi } from '../quickjs/webassembly.js';
 import {
@@ -185,7 +185,10 @@ function addGrowFunction(section: WasmSection, facts: ModuleFacts): WasmSection 
   };
 }
 
-/** `memory.grow` for the heap's own end: takes pages, returns the old end, or -1 if memory cannot grow. */
+/**
+ * The body of the function that replaces `memory.grow`: takes pages, returns the heap's old end, or -1 if memory cannot
+ * grow.
+ */
 function growBody(facts: ModuleFacts): Uint8Array {
   const pages = unsignedLeb(heapPages(facts));
   const newEnd = [0x23, ...pages, 0x20, 0, 0x6a];
@@ -266,7 +269,7 @@ function countAlways(counter: number): number[] {
   return [0x23, ...global, 0x41, 1, 0x6a, 0x24, ...global];
 }
 
-/** Adds 1 when the function's second argument is this address. */
+/** Adds 1 to the counter if the function's second argument is this address. */
 function countWhenFirstTextIs(counter: number, address: number): number[] {
   const global = unsignedLeb(counter);
   return [0x20, 1, 0x41, ...signedLeb(address), 0x46, 0x23, ...global, 0x6a, 0x24, ...global];
@@ -299,7 +302,7 @@ function payForTurn(facts: ModuleFacts): number[] {
   return [0x23, ...fuel, 0x41, 1, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
 }
 
-/** Inserted before memory.copy or memory.fill: the length is on top of the stack and stays there. */
+/** The code to insert before memory.copy or memory.fill: the length is on top of the stack and stays on it. */
 function payForLength(facts: ModuleFacts, local: number): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
   const scratch = unsignedLeb(local);
@@ -328,7 +331,7 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
   const parts: Uint8Array[] = [Uint8Array.from(rewrite.prologue)];
   let copiedTo = reader.offset;
   let usesScratch = false;
-  /** Copies up to `at`, adds code, and continues at `next`. */
+  /** Copies the function's code up to `at`, adds code, and continues at `next`. */
   const insert = (at: number, code: readonly number[], next = at) => {
     parts.push(body.subarray(copiedTo, at), Uint8Array.from(code));
     copiedTo = next;

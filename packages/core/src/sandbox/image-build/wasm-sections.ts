@@ -1,6 +1,6 @@
 /**
- * Reads and writes the sections of WebAssembly binaries, as far as the engine's build needs it. Format: WebAssembly
- * core specification 1.0, chapter 5.
+ * Reads and writes those parts of WebAssembly binaries that the engine's build needs. Format: WebAssembly core
+ * specification 1.0, chapter 5.
  */
 
 export interface WasmSection {
@@ -40,7 +40,7 @@ export function writeSections(sections: readonly WasmSection[]): Uint8Array {
   ]);
 }
 
-/** Reads bytes in order; every read throws at the end. */
+/** Reads bytes in order; a read after the end throws. */
 export class ByteReader {
   constructor(
     readonly source: Uint8Array,

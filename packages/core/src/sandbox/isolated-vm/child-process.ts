@@ -6,7 +6,7 @@ import type { ChildCommand, ChildReport } from './messages.js';
 
 interface SandboxProcessHandlers {
   onReport(report: ChildReport): void;
-  /** The process is gone, and this process did not end it. */
+  /** Called if the child process has ended and the host's process did not end it. */
   onLost(how: { readonly signal: string | null; readonly detail: string }): void;
 }
 
@@ -20,7 +20,7 @@ export class SandboxProcess {
   #failure: string | undefined;
   #isReady = false;
 
-  /** `isSolitary`: it runs one script, which may be what ended an earlier process. */
+  /** `isSolitary`: the process runs only one script, which may have ended an earlier process. */
   constructor(
     modulePath: string,
     handlers: SandboxProcessHandlers,
@@ -29,7 +29,7 @@ export class SandboxProcess {
     this.#child = fork(fileURLToPath(childFile()), [modulePath, fileURLToPath(guestFile())], {
       // defence: isolate-empty-environment, without it: env: process.env,
       env: { TZ: 'UTC' },
-      // isolated-vm demands the flag on Node.js 20 and later.
+      // isolated-vm requires this flag on Node.js 20 and later.
       execArgv: ['--no-node-snapshot'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'json',
@@ -95,7 +95,7 @@ export class SandboxProcess {
     await gone;
   }
 
-  /** The host's process may end while no script runs here. */
+  /** Lets the host's process exit while the child runs no script. */
   #hold(): void {
     if (this.runs.size > 0 || !this.#isReady) {
       this.#child.ref();
@@ -107,14 +107,14 @@ export class SandboxProcess {
   }
 }
 
-/** The releases of the package, by the oldest major release of Node.js that each accepts. */
+/** The releases of isolated-vm, each with the oldest major release of Node.js that it accepts. */
 const RELEASES = [
   [24, '7'],
   [22, '6'],
   [20, '5.0.4'],
 ] as const;
 
-/** The path of the installed package. Throws a `ToolscriptUsageError` that says how to install it. */
+/** The path of the installed package. Throws a `ToolscriptUsageError` with the command that installs it. */
 export function isolatedVmFile(): string {
   try {
     return packageFile('isolated-vm');
@@ -125,7 +125,7 @@ export function isolatedVmFile(): string {
   }
 }
 
-/** The command that installs the release for this Node.js. */
+/** The command that installs the release for the running version of Node.js. */
 export function isolatedVmInstall(): string {
   const major = Number.parseInt(process.versions.node, 10);
   return `npm install isolated-vm@${RELEASES.find(([least]) => major >= least)?.[1] ?? '5.0.4'}`;

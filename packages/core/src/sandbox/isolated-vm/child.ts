@@ -1,5 +1,5 @@
-// The child process. It receives scripts as text, runs each in an isolate of its own, and reports as text. Nothing of
-// the host is here: no environment, no output, no tool.
+// The child process receives scripts as text, runs each in a separate isolate, and reports as text. It has no access to
+// the host: no environment, no output, no tool.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { bootIsolate, IsolateRun, type BootedIsolate, type IsolatedVm, type IsolateSegment } from './isolate-run.js';
@@ -12,7 +12,7 @@ class Child {
   readonly #ivm: IsolatedVm;
   readonly #guest: string;
   readonly #memory = new ProcessMemory();
-  /** Undefined while the isolate boots. */
+  /** Live runs by key; the value is undefined while the run's isolate boots. */
   readonly #runs = new Map<number, IsolateRun | undefined>();
   /** Booted in advance, because booting takes longer than most scripts. */
   #spare: Promise<BootedIsolate> | undefined;

@@ -4,12 +4,12 @@ import type { IsolateStart, SegmentFigures } from './messages.js';
 
 /**
  * One script in one isolate, which no other script ever uses. Guest code runs on threads of isolated-vm; this thread
- * only starts it, looks at the clocks, and disposes of the isolate where a limit is reached.
+ * only starts it, reads the clocks, and disposes of the isolate when the script reaches a limit.
  */
 
 /** The interval at which the clocks of a running segment are compared with its limits, in ms. */
 const LOOK_MS = 20;
-/** Heap of an isolate besides the script's: the guest's own code and data. */
+/** Heap of an isolate for the guest's own code and data, in addition to the script's. */
 const GUEST_HEAP_MB = 8;
 const MAX_TEXT_UNITS = 8_192;
 
@@ -47,7 +47,7 @@ export interface IsolateSegment {
   readonly figures: SegmentFigures;
 }
 
-/** Notes which runs execute, and finds that the process needs more memory than they may. */
+/** Records which runs execute, and detects that the process uses more memory than these runs may. */
 export interface MemoryWatch {
   enter(run: IsolateRun): void;
   leave(run: IsolateRun): void;
@@ -85,7 +85,7 @@ export class IsolateRun {
         this.#stopped ??= syntaxEnd(error);
         throw error;
       });
-      // Both fail if the isolate is disposed of meanwhile.
+      // Both promises reject if the isolate is disposed of meanwhile.
       const [compiled] = await Promise.all([compiling, entries.begin.apply(undefined, [clockMs, initText])]);
       const script = await compiled.run(context, { reference: true });
       await this.#enter(() => entries.start.apply(undefined, [script.derefInto()]));
@@ -97,7 +97,7 @@ export class IsolateRun {
     return this.#segment(wallMs, () => this.#enter(() => entries.settle.apply(undefined, [clockMs, batchJson])));
   }
 
-  /** Resolves after the last of the script's code has run. */
+  /** Stops the script, and resolves when none of its code runs any longer. */
   async drop(): Promise<void> {
     this.#stop({ type: 'cancelled', reason: 'cancelled' });
     await this.#executed;
@@ -105,7 +105,10 @@ export class IsolateRun {
 
   #unhandled: SegmentFigures['unhandled'][number][] = [];
 
-  /** After a task, isolated-vm fails it with the first rejection that has no handler. The task itself was done. */
+  /**
+   * Calls an entry of the guest. If a rejection without a handler is pending afterwards, isolated-vm rejects with it,
+   * although the call itself is complete.
+   */
   async #enter(act: () => Promise<unknown>): Promise<void> {
     try {
       await act();
@@ -116,8 +119,8 @@ export class IsolateRun {
   }
 
   /**
-   * Ends when the script's code is done, or at a limit. V8 cannot stop some of its own loops at once (sorting, regular
-   * expressions), so the limit does not wait for the code; `drop` does.
+   * Resolves when the script's code has run, or at a limit. V8 cannot stop some of its own loops at once (sorting,
+   * regular expressions), so the limit does not wait for the code; `drop` does.
    */
   async #segment(wallMs: number, act: () => Promise<void>): Promise<IsolateSegment> {
     this.#unhandled = [];
@@ -149,7 +152,7 @@ export class IsolateRun {
     try {
       return await entries.flush.apply(undefined, []);
     } catch (error) {
-      // A rejection that was pending hides the result of the task, so what the guest has said is lost with it.
+      // A pending rejection replaces the result of this call, so the guest's message is lost.
       if (isolate.isDisposed) throw error;
       throw internalFault(`The script's isolate could not report: ${describe(error).message}.`, { cause: error });
     }
@@ -171,7 +174,8 @@ export class IsolateRun {
 
   /**
    * Processor time of the script so far. The isolate's clock also counts the time that its thread waits on a busy
-   * machine; that of the process does not, but counts other scripts. So the lesser of the two is charged.
+   * machine. The clock of the process does not, but it counts other scripts. So the script is charged the lesser of the
+   * two.
    */
   #usedMs(): number {
     const { isolate } = this.#booted;
@@ -227,7 +231,10 @@ function syntaxEnd(error: unknown): SandboxEnd {
   return { type: 'syntax', message: message.slice(0, place?.index), line: Number(place?.[1] ?? 1) };
 }
 
-/** The part of the package isolated-vm that is used. The package is optional, so its own types are not. */
+/**
+ * The part of the package isolated-vm that Toolscript uses. The package is optional, so this file cannot import its
+ * types.
+ */
 export interface IsolatedVm {
   readonly Isolate: new (options: { memoryLimit: number; onCatastrophicError?: () => void }) => Isolate;
 }
@@ -238,7 +245,7 @@ interface Isolate {
   createContext(): Promise<Context>;
   compileScript(code: string, options: { filename: string }): Promise<Script>;
   getHeapStatisticsSync(): { used_heap_size: number; externally_allocated_size: number };
-  /** Stops the isolate's code, also in a loop. */
+  /** Stops the isolate's code, even in an endless loop. */
   dispose(): void;
 }
 

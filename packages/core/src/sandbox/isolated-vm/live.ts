@@ -13,7 +13,7 @@ import { ColumnReader, readSegment } from '../worker/guest-messages.js';
 import type { SandboxProcess } from './child-process.js';
 import type { SegmentFigures } from './messages.js';
 
-/** The pool, as a run uses it. */
+/** The functions of the pool that a run calls. */
 interface IsolateHost {
   settle(run: IsolateLive, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   cancel(run: IsolateLive, reason: 'cancelled' | 'timeout'): void;
@@ -25,15 +25,15 @@ export class IsolateLive implements SandboxRun {
   process: SandboxProcess | undefined;
   /** True while the run executes a segment. */
   isExecuting = false;
-  /** The run may have ended a process, so it gets a separate process. */
+  /** True if the run may have ended a process. Such a run gets a separate process. */
   isSuspect = false;
   wallMs: number;
-  /** Ends the process where the child does not stop a segment by itself. */
+  /** The timer that ends the process if the child does not stop a segment by itself. */
   watch: NodeJS.Timeout | undefined;
   segments = 0;
-  /** Segments that were delivered before the process was lost; a replay of the tape repeats them. */
+  /** Number of segments that were delivered before the process was lost; a replay of the tape repeats them. */
   toSkip = 0;
-  /** Entries of the tape that the present process has been given. */
+  /** Number of entries of the tape that the current process has received. */
   sent = 0;
   calls = 0;
   pending = new Set<number>();
@@ -62,13 +62,16 @@ export class IsolateLive implements SandboxRun {
 
 /** V8 counts columns in UTF-16 units, as this program does. */
 const UNCHANGED = new ColumnReader('');
-/** Written by `guest/v8/main.ts` before the bridge's message; `S` or `M`: the engine ran out of stack or memory. */
+/**
+ * The places and the mark that `guest/v8/main.ts` writes before the bridge's message. `S` or `M`: the engine ran out of
+ * stack or memory.
+ */
 const HEAD = /^((?:\d{1,9},\d{1,9};)*)([SM-])/u;
 const LIMITS: Readonly<Record<string, 'stack' | 'memory'>> = { S: 'stack', M: 'memory' };
 
 /**
- * Reads what the child reports of a segment. Neither the guest nor the child is trusted: every member is checked as the
- * other engine's are. Throws a `GuestBreach`.
+ * Reads the child's report of a segment. The host trusts neither the guest nor the child: it checks every member by the
+ * rules for the other engine. Throws a `GuestBreach`.
  */
 export function readReport(run: IsolateLive, text: string, figures: SegmentFigures): SandboxSegment {
   const { places, outbox, limit } = split(text);
@@ -124,7 +127,7 @@ function readUnhandled(unhandled: SegmentFigures['unhandled']) {
   return unhandled.slice(0, MAX_UNHANDLED).map((thrown) => readGuestThrow({ ...thrown, stack: '' }));
 }
 
-/** The ends that a child may report. */
+/** Reads the end that the child reports. Any end that a child may not report counts as an internal failure. */
 function readEnd(end: SandboxEnd | undefined): SandboxEnd | undefined {
   if (end === undefined) return undefined;
   const { type, limit, detail, message, line } = end as unknown as Record<string, unknown>;

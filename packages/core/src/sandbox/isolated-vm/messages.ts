@@ -1,6 +1,9 @@
 import type { SandboxEnd } from '../../protocol/index.js';
 
-/* Between the host and the child process, as JSON. The host checks all that it reads: the child may be taken over. */
+/*
+ * Messages between the host and the child process, as JSON. The host checks every message that it reads, because a
+ * script may have taken control of the child.
+ */
 
 export type ChildCommand =
   | readonly [type: 'run', run: number, start: IsolateStart]
@@ -10,7 +13,7 @@ export type ChildCommand =
 
 export interface IsolateStart {
   readonly javascript: string;
-  /** For the guest's `begin`; see `worker/guest-messages.ts`. */
+  /** The argument of the guest's `begin`; see `worker/guest-messages.ts`. */
   readonly initText: string;
   readonly clockMs: number;
   readonly wallMs: number;
@@ -21,11 +24,11 @@ export interface IsolateStart {
 export type ChildReport =
   | readonly [type: 'ready']
   | readonly [type: 'failed', detail: string]
-  /** `text`: what the guest's `flush` returned; see `guest/v8/main.ts`. */
+  /** `text`: the result of the guest's `flush`; see `guest/v8/main.ts`. */
   | readonly [type: 'segment', run: number, text: string, figures: SegmentFigures]
   /** The isolate is ready, and the script's first segment starts. */
   | readonly [type: 'begun', run: number]
-  /** The last of the run's code has been executed. */
+  /** None of the run's code runs any longer. */
   | readonly [type: 'dropped', run: number];
 
 export interface SegmentFigures {
@@ -33,6 +36,6 @@ export interface SegmentFigures {
   readonly memoryBytes: number;
   /** Set if the child ended the script. */
   readonly end?: SandboxEnd;
-  /** Promises that were rejected in this segment, and had no handler at its end. */
+  /** Promises that were rejected in this segment and had no handler at its end. */
   readonly unhandled: readonly { readonly name: string; readonly message: string }[];
 }

@@ -16,19 +16,22 @@ import { IsolateLive, readReport } from './live.js';
 import type { ChildReport, SegmentFigures } from './messages.js';
 
 export interface IsolatedVmOptions {
-  /** Maximum number of live scripts, each with an isolate of its own. Further scripts wait. Default 64. */
+  /** Maximum number of live scripts, each in a separate isolate. Further scripts wait. Default 64. */
   maxScripts?: number;
   /** Maximum number of scripts that wait. Default 10 000. */
   maxWaiting?: number;
-  /** The main file of the package isolated-vm. Default: as the modules of @toolscript/core would import it. */
+  /** The main file of the package isolated-vm. Default: the file that the modules of @toolscript/core would import. */
   modulePath?: string;
 }
 
-/** Maximum excess of a segment over its limits, or of a cancelled script, before its process is killed, in ms. */
+/**
+ * Maximum time for which a segment may exceed its limits, or a cancelled script may continue, before the pool kills the
+ * process, in ms.
+ */
 const OVERDUE_MS = 1_000;
-/** Scripts that may have ended a process run alone; at most this many at once. */
+/** Maximum number of processes for scripts that may have ended a process; each of these scripts runs alone. */
 const MAX_SOLITARY = 2;
-/** Signals by which V8 ends its process; nearly always because memory cannot be allocated. */
+/** Signals by which V8 ends its process, nearly always because it cannot allocate memory. */
 const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT', 'SIGILL', 'SIGKILL']);
 
 /** The optional features of a runtime that this one does not have. */
@@ -37,9 +40,9 @@ export const ISOLATED_VM_LACKS: readonly RuntimeFeature[] = ['lost-races'];
 /**
  * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment.
  *
- * A script can end that process: V8 aborts where it cannot allocate. So the process is expected to die. A script that
- * was executing alone then is the cause, and ends. If several were executing, each starts again in a separate process,
- * along its tape; the others, which only waited for tools, start again in a new shared process. No script can observe this.
+ * A script can end that process, because V8 aborts if it cannot allocate memory. If only one script was executing, that
+ * script is the cause, and ends. If several were executing, each starts again in a separate process and replays its
+ * tape; the scripts that only waited for tools start again in a new shared process. No script can observe this.
  */
 export class IsolatedVmPool implements SandboxRuntime {
   readonly name = 'isolated-vm';
@@ -162,7 +165,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     run.process?.send(['settle', run.key, entry.batchJson, entry.clockMs, run.wallMs]);
   }
 
-  /** The child stops a segment at its limits by itself. This handles the case that it does not. */
+  /** Starts the timer for a child that does not stop a segment at its limits by itself. */
   #execute(run: IsolateLive, maxMs: number): void {
     run.isExecuting = true;
     clearTimeout(run.watch);
@@ -259,7 +262,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     }
   }
 
-  /** Kills a process that does not obey. Its scripts start over. */
+  /** Kills a process that exceeded its time. Its scripts start over. */
   #replace(process: SandboxProcess): void {
     const affected = this.#runsOf(process);
     this.#processes.delete(process);

@@ -1,12 +1,12 @@
 import type { IsolateRun, MemoryWatch } from './isolate-run.js';
 
-/** Memory that the process may need besides what its executing scripts may have: collectors, compiled code. */
+/** Memory that the process may need in addition to that of its executing scripts: garbage collectors, compiled code. */
 const SLACK_BYTES = 128 * 1_048_576;
 
 /**
  * V8 extends a heap that is nearly full, so a single allocation can pass the isolate's own limit many times over. This
- * looks at the memory of the whole process. If one script executes, it is the cause. If several do, the
- * cause is unknown: the process ends itself, and its host runs each of them alone.
+ * class reads the memory of the whole process. If only one script executes, that script is the cause. If several
+ * scripts execute, the cause is unknown: the process ends itself, and its host runs each of them alone.
  */
 export class ProcessMemory implements MemoryWatch {
   readonly #executing = new Set<IsolateRun>();

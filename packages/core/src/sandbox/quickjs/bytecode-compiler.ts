@@ -6,7 +6,7 @@ import type { WasmModule } from './webassembly.js';
 /** Maximum time to compile one source, in ms; 64 KB take less than a tenth of this time. */
 const COMPILE_MS = 2_000;
 
-/** Compiles bytecode in an instance that never executes any and is restored for every source. */
+/** Compiles bytecode in an instance that never executes bytecode and is restored for every source. */
 export class BytecodeCompiler {
   readonly #module: WasmModule;
   readonly #image: Image;
@@ -51,13 +51,10 @@ export class BytecodeCompiler {
   }
 }
 
-/** Stops the engine in the middle of a script; `compile` turns it into a syntax error. */
+/** Thrown through the engine to stop a compilation; `compile` converts it to a syntax error. */
 class CompileTimeout extends Error {}
 
-/**
- * The code is evaluated in a strict function, so that `this` is undefined at the top level of the script, as in a
- * module.
- */
+/** Puts the code into a strict function, so that `this` is undefined at the top level of the script, as in a module. */
 function asModuleBody(javascript: string): string {
   return `(function(){"use strict";return ${javascript}})()`;
 }

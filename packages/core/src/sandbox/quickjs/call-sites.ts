@@ -3,15 +3,15 @@ import type { CallSiteLayout } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /**
- * Reads the line and column of the call that the bridge is serving from the engine's memory. The guest takes no part
- * in it, and no stack trace is created for it.
+ * Reads the line and column of the call that the bridge is serving from the engine's memory. The guest does not take
+ * part, and the engine creates no stack trace.
  *
  * The engine (quickjs-ng 0.17) links the frames of active calls. Each frame holds its function, and a bytecode frame
- * also the next instruction. A function's code holds its first line and column and a table from instructions to
- * places. Code of the bridge and the library is compiled without lines, which distinguishes it from the script's.
- * Scripts cannot create code, so an instruction's address keeps its place during the script's life, also in a copy of
- * its memory. Offsets are in 32-bit words. The build determines them from known functions, and compares every place
- * with the engine's own traces.
+ * also the next instruction. A function's code holds its first line and column and a table from instructions to places.
+ * Code of the bridge and the library is compiled without lines, which distinguishes it from the script's. Scripts
+ * cannot create code, so an instruction's address keeps its place during the script's life, even in a copy of its
+ * memory. Offsets are in 32-bit words. The build determines them from known functions, and compares every place with
+ * the engine's own traces.
  */
 
 export interface Place {
@@ -28,7 +28,7 @@ const OBJECT_PAYLOAD = 6;
 /** The maximum depth of a trace. */
 const MAX_FRAMES = 10;
 
-/** Words of a function's code, counted from the word that only code with lines has (its file name). */
+/** Offsets of words in a function's code, counted from the word that only code with lines has (its file name). */
 const FIRST_LINE = 1;
 const FIRST_COLUMN = 2;
 const TABLE_LENGTH = 4;
@@ -37,7 +37,7 @@ const TABLE = 5;
 /** Reads the places of one script's calls. Each script needs a new one, because the next script reuses addresses. */
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
-  /** By the address of the instruction. The cache pays off because most calls are in loops. */
+  /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
   readonly #known = new Map<number, Place>();
 
   constructor(layout: CallSiteLayout) {
@@ -68,7 +68,7 @@ export class PlaceReader {
   }
 }
 
-/** Steps of the table that fit in one byte; 0 starts a step in the long form. */
+/** The encoding of the table's steps that fit in one byte; a byte 0 starts a step in the long form. */
 const SHORT_STEP = { first: 1, lines: 5, leastLine: -1 } as const;
 
 /** Walks a function's table up to the instruction before `next`, which made the call. */
@@ -97,7 +97,7 @@ function placeOf(
   return { line, column };
 }
 
-/** LEB128 numbers, signed ones in zigzag. */
+/** Reads LEB128 numbers; signed ones are in zigzag encoding. */
 class StepReader {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -150,7 +150,7 @@ interface Known {
   object: (name: string) => number;
 }
 
-/** Throws if the engine's layout differs from the description above. */
+/** Measures the offsets in the engine's memory. Throws if the engine's layout differs from the description above. */
 export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSiteLayout {
   const seen: Uint32Array[] = [];
   const engine = makeEngine(module, () => seen.push(engine.words().slice()));
@@ -276,7 +276,7 @@ const PLACES = `((probe) => {
   return { traces, done: late() };
 })`;
 
-/** Every place that is read must equal the one in the engine's own trace. */
+/** Throws unless every place that is read equals the place in the engine's own trace. */
 function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayout): void {
   const read: string[] = [];
   const engine = makeEngine(module, () => {

@@ -1,20 +1,20 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A shorter segment never reads processor time. */
+/** A segment shorter than this, in ms, reads no processor time until its allowance has elapsed. */
 const SHORT_MS = 2;
 
 /**
- * Measures the processor time that a segment has used. On a busy machine it is less than the elapsed time, and a script
- * is not charged for the work of others.
+ * Measures the processor time that a segment has used. On a busy machine, processor time is less than the elapsed time,
+ * and a script is not charged for the work of others.
  *
  * Reading the thread's processor time costs far more than reading a clock. So the plain clock is used until a segment
- * turns out to be long: the first `look`, after some thousand instructions, takes the reading that later ones are
- * compared with. On platforms without such a time, only the plain clock is used.
+ * turns out to be long: the first `look` after SHORT_MS takes the reading with which later readings are compared. On a
+ * platform that does not report processor time, only the plain clock is used.
  */
 export class ComputeClock {
   #startedAt = 0;
   #allowedMs = 0;
-  /** Plain time and processor time at the first look. */
+  /** Plain time and processor time at the first look of a long segment. */
   #first: { at: number; cpu: number | undefined } | undefined;
   #nextLookAt = 0;
 
@@ -59,7 +59,7 @@ function threadCpuMs(): number | undefined {
   return process.platform === 'linux' ? linuxThreadCpuMs() : undefined;
 }
 
-/** The kernel's account of the thread: its first number is nanoseconds on a processor. */
+/** Reads the kernel's account of the thread: its first number is the processor time in nanoseconds. */
 function linuxThreadCpuMs(): number | undefined {
   try {
     const file = openSync('/proc/thread-self/schedstat', 'r');

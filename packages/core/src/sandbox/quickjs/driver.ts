@@ -13,9 +13,9 @@ import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.
  */
 export interface EngineHost {
   clockMs(): number;
-  /** Called every few thousand instructions and loop iterations. */
+  /** Called after every few thousand instructions or loop iterations. */
   interrupt(): void;
-  /** A promise was rejected without a handler, or got one later. The values belong to the callee. */
+  /** A promise was rejected without a handler, or got a handler after that. The callee owns both values. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
   /** The guest called `hostFunction`. */
   called?(): void;
@@ -28,7 +28,7 @@ interface EngineExports {
   __stack_pointer: { value: number };
   toolscript_oom: { value: number };
   toolscript_stack: { value: number };
-  /** End of the heap in pages; memory after it is ready and zero. */
+  /** End of the heap in pages; the memory after this end is allocated and zero. */
   toolscript_pages: { value: number };
   _initialize(): void;
   qjs_init2(intrinsics: number): number;
@@ -71,7 +71,7 @@ interface EngineExports {
 export const INTRINSICS_WITHOUT_EVAL = 0xffff_ffff & ~2;
 export const ALL_INTRINSICS = 0xffff_ffff;
 
-/** Bits of `qjs_compile`'s flags. Lines are kept for scripts, whose errors name them. */
+/** Bits of `qjs_compile`'s flags. Scripts keep their lines, because errors name them. */
 const DROP_SOURCE = 1 << 4;
 const DROP_LINES = 1 << 5;
 /**
@@ -80,7 +80,7 @@ const DROP_LINES = 1 << 5;
  */
 export const IO_BYTES = 16_384;
 
-/** Fixed addresses that a booted instance uses to talk to its host. Part of the image. */
+/** Fixed addresses through which a booted instance exchanges data with its host. The image contains them. */
 export interface Channel {
   io: number;
   lengthOut: number;
@@ -88,7 +88,7 @@ export interface Channel {
   fileName: number;
 }
 
-/** The engine rejected source, or the guest threw while only the bridge's own code ran. */
+/** The engine rejected a source, or the bridge's own code threw. */
 export class EngineError extends Error {
   constructor(
     message: string,
@@ -217,8 +217,8 @@ export class Engine {
   }
 
   /**
-   * Creates a function that notifies the host of each call and returns 0. It lives in the guest's memory, and so in
-   * an image of it.
+   * Creates a function that notifies the host of each call and returns 0. The function is in the guest's memory, and so
+   * in an image of this memory.
    */
   hostFunction(): EngineValue {
     return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
@@ -232,7 +232,7 @@ export class Engine {
     );
   }
 
-  /** Calls with a text and drops the result. */
+  /** Calls a function of the guest with a text and drops the result. */
   callWithText(callee: EngineValue, text: string): void {
     const argument = this.#withText(text, (address, length) => this.raw.qjs_new_string(address, length));
     this.raw.qjs_free_value(this.call(callee, argument));
@@ -275,7 +275,7 @@ export class Engine {
     }
   }
 
-  /** The pending exception, with the first line of its trace. */
+  /** Takes the pending exception, with the line of the first frame of its trace. */
   takeError(): EngineError {
     const { raw } = this;
     const exception = raw.qjs_get_exception();

@@ -2,8 +2,8 @@ import type { Channel, Engine, EngineValue } from './driver.js';
 import { WASM_PAGE } from './webassembly.js';
 
 /**
- * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer. Loading
- * an image into an instance of the same engine gives a bit-by-bit identical guest.
+ * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer. An
+ * instance of the same engine that loads the image becomes a bit-by-bit identical guest.
  */
 export interface Image {
   readonly header: ImageHeader;
@@ -93,7 +93,7 @@ function stackTop(engine: Engine): number {
   return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
 }
 
-/** Memory after the heap's end that is kept ready: scripts that stay within it never grow memory. */
+/** Preallocated memory after the heap's end: a script that stays within it never grows memory. */
 export const HEADROOM_PAGES = 64;
 
 /**

@@ -3,14 +3,14 @@ import { NO_PLACE, type Place } from './call-sites.js';
 import { GuestBreach, parseRecord } from './outbox.js';
 
 /**
- * Supports scripts that a release with version 1 of the protocol suspended. In it the guest counted its calls, and
- * wrote the index and place of each one itself:
+ * Supports scripts that a release with version 1 of the protocol suspended. In version 1, the guest counted its calls,
+ * and wrote the index and place of each call itself:
  *
  *     3:{"calls":[[2,"add",7,12,7]]}
  *     {"a":1}
  *
- * The text is converted to version 2 and then checked by its rules. The index must be the next one; the place is not
- * trusted, so such calls have none.
+ * This function converts the text to version 2, and the host then applies that version's rules. Each index must be the
+ * next one. The host does not trust the places, so such calls have no place.
  */
 export function upgradeOutbox(
   text: string,

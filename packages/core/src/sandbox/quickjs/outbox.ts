@@ -32,7 +32,9 @@ interface OutboxCall {
 /** A script's own end, without the rejections that only the host knows. */
 export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unserializable' | 'return_too_large' }>;
 
-/** A message that the bridge never writes: other code in the guest has written it. */
+/**
+ * The guest's message breaks a rule: the bridge never writes such a message, so other code in the guest has written it.
+ */
 export class GuestBreach extends Error {
   /** `how`: a clause about the rule that the message breaks. */
   constructor(how: string) {
@@ -63,7 +65,7 @@ const EMPTY_OUTBOX: Outbox = Object.freeze({
   end: undefined,
 });
 
-/** Whether the guest reports that the script has ended. */
+/** Whether the guest's message reports that the script has ended. */
 export function saysEnded(text: string): boolean {
   return text.startsWith(ENDED);
 }
@@ -114,8 +116,8 @@ export function parseGuestThrow(json: string): GuestThrow {
 }
 
 /**
- * A segment on its way from the worker to the host: the index of the segment's first call and the places of its
- * calls, written by the host's side of the worker, then the guest's text.
+ * The frame of a segment on its way from the worker to the host. The host's side of the worker writes the index of the
+ * segment's first call and the places of its calls; then the guest's text follows.
  */
 export function frameSegment(firstCall: number, places: readonly Place[], text: string): string {
   if (text === '') return '';
@@ -148,7 +150,7 @@ export function readFrame(framed: string): FramedSegment {
   return { firstCall, places, text: framed.slice(at) };
 }
 
-/** An escaped unit takes at most six characters. */
+/** The maximum length of the line with the message. An escaped unit takes at most six characters. */
 function maxLineUnits({ maxCalls, maxLogBytes, maxOutputBytes, maxReturnBytes, maxProgressEvents }: SandboxLimits) {
   const texts = maxCalls + maxProgressEvents * 4 + 64;
   return 6 * (maxLogBytes + maxOutputBytes + maxReturnBytes + texts * MAX_TEXT_UNITS) + 1_048_576;
@@ -259,7 +261,10 @@ function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): G
   }
 }
 
-/** JSON text of the script's value, within the guest's own limits. */
+/**
+ * JSON text of the script's value. Throws a `GuestBreach` if the value exceeds the limits that the guest itself
+ * applies.
+ */
 function readValue(value: unknown, maxBytes: number): string | undefined {
   if (value === undefined) return undefined;
   const json = boundedText(value, maxBytes);

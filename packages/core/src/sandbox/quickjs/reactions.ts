@@ -3,10 +3,11 @@ import type { PromiseLayout } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /**
- * A promise that only a `WeakRef` can still reach counts as unobservable.
+ * Finds promises that no code can still observe. A promise that only a `WeakRef` can still reach counts as
+ * unobservable.
  *
- * Reads from the engine's memory whether any code still waits for a pending promise. A call that lost its race and that
- * nothing in the script can still observe can be aborted at once.
+ * Reads from the engine's memory whether any code still waits for a pending promise. If a call has lost its race and
+ * nothing in the script can still observe it, the host can abort the call at once.
  *
  * The engine (quickjs-ng 0.17) stores a promise's reactions as a linked list; each holds the two functions that settle
  * the derived promise. If such a function belongs to a settled promise, the reaction does nothing. Offsets are in
@@ -17,7 +18,7 @@ export interface PromiseProbe {
   /** References to the promise, except the one that this probe holds. */
   references: number;
   reactions: number;
-  /** Reactions that can still have an effect. */
+  /** Handlers and derived promises that can still have an effect. */
   live: number;
 }
 
@@ -72,7 +73,7 @@ function readProbe(words: Uint32Array, object: number, layout: PromiseLayout): P
   return { references, reactions, live };
 }
 
-/** A handler that still has an effect, or a derived promise that is referenced or awaited. */
+/** True for a reaction whose handler still has an effect, or whose derived promise is referenced or awaited. */
 function isLive(words: Uint32Array, node: number, layout: PromiseLayout): boolean {
   return (
     !leadsNowhere(words, words[node + REACTION_RESOLVE]! >> 2, layout) ||

@@ -14,7 +14,7 @@ import { WASM_PAGE, type WasmModule } from './webassembly.js';
  *
  * States: pristine → (`start` or `restore`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped. Between
  * `start`, each `settle` and the end the guest is paused, and can be captured. A limit or a trap inside a segment
- * unwinds the engine, so the instance cannot be used again.
+ * unwinds the engine, so the instance cannot be reused.
  */
 
 export interface SlotJob {
@@ -27,15 +27,15 @@ export interface SlotJob {
 }
 
 /**
- * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest wrote
- * nothing.
+ * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest did not
+ * reach the segment's end.
  */
 export interface SlotSegment {
   text: string;
-  /** Set if the host ended the script. The guest's own end is in `text`. */
+  /** Set if the host ended the script, or found that a limit ended it. The guest's own end is in `text`. */
   end?: SandboxEnd;
   ended: boolean;
-  /** The segment was discarded to make room, so it has not happened; the script must start over on another worker. */
+  /** True if the segment was discarded to make room. The script must start over on another worker. */
   moved?: boolean;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
@@ -46,11 +46,11 @@ export interface SlotSegment {
 /** The questions that a sandbox asks its host while its script runs. */
 export interface SlotHost {
   isCancelled(): 'cancelled' | 'timeout' | undefined;
-  /** Other scripts wait for this thread, and a script that computes for long can continue elsewhere. */
+  /** True if other scripts share this thread, so that a script that computes for long must move to another worker. */
   mustMakeRoom(): boolean;
 }
 
-/** Creates the engine of a sandbox; tests replace it by one that runs out of memory or stack on demand. */
+/** Creates the engine of a sandbox. Tests pass a function whose engine runs out of memory or stack on demand. */
 export type MakeEngine = (module: WasmModule, host: EngineHost) => Engine;
 
 const newEngine: MakeEngine = (module, host) => new Engine(module, host);
@@ -147,7 +147,10 @@ export class Slot {
     return this.#segment(wallMs, () => this.#engine.callWithText(this.#image.header.entries.settle, batchJson));
   }
 
-  /** Call it only between two segments. The script can continue in this slot afterwards. */
+  /**
+   * Captures the paused script. Call this function only between two segments. The script can continue in this slot
+   * afterwards.
+   */
   capture(): SlotSnapshot {
     const { raw } = this.#engine;
     if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
@@ -168,7 +171,10 @@ export class Slot {
     };
   }
 
-  /** Call it instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
+  /**
+   * Restores a captured script. Call this function instead of `start`, in a pristine slot of the same engine and image.
+   * Throws a `SnapshotError`.
+   */
   restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
     // Until the restore is complete, the slot holds a partial guest.
     this.#broken = true;
@@ -200,7 +206,7 @@ export class Slot {
     return true;
   }
 
-  /** A copy of the current linear memory, for tests. */
+  /** A view of the current linear memory, for tests. */
   inspectMemory(): Uint8Array {
     return this.#engine.memory();
   }
@@ -232,7 +238,7 @@ export class Slot {
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 
-  /** Keeps references to both values: a freed promise could give its address to the next one. */
+  /** Keeps references to both values, because the next promise could get the address of a freed one. */
   #noteRejection(promise: EngineValue, reason: EngineValue, handled: boolean): void {
     const { raw } = this.#engine;
     const key = raw.qjs_get_value_ptr(promise);
@@ -259,7 +265,10 @@ export class Slot {
     if (now > this.#sliceEnd && this.#slotHost.mustMakeRoom()) this.#endSlice(now);
   }
 
-  /** Counts only the time that the script used, not the time that its thread waited on a busy machine. */
+  /**
+   * Stops the segment if the script has used its slice. Counts only the time that the script used, not the time that
+   * its thread waited on a busy machine.
+   */
   #endSlice(now: number): void {
     const left = this.#sliceMs - this.#clock.usedMs(now);
     if (left <= 0) throw new SegmentStopped('moved');
@@ -341,7 +350,10 @@ export class Slot {
     return segment;
   }
 
-  /** The engine's own counters show that it ran out of heap or stack, and the script ended with exactly that error. */
+  /**
+   * The limit that ended the script: the engine's own counters show that it ran out of heap or stack, and the script
+   * ended with exactly that error.
+   */
   #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
@@ -356,7 +368,7 @@ export class Slot {
     return undefined;
   }
 
-  /** Reads the engine's own counters, which started with the script. */
+  /** True if the engine's own counter of memory failures has changed since the script started. */
   get #ranOutOfMemory(): boolean {
     return this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
   }

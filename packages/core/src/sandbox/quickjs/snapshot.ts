@@ -7,8 +7,8 @@ import { WASM_PAGE } from './webassembly.js';
  * The memory of a paused guest, as the difference from the image that it was started from. Image and difference
  * together are the complete guest. The stack is excluded, because between two segments it holds nothing live.
  *
- * Bytes: the number of pages of 4 KiB that differ and the heap's end, then the pages' numbers, 32 bits each and
- * little-endian, then each page XORed with the image's. All of it deflated (RFC 1951).
+ * Format: the number of pages of 4 KiB that differ, the heap's end and the pages' numbers, 32 bits each and
+ * little-endian, then each page XORed with the image's. All these bytes are deflated (RFC 1951).
  */
 export interface MemoryDelta {
   readonly bytes: Uint8Array;
@@ -17,7 +17,7 @@ export interface MemoryDelta {
 
 const PAGE = 4096;
 const HEAD_WORDS = 2;
-/** Higher levels reduce the size by a few percent and take half as much time again. */
+/** Higher levels reduce the size by a few percent and take 50 % more time. */
 const DEFLATE_LEVEL = 3;
 
 /** The memory of a suspended script cannot be restored: it is damaged, or belongs to another image. */
@@ -52,7 +52,10 @@ export function captureMemory(engine: Engine, image: Image): MemoryDelta {
   };
 }
 
-/** Writes into an instance that holds the pristine image. `maxBytes` limits the decompressed size of a delta. */
+/**
+ * Writes a captured memory into an instance that holds the pristine image. `maxBytes` limits the decompressed size of
+ * the delta.
+ */
 export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, maxBytes: number): void {
   const plain = inflate(delta, maxBytes);
   if (plain.length < HEAD_WORDS * 4) throw new SnapshotError('the memory is truncated');
@@ -99,7 +102,7 @@ function heapStart({ header }: Image): number {
   return header.runs[0]?.[0] ?? 0;
 }
 
-/** The image's page at an address; zeros if the image has none. Call it with ascending addresses. */
+/** The image's page at an address; zeros if the image has none. Call the function with ascending addresses. */
 function pristinePages({ header, content }: Image): (address: number) => Uint8Array {
   const zero = new Uint8Array(PAGE);
   let run = 0;

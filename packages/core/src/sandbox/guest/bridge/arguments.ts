@@ -1,4 +1,4 @@
-// The arguments of calls as JSON text.
+// Writes the arguments of calls as JSON text.
 import { create, getPrototypeOf, isArray, keys, Object, stringify } from '../primordials.js';
 import { isFiniteNumber } from './captured.js';
 import { capText, describeText } from './inspect.js';
@@ -11,7 +11,7 @@ const MAX_ARGUMENTS_AT_ONCE = 16;
 const MAX_QUOTED_NAMES = 1000;
 const MAX_QUOTED_NAME_LENGTH = 64;
 
-/** Member names as JSON with a colon, by name. */
+/** Member names as JSON text with a colon, by name. */
 const quotedNames: Record<string, string | undefined> = create(null) as never;
 let quotedCount = 0;
 
@@ -30,7 +30,7 @@ function writeFlat(value: unknown): string {
   const members = value as Record<string, unknown>;
   if (isArray(value) || typeof members.toJSON === 'function') return '';
   const names = keys(value);
-  // An empty object, or one like a list, may be a boxed number or string.
+  // An object without members, or with a member `0`, may be a boxed number or string.
   if (names.length === 0 || names[0] === '0') return '';
   let text = '{';
   for (let index = 0; index < names.length; index++) {
@@ -55,7 +55,7 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** If the arguments' own code throws an error, the error gets the path. */
+/** The arguments as JSON text. If a getter or a toJSON throws an error, the error's record gets the path. */
 function writeArgs(value: unknown): string | undefined {
   let flat = '';
   try {
@@ -66,20 +66,23 @@ function writeArgs(value: unknown): string | undefined {
   return flat || writeJson(value, 'args');
 }
 
-/** The reason why JSON cannot represent the arguments that were just written; empty if it can. */
+/** The reason why JSON cannot represent the arguments that were just written; empty if JSON can. */
 let problem = '';
 
 export function argumentsProblem(): string {
   return problem;
 }
 
-/** The arguments' JSON text. If JSON cannot represent them, it is empty and `argumentsProblem` returns the reason. */
+/**
+ * The arguments' JSON text. If JSON cannot represent the arguments, the text is empty and `argumentsProblem` returns
+ * the reason.
+ */
 export function writeArguments(value: unknown): string {
   problem = '';
   if (value === undefined) return '{}';
   try {
     const text = writeArgs(value);
-    // A getter or a toJSON may have called tools meanwhile, so this is set last.
+    // A getter or a toJSON may have called tools meanwhile, so this line comes last.
     problem = text === undefined ? 'args: a value that JSON cannot represent' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {

@@ -1,5 +1,5 @@
-// A call gets the next index, is written to the outbox, and its promise waits in `promises`. The host reads the outbox
-// when the guest has nothing left to do, and later settles calls by their indices.
+// The bridge gives each call the next index, writes it to the outbox, and stores its promise in `promises`. The host
+// reads the outbox when the guest has nothing left to do, and later settles calls by their indices.
 import { freeze, parse, Promise, stringify } from '../primordials.js';
 import { argumentsProblem, writeArguments } from './arguments.js';
 import { defineHidden, makeError } from './errors.js';
@@ -8,7 +8,7 @@ import { outbox } from './outbox.js';
 
 type Resolve = (value: unknown) => void;
 type Reject = (reason: unknown) => void;
-/** `[call, 1, value]`, or `[call, frames, code, message, data]` of a call that failed. */
+/** `[call, 1, value]` for success, `[call, frames, code, message, data]` for a failure. */
 type Settlement = readonly [call: number, success: 1, value?: unknown] | FailedSettlement;
 type FailedSettlement = readonly [call: number, frames: string, code: string, message: string, data?: unknown];
 
@@ -22,7 +22,7 @@ export const promises: (Promise<unknown> | undefined)[] = [];
 
 let notifyHost: () => void = () => {};
 
-/** `notify` informs the host that a call is being made, so that it can count the call and read its place. */
+/** `notify` informs the host that a call is being made, so that the host can count the call and read its place. */
 export function connectHost(notify: () => void): void {
   notifyHost = notify;
 }
@@ -41,7 +41,7 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
   if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
-  // A getter or a toJSON in the arguments may make calls itself. These calls come first.
+  // A getter or a toJSON in the arguments may make calls itself. These calls get the lower indices.
   const text = writeArguments(value);
   const problem = argumentsProblem();
   // defence: budget-after-arguments

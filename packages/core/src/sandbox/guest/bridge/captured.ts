@@ -1,5 +1,5 @@
-// The methods that the bridge uses, as functions that take their receiver first. The bridge reads the script's own
-// values, whose members can be anything, so it never looks up a method on one.
+// The methods that the bridge uses, as functions that take their receiver first. A script controls the members of its
+// own values, so the bridge never looks up a method on such a value.
 import {
   apply,
   Array,
@@ -69,7 +69,7 @@ type Then = <Value>(
 export const promiseThen = uncurry<Then>(Promise.prototype.then);
 
 const { isPrototypeOf } = Object.prototype;
-/** True for a value that inherits from the class's prototype, whatever its members are. */
+/** Returns a function that is true for values that inherit from the class's prototype, regardless of their members. */
 export const inheritsFrom =
   <Instance extends object>(Class: { readonly prototype: Instance }) =>
   (value: unknown): value is Instance =>
@@ -80,7 +80,7 @@ export const isSet = inheritsFrom(Set);
 export const isDate = inheritsFrom(Date);
 const inheritsFromError = inheritsFrom(Error);
 const { isError: isEngineError } = Error;
-/** True for an error that has lost its prototype, too. */
+/** Also true for an error that has lost its prototype. */
 export const isError = (value: unknown): value is Error => isEngineError(value) || inheritsFromError(value);
 export const isPromise = inheritsFrom(Promise);
 export const isRegExp = inheritsFrom(RegExp);

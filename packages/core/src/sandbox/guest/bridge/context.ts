@@ -12,7 +12,7 @@ export function setContext(text: string): void {
   contextText = text;
 }
 
-/** Created at the first read, because most scripts never read it. */
+/** Returns the context, and creates it at the first read, because most scripts never read it. */
 export const readContext = (): object => (context ??= makeContext());
 
 function makeContext(): object {

@@ -34,7 +34,7 @@ for (const code of [
 /** Names of the members in which an error holds other errors. */
 const HELD_ERRORS = ['cause', 'errors', 'error', 'suppressed'] as const;
 
-/** The members of an error itself that hold other errors. */
+/** The names of the error's own members that hold other errors. */
 export function heldErrors(error: Error): string[] {
   const held: string[] = [];
   for (let index = 0; index < HELD_ERRORS.length; index++) {

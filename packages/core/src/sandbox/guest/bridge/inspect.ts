@@ -37,7 +37,7 @@ const MAX_MEMBERS = 100;
 /** The minimum size of a value, which also limits the number of values that are read. */
 const MIN_UNITS = 2;
 
-/** A value that is being shown, and those that hold it. */
+/** A value that is being shown, and the values that hold it. */
 interface Chain {
   readonly value: object;
   readonly up: Chain | null;
@@ -47,7 +47,10 @@ const isUrl = inheritsFrom(URL);
 const isUrlSearchParams = inheritsFrom(URLSearchParams);
 const { toStringTag } = Symbol;
 
-/** The number of characters that the values of a text may still take. At 0, members are counted but not read. */
+/**
+ * The number of characters that the values of a text may still take. At 0, the bridge counts members but does not read
+ * them.
+ */
 let room = 0;
 const hasRoom = (): boolean => room > 0;
 
@@ -85,7 +88,7 @@ export function show(value: unknown, depth: number): string {
   }
 }
 
-/** A value as plain JSON, where the line has room for it. */
+/** A value as plain JSON, truncated to the room of the line. */
 export const showJson = (value: unknown): string =>
   spend(toText(startOfJson(max(room, 0), (cut) => stringify(value, cut) as string | undefined)));
 
@@ -185,7 +188,7 @@ function inspectError(error: Error, chain: Chain): string {
   return shown + showHeld(error, chain);
 }
 
-/** The engine still has the stack of an error that has lost its prototype, and with it the member `stack`. */
+/** An error that has lost its prototype has no member `stack`, but the engine still has its stack. */
 function stackText(error: Error): string {
   const stack: unknown = getPrototypeOf(error) === null ? stackOf(error) : error.stack;
   return typeof stack === 'string' ? stack : '';

@@ -1,4 +1,4 @@
-// Writes the values that cross as JSON, and refuses those that JSON would lose.
+// Writes the values that leave the guest as JSON, and refuses those that JSON would lose.
 import {
   create,
   freeze,
@@ -19,8 +19,8 @@ import { readText } from './stacks.js';
 const MAX_DEPTH = 100;
 
 /**
- * Why JSON cannot represent a value, or the place at which its own code threw. Set when it throws, and read by the
- * handler.
+ * The reason why JSON cannot represent a value, or the path of the member whose own code threw. `writeJson` sets it
+ * before it throws, and its caller reads it.
  */
 let problem = { path: '', reason: '' };
 export const NOT_CARRIED = freeze({ __proto__: null });
@@ -37,7 +37,7 @@ const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   Object: true,
   Array: true,
-  // Written as the error's name and message.
+  // JSON gets the error's name and message.
   Error: true,
   Boolean: true,
   Number: true,
@@ -59,7 +59,7 @@ const INSTEAD: Readonly<Record<string, string | undefined>> = freeze({
   Uint8Array: 'for text use new TextDecoder().decode(bytes), for base64 bytes.toBase64(), for numbers [...bytes]',
 });
 
-/** Reasons to refuse an object, by a prototype that it inherits from: JSON would write most of them as {}. */
+/** Reasons to refuse an object, by a prototype that it inherits from: JSON would write most such objects as {}. */
 const refusals = new WeakMap<object, string>();
 
 function refuseClass(name: string, prototype: object): void {
@@ -137,7 +137,7 @@ class Descent {
   readonly sources: object[] = [];
   /** The keys that led to the holders. */
   readonly heldBy: string[] = [];
-  /** The last member of each holder that was reached. */
+  /** The key of the last member that was reached in each holder. */
   readonly reached: (string | undefined)[] = [];
   readonly #root: string;
 
@@ -224,12 +224,12 @@ export function writeJson(value: unknown, root: string, cut?: Cut): string | und
   }
 }
 
-/** The minimum that a member takes in JSON text, without its name. */
+/** The minimum number of characters that a member takes in JSON text, without its name. */
 const MIN_UNITS = 2;
 
 /**
- * The JSON text of a value. A text longer than `units` is truncated and marked. `write` calls its argument for every
- * member, as `stringify` does, so the work is bounded too.
+ * The JSON text of a value. A text longer than `units` is truncated and ends with `…`. `write` calls its argument for
+ * every member, as `stringify` does, so the work is bounded too.
  */
 export function startOfJson(units: number, write: (cut: Cut) => string | undefined): string | undefined {
   let room = units;

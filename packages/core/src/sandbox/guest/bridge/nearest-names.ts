@@ -39,7 +39,7 @@ function bestOf(scored: readonly ScoredName[]): string[] {
   return best;
 }
 
-/** The number of words of one name that begin like words of the other. */
+/** The number of pairs of words, one from each name, that are equal or of which one begins with the other. */
 function countShared(wantedTokens: readonly string[], tokens: readonly string[]): number {
   let shared = 0;
   for (let left = 0; left < wantedTokens.length; left++) {

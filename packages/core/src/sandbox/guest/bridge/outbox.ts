@@ -1,4 +1,4 @@
-// The guest's message at the end of a segment; `quickjs/outbox.ts` reads it, and describes its form.
+// The guest's message at the end of a segment. `quickjs/outbox.ts` reads the message and describes its form.
 import { stringify } from '../primordials.js';
 import { join } from './captured.js';
 
@@ -12,7 +12,7 @@ export const outbox = {
   logs: '',
   progress: '',
   output: '',
-  /** JSON text of the script's end; empty while it runs. */
+  /** JSON text of the script's end; empty while the script runs. */
   end: '',
   droppedLogs: 0,
   droppedProgress: 0,

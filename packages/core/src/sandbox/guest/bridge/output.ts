@@ -19,7 +19,7 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   try {
     text = makeLine(makeText);
   } catch {
-    // The label cannot be read.
+    // Reading the label threw an error.
   }
   // defence: budget-after-log-text
   if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
@@ -31,7 +31,7 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
 }
 
-/** Data as JSON, any other value as the console shows it, truncated shortly after `units`. */
+/** Data as JSON, and any other value as the console shows it. The text is truncated shortly after `units`. */
 function shownAsJson(value: unknown, units: number): string {
   try {
     if (isError(value)) return describeText(value);
@@ -50,7 +50,7 @@ export function text(value: unknown): void {
   const room = limits.output - used.output;
   if (room <= 0) return;
   used.output += added.length;
-  // The host counts bytes, and reports how much it truncated.
+  // One extra unit remains, so that the host, which counts bytes, sees and reports the truncation.
   outbox.output += added.length > room ? slice(added, 0, room + 1) : added;
 }
 

@@ -29,7 +29,9 @@ export function originalPlace(line: number, column: number): string | undefined 
   return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + (pieces[at + 2]! + beyond);
 }
 
-/** True if code and source have the same length from this triple to the next. */
+/**
+ * True if this triple is at or before the column, and code and source have the same length from it to the next triple.
+ */
 function isRunAt(pieces: Line, at: number, column: number): boolean {
   const columns = pieces[at + 3]! - pieces[at]!;
   const sourceColumns = pieces[at + 5]! - pieces[at + 2]!;

@@ -1,4 +1,5 @@
-// sfc32, Chris Doty-Humphrey's small fast counting generator; the host seeds it with `warmSeed`.
+// The guest's generator of random numbers: sfc32, Chris Doty-Humphrey's small fast counter. The host seeds it with
+// `warmSeed`.
 let seed0 = 1;
 let seed1 = 2;
 let seed2 = 3;

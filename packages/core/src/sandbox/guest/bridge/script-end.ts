@@ -72,7 +72,7 @@ function largestKeys(value: unknown): string[] {
 
 const NOT_ASCII = /[^\0-\x7f]/u;
 
-/** UTF-8 length of JSON text. Comparing characters takes half the time of a call for each. */
+/** UTF-8 length of JSON text. Comparing characters takes half the time of one call for each character. */
 function byteLength(text: string): number {
   let bytes = text.length;
   if (bytes * 3 <= limits.result || !matches(NOT_ASCII, text)) return bytes;
@@ -84,8 +84,8 @@ function byteLength(text: string): number {
 }
 
 /**
- * JSON text of a thrown value. The script controls the texts; the bridge wrote the record. `path`: the member whose
- * getter or toJSON threw the value, if known.
+ * JSON text of a thrown value. The script controls its texts; the bridge wrote the error's record. `path`: the member
+ * whose getter or toJSON threw the value, if known.
  */
 export function describeThrown(value: unknown, path = ''): string {
   const record = weakGet(errorRecords, value);
@@ -105,7 +105,10 @@ export function describeThrown(value: unknown, path = ''): string {
   return stringify(thrown);
 }
 
-/** Positions are in lines of the code: the host maps them itself, whatever the script did to the error. */
+/**
+ * The engine's text of the stack, with positions in the compiled code: the host maps them itself, so the script cannot
+ * forge them.
+ */
 function readStack(value: Error): string {
   const raw = rawStack(value);
   return typeof raw === 'string' ? capText(raw) : '';

@@ -7,7 +7,7 @@ import { originalPlace } from './positions.js';
 const MAX_FRAMES = 10;
 const SCRIPT_FILE = 'script.ts:';
 const BREAK_BEFORE_FRAME = /\r?[\n\r\u2028\u2029](?=\s*at\s)/g;
-/** Replaces a text that cannot be read. */
+/** The text shown instead of a text whose reading throws. */
 export const NOT_SHOWN = '[a value that cannot be shown]';
 
 const engineStack = getOwnPropertyDescriptor(Error.prototype, 'stack')!.get!;
@@ -21,7 +21,7 @@ export function rawStack(value: unknown): unknown {
   return weakGet(capturedStacks, value) ?? (apply(engineStack, value, []) as unknown);
 }
 
-/** A line of the engine's text in the form that the script may read; empty if the frame is not the script's. */
+/** One frame of the engine's text in the form that the script may read; empty if the frame is not the script's. */
 function ownFrame(text: string): string {
   const at = lastIndexOf(text, SCRIPT_FILE);
   if (at < 0 || !startsWith(text, '    at ')) return '';
@@ -32,7 +32,7 @@ function ownFrame(text: string): string {
   return '    at ' + (name === '' || name === '<anonymous>' ? '' : name + ' ') + '(' + SCRIPT_FILE + original + ')';
 }
 
-/** The frames of the script, a line each, in the model's own lines. */
+/** The frames of the script, one on each line, with positions in the model's source. */
 function ownFrames(raw: string): string {
   const lines = split(raw, '\n');
   const frames: string[] = [];
@@ -61,7 +61,7 @@ export function titleOf(error: Error): string {
   return replace(title, BREAK_BEFORE_FRAME, '\\n');
 }
 
-/** The text of a member; NOT_SHOWN if reading it throws. */
+/** The text of a member; `fallback` if the member is undefined, and NOT_SHOWN if reading it throws. */
 export function readText(error: Error, name: 'name' | 'message', fallback: string): string {
   try {
     const text: unknown = error[name];

@@ -1,4 +1,4 @@
-// `sleep`, timers, which are calls to it, and microtasks.
+// `sleep`, the timers, which call it, and microtasks.
 import { apply, freeze, Map, min, Promise, TypeError } from '../primordials.js';
 import { send } from './calls.js';
 import { mapDelete, mapGet, mapSet, promiseThen } from './captured.js';
@@ -15,7 +15,7 @@ function wait(duration: unknown, isTimer: boolean): Promise<unknown> {
 
 export const sleep = (duration: unknown): Promise<unknown> => wait(duration, false);
 
-/** By timer id: the function that ends the timer's race. */
+/** The function that ends each timer's race, by timer id. */
 const timers = new Map<unknown, (answer: unknown) => void>();
 let lastTimer = 0;
 const CLEARED = freeze({ __proto__: null });
@@ -69,8 +69,8 @@ export const clearInterval = (id: unknown): void => clearTimeout(id);
 const settled = new Promise<void>((resolve) => resolve());
 
 /**
- * An engine's own `queueMicrotask` ends the host's job when the callback throws, and V8 has none. Here, a throw becomes
- * a rejection.
+ * QuickJS's own `queueMicrotask` ends the host's job if the callback throws, and a bare V8 realm has none. This
+ * function turns the throw into a rejection.
  */
 export function queueMicrotask(callback: () => unknown): void {
   if (typeof callback !== 'function') throw new TypeError('The callback of a microtask must be a function.');

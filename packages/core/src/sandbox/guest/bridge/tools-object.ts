@@ -1,7 +1,6 @@
-// The tools object is created on demand: a script rarely uses more than a few of many tools. Each
-// namespace is a proxy over a null-prototype object that cannot be extended. A member starts as the text of
-// the tool's full name (or, for a namespace, as an object of such) and becomes a read-only function when it
-// is first read.
+// The tools object is created on demand: a script rarely uses more than a few of many tools. Each namespace is a proxy
+// over a null-prototype object that cannot be extended. A member starts as the text of the tool's full name (or, for a
+// namespace, as an object of such texts) and becomes a read-only function when it is first read.
 import {
   create,
   defineProperty,
@@ -29,7 +28,7 @@ type Namespace = Record<string, unknown>;
 
 const MAX_NAMED = 20;
 
-/** Names that scripts read to find out whether they exist. */
+/** Members that scripts read to find out whether they exist. */
 const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   mcp: true,
@@ -42,7 +41,7 @@ const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
 const namespacePaths = new WeakMap<object, string>();
 const rootNamespace = create(null) as Namespace;
 weakSet(namespacePaths, rootNamespace, '');
-/** JSON text of the tools' names as a tree; empty after the root has them. */
+/** JSON text of the tools' names as a tree; empty after `fillRoot` has read it. */
 let toolsText = '';
 /** The prefix of the ids of detached tasks; empty if the script cannot start any. */
 let taskPrefix = '';
@@ -60,7 +59,7 @@ function fillRoot(): void {
   for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
   if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
   preventExtensions(rootNamespace);
-  // This must be the last line: if the heap is full before it, the next read starts again.
+  // This must be the last line: if the heap is full before this line, the next read of a member starts again.
   toolsText = '';
 }
 

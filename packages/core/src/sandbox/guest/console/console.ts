@@ -1,4 +1,4 @@
-// The guest's console, as Node.js lays it out: groups, counts, timers, placeholders and tables.
+// The guest's console, with the layout of Node.js: groups, counts, timers, placeholders and tables.
 import { Map, Number, parseFloat, parseInt, String } from '../primordials.js';
 import { named } from '../standard-library/define.js';
 import type { Show } from './show.js';
@@ -7,7 +7,7 @@ import { tableOf } from './table.js';
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
 export interface ConsoleHost {
-  /** Emits a line, if there is room for one more. */
+  /** Emits a line if the script's log has room for it. */
   write(level: LogLevel, makeText: () => string): void;
   show: Show;
   showJson(value: unknown): string;

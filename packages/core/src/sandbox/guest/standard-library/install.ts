@@ -1,7 +1,7 @@
-// The standard library: the globals of ordinary JavaScript that the engine does not have itself.
+// Installs the standard library: the globals of ordinary JavaScript that the engine does not have itself.
 //
-// It is installed once, in a realm that has only the language's own intrinsics, and leaves no mutable state:
-// afterwards every intrinsic and everything reachable from the global object is frozen.
+// The guest installs it once, in a realm that has only the language's own intrinsics. It leaves no mutable state:
+// afterwards, `lockdown.ts` freezes every intrinsic and everything reachable from the global object.
 import { Symbol } from '../primordials.js';
 import { defineMembers, named, tag } from './define.js';
 import { installLocaleMethods, makeIntl } from './intl/intl.js';

@@ -1,8 +1,8 @@
 // structuredClone.
 //
-// One pass makes the copy: `copies` maps every object already met to its copy, so that cycles and shared objects
-// keep their shape. The kind of an object is decided by a getter of the engine that throws for every other kind, never
-// by a property that a script can set.
+// One pass makes the copy: `copies` maps every object already met to its copy, so that cycles and shared objects keep
+// their shape. A getter of the engine that throws for every other kind decides the kind of an object; no property that
+// a script can set decides it.
 
 import {
   apply,

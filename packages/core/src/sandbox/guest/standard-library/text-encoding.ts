@@ -1,8 +1,8 @@
 // TextEncoder and TextDecoder.
 //
 // The engine converts fastest through text whose characters are bytes ("binary text", U+0000 to U+00FF): base64
-// turns it into bytes and back, (un)escape with encode/decodeURIComponent turn it into UTF-8 text and back, all of
-// it native. The decoder below runs only for input that is not well-formed UTF-8.
+// converts it to bytes and back; (un)escape with encode/decodeURIComponent convert it to UTF-8 text and back. All these
+// conversions are native. The decoder below runs only for input that is not well-formed UTF-8.
 
 import {
   ArrayBuffer,
@@ -68,7 +68,7 @@ export class TextDecoder {
   readonly #encoding: Encoding;
   readonly #fatal: boolean;
   readonly #ignoreBOM: boolean;
-  /** The bytes of a character that the last chunk started and did not complete. */
+  /** The bytes of a character that the last chunk contains only in part. */
   #pending = new Uint8Array(0);
   /** True after the first character of the stream. */
   #started = false;
@@ -212,7 +212,7 @@ function continuationCount(lead: number): number {
   return lead >= 0xf0 && lead <= 0xf4 ? 3 : 0;
 }
 
-// Rules out overlong forms, surrogates and code points beyond U+10FFFF.
+// Whether the byte may follow the lead byte. Excludes overlong forms, surrogates and code points above U+10FFFF.
 function isSecondByte(lead: number, byte: number | undefined): boolean {
   const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
   const high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
@@ -231,7 +231,7 @@ function decodeUtf16(bytes: Uint8Array, encoding: Encoding, fatal: boolean): str
     text += String.fromCharCode(...units);
   }
   if (fatal && (end < bytes.length || !text.isWellFormed())) throw notValid(encoding);
-  // A last odd byte ends an unpaired surrogate before it: together they are one error.
+  // An odd byte at the end and an unpaired surrogate before it are one error.
   const merged = end < bytes.length && /[\ud800-\udbff]$/.test(text);
   return text.toWellFormed() + (end < bytes.length && !merged ? '\ufffd' : '');
 }

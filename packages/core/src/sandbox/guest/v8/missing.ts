@@ -1,5 +1,6 @@
-// Features that the guest needs of its engine and a bare V8 realm lacks: browser globals, and what older releases of V8 do not
-// have yet. Provided before `primordials.ts` is evaluated, which then finds the same language as in the other engine.
+// Features that the guest needs from its engine and a bare V8 realm lacks: browser globals, and features that older
+// releases of V8 do not have yet. They are provided before `primordials.ts` is evaluated, so that it finds the same
+// language as in the other engine.
 
 const { defineProperty, getPrototypeOf } = Reflect;
 
@@ -171,7 +172,7 @@ function makeSetMethods(): Record<PropertyKey, unknown> {
   };
 }
 
-/** Once, before anything else reads the language's members. */
+/** Provides all missing features. Called once, before any other code reads the language's members. */
 export function provideMissing(): void {
   const ownText = Object.prototype.toString;
   const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]())!)!;

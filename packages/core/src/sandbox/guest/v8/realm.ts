@@ -1,8 +1,8 @@
-// Changes a fresh V8 realm before the guest is made in it, so that it has the properties which the other engine has by
+// Changes a fresh V8 realm before the guest is made in it, so that it has the properties that the other engine has by
 // itself: no code from text, the host's clock, and errors whose stacks only the bridge makes.
 //
-// V8 formats stacks by what its own `Error` holds (`prepareStackTrace`, `stackTraceLimit`). Scripts get another `Error`
-// with the same prototype, so they cannot reach that one, nor a call site.
+// V8 formats stacks according to members of its own `Error` (`prepareStackTrace`, `stackTraceLimit`). Scripts get
+// another `Error` with the same prototype, so they can reach neither V8's own `Error` nor a call site.
 
 import { provideMissing } from './missing.js';
 
@@ -15,7 +15,7 @@ const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescript
   Reflect;
 
 const SCRIPT_FILE = 'script.ts';
-/** Frames of the bridge lie above those of the script. */
+/** Maximum frames that V8 records. Frames of the bridge precede those of the script. */
 const MAX_FRAMES = 64;
 const MAX_SHOWN_FRAMES = 10;
 
@@ -31,7 +31,7 @@ const weakSet = WeakMap.prototype.set;
 const setHas = WeakSet.prototype.has;
 const setAdd = WeakSet.prototype.add;
 
-// A realm that is made for a snapshot has no limit yet, and then no stacks.
+// A realm that is made for a snapshot has no `stackTraceLimit` yet. Without this limit, V8 records no stacks.
 NativeError.stackTraceLimit = MAX_FRAMES;
 
 const sitePrototype = (() => {
@@ -54,11 +54,11 @@ const nameOf = siteMethod<unknown>('getFunctionName');
 /** The reader of the next stack: a script, the bridge, or the host, which needs only the place of a call. */
 let purpose: 'error' | 'raw' | 'place' = 'error';
 let place = '0,0;';
-/** The text of each error's own frames, in lines of the code. */
+/** The text of each error's frames, with positions in the compiled code. */
 const rawStacks = new WeakMap<object, string>();
 /** The stack of an error as the script sees it. */
 let present: ((error: object) => unknown) | undefined;
-/** Made by scripts, and not by the engine. */
+/** Errors that scripts have created, and not the engine. */
 const scriptsOwn = new WeakSet<object>();
 
 function frames(sites: readonly Site[]): string {
@@ -93,7 +93,7 @@ function placeIn(sites: readonly Site[]): string {
   return '0,0;';
 }
 
-/** Line and column of the innermost call that the script made, each with its separator. */
+/** Line and column of the innermost call that the script made, each followed by its separator. */
 export function callPlace(): string {
   purpose = 'place';
   place = '0,0;';
@@ -119,8 +119,8 @@ function rawStack(error: unknown): string | undefined {
 }
 
 /**
- * `S` or `M` for an error that the engine made because its stack or its memory is full; scripts make theirs by
- * the class that replaces `RangeError`. `-` for any other value.
+ * `S` or `M` for an error that the engine created because its stack or its memory was full; `-` for any other value.
+ * Scripts create their errors with the class that replaces `RangeError`.
  */
 export function limitOf(error: unknown): 'S' | 'M' | '-' {
   if (typeof error !== 'object' || error === null || getPrototypeOf(error) !== NativeRangeError.prototype) return '-';
@@ -130,7 +130,7 @@ export function limitOf(error: unknown): 'S' | 'M' | '-' {
   return message === 'Array buffer allocation failed' ? 'M' : '-';
 }
 
-/** A class of errors that makes the engine's own, and notes that a script did. */
+/** Returns a class that creates the engine's own errors, and records that a script created them. */
 function replaceClass(name: string, Native: ErrorConstructor): ErrorConstructor {
   const made = function (...values: unknown[]) {
     const error = construct(Native, values, new.target ?? made) as object;
@@ -176,12 +176,12 @@ for (const name of ['EvalError', 'ReferenceError', 'SyntaxError', 'TypeError', '
 setPrototypeOf(globalThis.DOMException, ScriptError);
 NativeError.prepareStackTrace = formatStack;
 
-/** How scripts see stacks; set once, before the first script. */
+/** Sets the function that makes the stacks that scripts read. Called once, before the first script. */
 export function presentStacks(show: (error: object) => unknown): void {
   present = show;
 }
 
-/** The host's clock, in ms since 1970. It stands still within a segment. */
+/** The host's clock, in ms since 1970. It does not advance within a segment. */
 let clockMs = 0;
 
 export function setClock(ms: number): void {
@@ -205,7 +205,7 @@ function replaceDate(): void {
   defineProperty(globalThis, 'Date', { value: made, ...hidden });
 }
 
-/** The constructors of functions make code from text. Scripts reach only these inert ones. */
+/** The constructors of functions create code from text. Scripts can reach only the replacements, which throw. */
 function removeDynamicCode(): void {
   const kinds = {
     Function: () => {},

@@ -1,8 +1,8 @@
 // Intl.Collator and localeCompare.
 //
 // Text is compared in up to three levels: letters, then accents, then case (lower before upper). A letter's weight is
-// its place in ORDER, or comes after those by code point; accents are the marks that NFD splits off. That is the order
-// of the Unicode Collation Algorithm for ASCII and accented Latin, and an approximation beyond.
+// its place in ORDER; other letters follow by code point. Accents are the marks that NFD separates. That is the order
+// of the Unicode Collation Algorithm for ASCII and accented Latin, and an approximation for other text.
 
 import { Boolean, Math, Number, String, TypeError, Uint8Array } from '../../primordials.js';
 import { choice, LOCALE, readOptions, type Options } from './options.js';
@@ -37,7 +37,7 @@ for (let at = 0; at < 26; at++) {
 // Acute, grave, breve, circumflex, caron, ring, diaeresis, double acute, tilde, dot, ogonek, cedilla, macron. Other
 // marks sort by code point.
 const MARKS = '\u0301\u0300\u0306\u0302\u030c\u030a\u0308\u030b\u0303\u0307\u0328\u0327\u0304';
-// Letters that sort like other letters, and differ from these only at the second level.
+// Letters that sort like other letters and differ from them only at the second level.
 const EXPANSIONS: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   ß: 'ss',
@@ -110,7 +110,7 @@ function compare(first: string, second: string, settings: Collation): number {
   return result;
 }
 
-// The common case, which needs no keys. Undefined if the text is not plain ASCII up to the first letter that differs.
+// Compares two texts without sort keys. Undefined if a text is not plain ASCII up to the first letter that differs.
 function comparePlain(
   first: string,
   second: string,
@@ -166,7 +166,7 @@ function addAscii(key: SortKey, code: number, settings: Collation): void {
   add(key, weight, '', code >= 65 && code <= 90 ? 1 : 0);
 }
 
-// A number is its count of digits, then its digits; leading zeros do not count.
+// Adds a number to the key: its count of digits, then its digits, without leading zeros.
 function addNumber(key: SortKey, text: string, from: number): number {
   let start = from;
   let end = start;
@@ -198,7 +198,8 @@ function addOther(key: SortKey, text: string, at: number, settings: Collation): 
   return last;
 }
 
-// 0 for characters without a place in the order: controls and the soft hyphen.
+// The weight of a character that is neither a letter nor a digit; 0 for characters that comparison ignores: controls
+// and the soft hyphen.
 function otherWeight(character: string): number {
   const code = character.codePointAt(0)!;
   if (code < 256 && weights[code]! > 0) return weights[code]!;

@@ -2,12 +2,12 @@
 //
 // A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the options
 // as en-US orders its fields and split into its pieces. Formatting fills them in. The guest's own time zone is UTC.
-// Named zones are refused, because their tables are not included; fixed offsets ('+05:30') work.
+// Named zones are refused, because the guest does not include their tables; fixed offsets ('+05:30') work.
 
 import { apply, Boolean, Date, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 import { choice, LOCALE, readOptions, whole, type Options } from './options.js';
 
-/** The fields of a date, with the widths they are shown in. */
+/** The fields of a date, with the widths in which they are shown. */
 interface Fields {
   weekday?: string;
   era?: string;
@@ -102,7 +102,7 @@ const TIME_STYLES: Readonly<Record<StyleWidth, Fields>> = {
   short: { hour: 'numeric', minute: '2-digit' },
 };
 
-// Comes before AM and PM. `join` writes it as an ordinary space.
+// The space before AM and PM. `join` writes it as an ordinary space.
 const NARROW_SPACE = '\u202f';
 
 export class DateTimeFormat {

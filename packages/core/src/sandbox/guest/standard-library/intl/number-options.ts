@@ -51,7 +51,7 @@ const CURRENCIES_OF_0_DIGITS =
   'VND VUV XAF XOF XPF YER';
 const CURRENCIES_OF_3_DIGITS = 'BHD JOD KWD LYD OMR TND';
 
-// The forms of each unit: short, narrow where it differs, long in singular and plural where these are irregular.
+// The forms of each unit: short, narrow if it differs, long in singular and plural if these are irregular.
 export const UNITS = table(
   'acre ac bit bit byte byte,B celsius °C,,degree_Celsius,degrees_Celsius centimeter cm day day,d degree deg,° ' +
     'fahrenheit °F,°,degree_Fahrenheit,degrees_Fahrenheit fluid-ounce fl_oz,,fluid_ounce foot ft,′,foot,feet ' +
@@ -185,7 +185,7 @@ function readGrouping(options: Options, compact: boolean): string | false {
   return value ? choice(options, 'useGrouping', ['min2', 'auto', 'always'], fallback) : false;
 }
 
-/** A record of words: 'A 1 B 2' → { A: '1', B: '2' }; '_' stands for a space. */
+/** Reads a record from words: 'A 1 B 2' → { A: '1', B: '2' }; '_' means a space. */
 export function table(words: string): Readonly<Record<string, string | undefined>> {
   const entries: Record<string, string | undefined> = { __proto__: null as never };
   const list = words.split(' ');

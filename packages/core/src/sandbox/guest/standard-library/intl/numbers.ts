@@ -134,7 +134,7 @@ function formatted(settings: NumberSettings, value: unknown): string {
   return result;
 }
 
-// The common case: nothing to round and nothing to pad.
+// Groups the digits of a number that needs neither rounding nor padding.
 function grouped(written: string): string {
   const dot = written.indexOf('.');
   const start = written[0] === '-' ? 1 : 0;

@@ -1,7 +1,8 @@
 // The hosts of URLs.
 //
-// Differs from the standard (url.spec.whatwg.org) for hosts that are not ASCII: instead of the tables of UTS 46 they
-// are mapped by NFKC and lower case and written in Punycode, and labels that begin with "xn--" stay as they are.
+// This parser differs from the standard (url.spec.whatwg.org) for hosts that are not ASCII: it maps them by NFKC and
+// lower case instead of the tables of UTS 46, and writes them in Punycode. It does not change labels that begin with
+// "xn--".
 import { Array, Math, Number, parseInt } from '../../primordials.js';
 import { CONTROL_SET, INVALID, percentDecode, percentEncode } from './percent-encoding.js';
 
@@ -9,7 +10,7 @@ const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const FORBIDDEN_IN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
 const FORBIDDEN_IN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
-/** Throws INVALID. `isSpecial`: of a scheme whose hosts are domains or addresses. */
+/** Throws INVALID. `isSpecial`: the hosts of the URL's scheme are domains or addresses. */
 export function parseHost(text: string, isSpecial: boolean): string {
   if (text[0] === '[') {
     if (text.at(-1) !== ']') throw INVALID;
@@ -97,7 +98,7 @@ function toAscii(domain: string): string {
   return labels.map((label) => (/[^\0-\x7f]/.test(label) ? `xn--${punycode(label)}` : label)).join('.');
 }
 
-// RFC 3492, section 6.3.
+// Encodes a label as RFC 3492, section 6.3, defines.
 function punycode(label: string): string {
   const points = Array.from(label, (character) => character.codePointAt(0)!);
   let output = label.replace(/[^\0-\x7f]/gu, '');

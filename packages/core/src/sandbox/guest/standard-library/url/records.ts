@@ -1,7 +1,7 @@
 // Reads and writes URLs as the URL standard (url.spec.whatwg.org) defines.
 //
-// The standard describes one machine over code points. It can be done piece by piece, because '#' and '?' end every
-// earlier part: remove fragment and query, then read scheme, authority and path from the rest.
+// The standard describes one state machine over code points. This parser works on whole parts instead, because '#' and
+// '?' end every earlier part: it removes fragment and query, then reads scheme, authority and path from the rest.
 
 import { Number, String, TypeError } from '../../primordials.js';
 import { parseHost } from './hosts.js';
@@ -12,10 +12,10 @@ export interface UrlRecord {
   scheme: string;
   username: string;
   password: string;
-  /** Null if there is none. */
+  /** Null for a URL without a host. */
   host: string | null;
   port: string;
-  /** Segments, or text if it is opaque ("mailto:a@b"). */
+  /** Segments; text for an opaque path ("mailto:a@b"). */
   path: string[] | string;
   query: string | null;
   fragment: string | null;
@@ -232,13 +232,13 @@ function startsWithDrive(text: string): boolean {
   return /^[a-zA-Z][:|](?:[/\\]|$)/.test(text);
 }
 
-/** The parts before and after the first mark; the second is null if there is no mark. */
+/** The parts before and after the first mark; the second part is null if the text does not contain the mark. */
 export function cut(text: string, mark: string): [string, string | null] {
   const at = text.indexOf(mark);
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Splits a host from its port, whose colon is the first one outside brackets. */
+/** Splits a host from its port at the first colon outside brackets. */
 export function cutHost(text: string): [string, string | null] {
   let inside = false;
   for (let at = 0; at < text.length; at++) {

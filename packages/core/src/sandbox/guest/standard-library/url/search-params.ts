@@ -5,7 +5,7 @@ import { cut, wellFormed } from './records.js';
 
 type Pair = [name: string, value: string];
 
-// The static block of the class assigns these functions. They are the only access to its private members.
+// The static block of the class assigns these functions. Only they give access to the class's private members.
 export let replaceList: (parameters: URLSearchParams, list: Pair[]) => void;
 export let onListChange: (parameters: URLSearchParams, changed: (query: string) => void) => void;
 
