@@ -19,7 +19,7 @@ const TESTING = new Set([
 const MAPPING = new Set(['map', 'flatMap']);
 const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 
-/** List methods whose callbacks may start work, and which do not wait for it. */
+/** Reports list methods whose callbacks start work, because these methods do not wait for it. */
 export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
@@ -43,7 +43,10 @@ function asyncCallback(visit: Visit, index: SyntaxIndex, promises: PromiseCalls)
   return finding === undefined ? undefined : { method, finding: { ...finding, offset: callback.start } };
 }
 
-/** A list method that calls a function with each item, and that function. `Array.from(list, callback)` is a `map`. */
+/**
+ * The list method that a call uses, and the function that the method calls with each item. Includes `Array.from(list,
+ * callback)`.
+ */
 function methodOf({ node }: Visit): { method: string; callback: Node } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const callee = unwrapped(node.callee);
@@ -55,14 +58,14 @@ function methodOf({ node }: Visit): { method: string; callback: Node } | undefin
   return isKnown && callback !== undefined ? { method, callback } : undefined;
 }
 
-/** Whether the call passes the function to a list method, which does not wait for its promise. */
+/** Whether the call passes a function to a list method, which does not wait for the function's promise. */
 export function isListMethod(visit: Visit): boolean {
   return methodOf(visit) !== undefined;
 }
 
 interface GivenFunction {
   readonly leavesWork: boolean;
-  /** The use of the list of promises that the method returns. */
+  /** The consequence for the promises in the list that the method returns; undefined if they may be awaited. */
   readonly lost: string | undefined;
 }
 
@@ -83,7 +86,7 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
   return { severity: 'error', code: 'async-map', message };
 }
 
-/** The use of a list of promises that nothing awaits. */
+/** The consequence for a list of promises that nothing awaits; undefined if the promises may be awaited. */
 function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   const { parent } = outermost(visit);
   switch (parent?.node.type) {
@@ -116,7 +119,9 @@ function isGatheredInside(fn: Visit): boolean {
   return key === 'arguments' && parent !== undefined && gatheringMethod(parent.node) !== '';
 }
 
-/** Members that are not built in, whatever object has them: the script's own, and each part of a tool's name. */
+/**
+ * Names of members that any object may have without being built in: the script's own, and each part of a tool's name.
+ */
 export function knownMembers(index: SyntaxIndex, toolNames: readonly string[]): Set<string> {
   return new Set([...ownMembers(index), ...toolNames.flatMap((name) => name.split('.'))]);
 }

@@ -21,9 +21,9 @@ const CHANGING = new Set([
 ]);
 
 /**
- * Decides whether an unawaited promise may be awaited where it is created. Its callbacks then run before the
- * statements that follow, so they must use nothing that these statements declare or change, and wait for nothing that
- * they do.
+ * Decides whether an unawaited promise may be awaited where it is created. With `await`, the promise's callbacks run
+ * before the statements that follow. So the callbacks must use nothing that these statements declare or change, and
+ * must not wait for an effect of these statements.
  */
 export class AwaitOrder {
   readonly #index: SyntaxIndex;
@@ -49,7 +49,7 @@ export class AwaitOrder {
     return [...later.names].every((name) => this.#isSettled(name, later, { at: chain.node.start, from }));
   }
 
-  /** A promise that the script resolves itself may wait for any of its statements. */
+  /** Whether the script creates promises that it resolves itself: such a promise may wait for any statement. */
   #waitsForOthers(): boolean {
     this.#makesPromises ??= this.#index.calls.some(({ node }) => isOwnPromise(node));
     return this.#makesPromises;
@@ -66,7 +66,7 @@ export class AwaitOrder {
     return this.#changesOf(name).every((change) => {
       const around = functionsAround(change);
       if (around.some(({ node }) => later.functions.has(node))) return true;
-      // The effects of other settling promises have no fixed order, but a loop may wait for them.
+      // The effects of other promises that settle have no fixed order, but a loop may wait for these effects.
       if (around.some((fn) => isChainedCallback(fn) || this.#promises.leavesWork(fn.node))) return !later.hasLoop;
       return around.length === 0 && change.node.start < from;
     });
@@ -126,7 +126,7 @@ interface Later {
   /** The script's own functions that this code calls, wherever they are defined. */
   readonly called: Set<Node>;
   hasLoop: boolean;
-  /** The code never ends: `while (true) { … }` without an exit. */
+  /** True if the code contains a loop that never ends: `while (true) { … }` without an exit. */
   isEndless: boolean;
 }
 
@@ -155,7 +155,7 @@ function usedIn(root: Node, functionsByCall: ReadonlyMap<Node, Node>): Later {
   return { names, functions, called, hasLoop, isEndless };
 }
 
-/** `while (true)`, `for (;;)`. */
+/** Whether the condition of a loop always holds: `while (true)`, `for (;;)`. */
 function isAlways(test: Node | null): boolean {
   return test === null || (test.type === 'Literal' && Boolean(test.value));
 }
@@ -182,7 +182,7 @@ function functionsAround(visit: Visit): Visit[] {
   return around;
 }
 
-/** `.then((one) => …)`. */
+/** Whether the function is a callback of a chained call: `.then((one) => …)`. */
 function isChainedCallback({ key, parent }: Visit): boolean {
   if (key !== 'arguments' || parent?.node.type !== 'CallExpression') return false;
   const callee = unwrapped(parent.node.callee);
@@ -190,8 +190,8 @@ function isChainedCallback({ key, parent }: Visit): boolean {
 }
 
 /**
- * Whether the use assigns the name or a member of it, or calls a method that changes it. The counter of a `for` belongs
- * to its loop.
+ * Whether the use assigns the name or a member of its value, or calls a method that changes this value. The update of a
+ * `for` does not count, because the counter belongs to its loop.
  */
 function changesIt(use: Visit): boolean {
   const { visit } = memberPath(use);
@@ -202,7 +202,7 @@ function changesIt(use: Visit): boolean {
   return CHANGING.has(memberName(node) ?? '');
 }
 
-/** `new Promise(…)` that does more than wait for a timer, and `Promise.withResolvers()`. */
+/** Whether the node is `Promise.withResolvers()`, or a `new Promise(…)` whose executor does not call `setTimeout`. */
 function isOwnPromise(node: Node): boolean {
   if (node.type === 'NewExpression')
     return node.callee.type === 'Identifier' && node.callee.name === 'Promise' && !isSleep(node.arguments[0]);
@@ -211,7 +211,7 @@ function isOwnPromise(node: Node): boolean {
   return callee.type === 'MemberExpression' && memberName(callee) === 'withResolvers';
 }
 
-/** `(resolve) => setTimeout(resolve, 100)`. */
+/** Whether the function calls `setTimeout`: `(resolve) => setTimeout(resolve, 100)`. */
 function isSleep(executor: Node | undefined): boolean {
   if (executor?.type !== 'ArrowFunctionExpression' && executor?.type !== 'FunctionExpression') return false;
   let waits = false;

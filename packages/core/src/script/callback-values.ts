@@ -17,8 +17,8 @@ const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
 const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
 /**
- * List methods that receive no function, or one that returns nothing although its value is needed: a missing
- * `return`. Tools may have the same names.
+ * Reports list methods that receive no function, or a function that returns nothing although its value is needed (a
+ * missing `return`). Tools may have the same names.
  */
 export function findCallbacksWithoutValue(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
@@ -52,12 +52,15 @@ function isData(argument: Node): boolean {
   return ['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression'].includes(type);
 }
 
-/** An unused result does no harm, except for `sort`, which changes its list. */
+/**
+ * Whether the call is a loop, whose result is unused. An unused result does no harm, except for `sort`, which changes
+ * its list.
+ */
 function isLoop(method: string, visit: Visit): boolean {
   return method !== 'sort' && outermost(visit).parent?.node.type === 'ExpressionStatement';
 }
 
-/** Functions that end with a value and do not return it: `function total() { a + b; }`. */
+/** Reports functions whose last statement is a value that they do not return: `function total() { a + b; }`. */
 export function findLostValues({ program }: SyntaxIndex): Finding[] {
   const found: Finding[] = [];
   walk(program, ({ node }) => {
@@ -70,7 +73,7 @@ export function findLostValues({ program }: SyntaxIndex): Finding[] {
   return found;
 }
 
-/** Also finds it inside a final block: `{ a, b };` is meant to be an object. */
+/** The last statement of a function, even inside a final block: `{ a, b };` is meant to be an object. */
 function lastStatement(body: Node): Node | undefined {
   let last: Node | undefined = body;
   while (last?.type === 'BlockStatement') last = last.body.findLast(({ type }) => type !== 'EmptyStatement');
@@ -90,7 +93,7 @@ const ACTING = new Set<Node['type']>([
 
 /** Whether the expression has a value and no effect. */
 function isPure(expression: Node): boolean {
-  // The expression is a directive, or a string that serves as a comment.
+  // A literal as a statement is a directive, or a text that serves as a comment.
   if (expression.type === 'Literal') return false;
   let acts = false;
   walk(expression as never, ({ node }) => {
@@ -101,7 +104,10 @@ function isPure(expression: Node): boolean {
   return !acts;
 }
 
-/** False for an async function, and for one that ends with a throw: then a missing value does no harm. */
+/**
+ * Whether the function never returns a value. False for an async function, and for one that always throws: in these
+ * functions, a missing value does no harm.
+ */
 export function returnsNothing(callback: FunctionNode): boolean {
   return !callback.async && hasNoValue(callback);
 }
@@ -116,7 +122,7 @@ function hasNoValue({ body, ...callback }: FunctionNode): boolean {
   return !hasValue;
 }
 
-/** Whether another function is between the visit and the function. */
+/** Whether another function inside `body` contains the visit. */
 function isInside(visit: Visit | undefined, body: Node): boolean {
   for (let at = visit; at !== undefined && at.node !== body; at = at.parent) if (isFunction(at.node)) return true;
   return false;

@@ -5,17 +5,17 @@ export interface Chain {
   /** The variable at the start of the chain; empty if the chain does not start with one. */
   readonly root: string;
   readonly isThis: boolean;
-  /** The chain contains no call. */
+  /** True if the chain contains no call. */
   readonly isPath: boolean;
-  /** The chain contains a member. */
+  /** True if the chain contains a member. */
   readonly isNamed: boolean;
   readonly name: string | undefined;
   readonly inner: Chain | undefined;
 }
 
-/** The chains of one tree. Each node is followed once, so a chain of n members costs n and not n². */
+/** The chains of one tree. This class follows each node once, so a chain of n members costs n steps and not n². */
 export class Chains {
-  /** An inner chain precedes those that contain it. */
+  /** The chain of each node. An inner chain precedes the chains that contain it. */
   readonly #known = new Map<Node, Chain>();
 
   of(expression: Node): Chain {

@@ -5,7 +5,7 @@ import type { SourceFacts } from './source-facts.js';
 /** A request to the compiler's thread, which handles one at a time. */
 export interface CompileRequest {
   readonly source: string;
-  /** Undefined: names are not checked. */
+  /** The names of the existing tools. Undefined: names are not checked. */
   readonly toolNames: readonly string[] | undefined;
   /** Whether the type checker will look at the script. */
   readonly wantsFacts: boolean;

@@ -22,16 +22,19 @@ import { findToolCalls } from './tool-calls.js';
 import { wrap } from './wrapper.js';
 
 const MAX_DIAGNOSTICS = 50;
-/** Maximum numbers of findings in a report, because a reader needs only a few. */
+/** Maximum numbers of rejections and of other findings in a report, because a reader needs only a few. */
 const MAX_REFUSALS = 20;
 
 /**
- * Maximum characters that enums and namespaces may add. Scripts need far less, and this much does not burden the
- * machine.
+ * Maximum characters that enums and namespaces may add. Scripts need far less, and a text of this size does not burden
+ * the machine.
  */
 const MAX_GROWTH = 4_194_304;
 
-/** Repairs, parses, rejects banned constructs, lints, plans, strips and wraps. Pure; runs in the compiler's thread. */
+/**
+ * Repairs, parses, lints, plans, strips and wraps a script, and rejects banned constructs. It has no side effects, and
+ * runs in the compiler's worker thread.
+ */
 export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
   const script = parseWithRepairs(source, toolNames);
   const report = new Report(source, script);
@@ -60,7 +63,8 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findMissingImplementations(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
-  // A construct that no author can intend rejects a script that is type-checked, and otherwise adds a warning.
+  // A construct that no author can intend rejects a script that is type-checked, and adds a warning to any other
+  // script.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');
   const findings = misuse
     .filter((finding) => !refusals.includes(finding))

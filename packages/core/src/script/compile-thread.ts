@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
 
 /**
- * Manages one thread that parses, and its replacements.
+ * Manages one worker thread that parses, and its replacements.
  *
  * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and are sent
  * one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned:
@@ -23,7 +23,7 @@ export class CompileThread {
     this.#options = options;
   }
 
-  /** The number of threads started after the first one. */
+  /** The number of worker threads that were started after the first one. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -151,7 +151,10 @@ export class CompileThread {
     this.#advance();
   }
 
-  /** The thread died or never started. Its job fails; the others get another thread, unless this one never worked. */
+  /**
+   * Handles a worker thread that died or never started. Its job fails. The waiting jobs get another worker thread, but
+   * fail too if this one never became ready.
+   */
   #lost(worker: Worker, detail: string, outOfMemory = false): void {
     const state = this.#state;
     if (!('worker' in state) || state.worker !== worker) return;
@@ -172,7 +175,7 @@ export class CompileThread {
 }
 
 export interface CompileThreadOptions {
-  /** The thread's module. */
+  /** The module of the worker thread. */
   readonly entry: URL;
   /** Maximum time for one job, in ms, from when the thread receives it. */
   readonly deadlineMs: number;
@@ -188,7 +191,10 @@ export type ThreadResult =
   | { readonly type: 'closed' }
   | { readonly type: 'broken'; readonly detail: string };
 
-/** The parser recurses natively: 64 KB of `(` need 80 to 96 MB of stack. Only the used part becomes real memory. */
+/**
+ * The stack of the worker thread, in MiB. The parser recurses natively: 64 KB of `(` need 80 to 96 MB. Only the used
+ * part of the stack becomes real memory.
+ */
 export const STACK_MB = 192;
 const HEAP_MB = 256;
 const START_MS = 20_000;
@@ -221,7 +227,7 @@ type State =
   | { readonly name: 'idle'; readonly worker: Worker }
   | Busy;
 
-/** Resolves when the thread has ended, however long its native code takes. */
+/** Resolves when the worker thread has ended, regardless of the time that its native code takes. */
 async function ended(worker: Worker): Promise<void> {
   await worker.terminate();
 }

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { CompileRequest, ThreadMessage } from './compile-messages.js';
 import { compileSource } from './compile-source.js';
 
-/** The compiler's thread: answers one request at a time. */
+/** The compiler's worker thread answers one request at a time. */
 const port = parentPort;
 if (port !== null) {
   const say = (message: ThreadMessage): void => port.postMessage(message);

@@ -26,7 +26,7 @@ export interface CompilerOptions {
   readonly cacheSize?: number;
   /** Maximum time to parse and strip one script, in ms. Default 2000. */
   readonly deadlineMs?: number;
-  /** Receives failures of the compiler itself, for the operator. */
+  /** Called with the detail of each failure of the compiler itself, for the operator. */
   readonly onInternalError?: (detail: string) => void;
 }
 
@@ -34,7 +34,7 @@ export interface CompileOptions {
   readonly language: ScriptLanguage;
   /** The maximum size of a source in UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
   readonly maxSourceBytes: number;
-  /** The existing tools. Omitted: names are not checked. */
+  /** The names of the existing tools. Omitted: names are not checked. */
   readonly toolNames?: readonly string[];
   /** Checks each script that passed the rules. Omitted: types are not checked. */
   readonly typeChecker?: TypeChecker;
@@ -43,9 +43,9 @@ export interface CompileOptions {
 export interface CompilerStats {
   hits: number;
   misses: number;
-  /** Results in the cache. */
+  /** Number of results in the cache. */
   size: number;
-  /** Threads that had to be replaced. */
+  /** Number of worker threads that were started to replace another one. */
   restarts: number;
 }
 
@@ -58,9 +58,12 @@ export interface Compiler {
    * HarnessBusyError and HarnessInternalError (these two, a missed deadline and a lack of memory are not cached).
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
-  /** Starts the thread ahead of time; resolves when a compile would start at once. */
+  /**
+   * Starts the worker thread ahead of time. Resolves when a compile would start at once, or when the worker thread
+   * could not be started.
+   */
   warm(): Promise<void>;
-  /** Ends the thread. Compiles that wait end with a ScriptCancelledError. Idempotent. */
+  /** Ends the worker thread. Compiles that wait end with a ScriptCancelledError. Idempotent. */
   close(): Promise<void>;
   stats(): CompilerStats;
 }
@@ -129,7 +132,8 @@ class ThreadedCompiler implements Compiler {
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
     const { toolNames, typeChecker } = options;
-    // Runs in parallel with the compiler's thread. The work is wasted if the script needs repairs, which most do not.
+    // The type checker runs in parallel with the compiler's worker thread. Its work is wasted if the script needs
+    // repairs, but most scripts need none.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type === 'broken')
@@ -162,7 +166,7 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
   const found = findings.map(({ offset, ...finding }): Diagnostic => {
     return { ...finding, ...lines.positionAt(originalOffset(offset, answer.layers)) };
   });
-  // TypeScript has reported the fault in more detail.
+  // Drops this warning, because TypeScript has reported the fault in more detail.
   const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
   const diagnostics = [...others, ...found];
   const errors = found.filter(({ severity }) => severity === 'error');
@@ -209,9 +213,7 @@ const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
   'repair-unawaited-call',
 ]);
 
-/**
- * The result for a script that never ran. Its notes must not report effects: nothing was called, awaited or returned.
- */
+/** The result for a rejected script. It omits notes about effects on a run, because the script never runs. */
 function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = []): CompileResult {
   const reported = diagnostics.filter(({ code }) => !TRUE_OF_RUNS.has(code));
   return { ok: false, failure, diagnostics: reported, cacheHit: false };
@@ -304,7 +306,7 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
 class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
-  /** The newest key is often read repeatedly and then need not be moved. */
+  /** The most recent key, which is often read repeatedly and then need not be moved. */
   #latest: Key | undefined;
 
   constructor(capacity: number) {

@@ -47,8 +47,8 @@ const ASKING = new Set<Node['type']>([
   'WhileStatement',
 ]);
 /**
- * Maximum expressions of one script. A constant counts each time it is used, because constants of constants could
- * grow without end.
+ * Maximum number of evaluated expressions of one script. A constant counts at each use, because constants that contain
+ * constants could grow without end.
  */
 const MAX_READ = 20_000;
 /** Maximum items of a list that are evaluated individually. */
@@ -71,7 +71,7 @@ export class Constants {
     this.#toolCalls = toolCalls;
   }
 
-  /** Whether another expression may still be evaluated. */
+  /** Counts an evaluated expression. False if the script exceeds MAX_READ. */
   mayRead(): boolean {
     return ++this.#read <= MAX_READ;
   }
@@ -84,7 +84,7 @@ export class Constants {
 
   /**
    * The expressions of the successive values of a loop variable or a callback's parameter: `for (const state of
-   * ['open', 'closed'])`. Empty if they are unknown, or if the script tests the value.
+   * ['open', 'closed'])`. Empty if the values are unknown, or if the script tests the value.
    */
   choicesOf(name: string): readonly Node[] {
     let choices = this.#choices.get(name);
@@ -123,7 +123,7 @@ export class Constants {
     return isSame ? value : undefined;
   }
 
-  /** Whether this use cannot change the object or list. */
+  /** Whether this use can neither change the object or list nor keep a reference to it. */
   #isOnlyRead(use: Visit, value: Compound): boolean {
     let at = use;
     for (let { parent } = at; parent !== undefined; { parent } = at) {
@@ -165,7 +165,7 @@ export class Constants {
   }
 }
 
-/** The list whose items a variable holds in turn. */
+/** The list whose items a loop variable or a callback's first parameter holds in turn. */
 function listOf({ node, key, parent }: Visit): Node | undefined {
   const declaration = parent?.parent;
   const loop = declaration?.parent?.node;
@@ -193,7 +193,7 @@ function isAskedAbout(use: Visit): boolean {
   return false;
 }
 
-/** No member or item of it is an object or list of its own, which a copy would share. */
+/** Whether no member or item of the value is an object or a list, which a copy would share. */
 function isFlat(value: Compound): boolean {
   const parts: readonly (Node | null)[] = value.type === 'ArrayExpression' ? value.elements : value.properties;
   return parts.every((part) => part === null || !isCompound(unwrapped(part.type === 'Property' ? part.value : part)));

@@ -25,7 +25,7 @@ export interface OpenBlock {
   readonly bodyStart: number;
 }
 
-/** Why a block is malformed. */
+/** The reason why a block is malformed. */
 type BlockProblem =
   | { readonly type: 'nested'; readonly at: number }
   | { readonly type: 'unclosed-literal'; readonly at: number; readonly literal: Surroundings }
@@ -39,7 +39,7 @@ interface BlockEnd {
   readonly problem: BlockProblem | undefined;
 }
 
-/** After this many blocks without a proper close, a block ends at its first closing tag at a line's start. */
+/** After this number of blocks without a proper close, a block ends at its first closing tag at a line's start. */
 const PATIENCE = 8;
 
 const LESS_THAN = 0x3c;
@@ -76,7 +76,7 @@ export class BlockScanner {
     return head !== undefined && allowsScriptFence(head) ? head : '';
   }
 
-  /** Starts a block; the window is at its body. */
+  /** Starts a block. The window is at the start of the block's body. */
   open(block: OpenBlock): void {
     this.block = block;
     this.lexer = new ScriptLexer();
@@ -87,7 +87,7 @@ export class BlockScanner {
     this.window.breakLine(block.format === 'fence' ? '' : undefined);
   }
 
-  /** Continues to the block's end; undefined while the window does not contain it. */
+  /** Continues to the block's end. Undefined while the window does not contain this end. */
   scan(): BlockEnd | undefined {
     const { block } = this;
     if (block === undefined) return undefined;
@@ -168,7 +168,10 @@ export class BlockScanner {
     this.lexer.skip();
   }
 
-  /** Handles a closing tag or line, from `index` to `end`: it ends the block, or is stored as its possible end. */
+  /**
+   * Handles a closing tag or line, from `index` to `end`: the tag or line ends the block, or is stored as its possible
+   * end.
+   */
   private close(
     block: OpenBlock,
     index: number,
@@ -185,7 +188,7 @@ export class BlockScanner {
       end: window.positionOf(end),
       problem: this.problemHere(),
     };
-    // A bare line of backticks always ends a template, so it can only be the end of the fence.
+    // A template cannot contain a bare line of backticks, so this line can only be the end of the fence.
     const isBrokenTemplate = block.format === 'fence' && lexer.surroundings === 'template literal';
     const isOutOfPatience = isLineStart && this.fallbacksTaken >= PATIENCE;
     if (isClose || isBrokenTemplate || isOutOfPatience) {
@@ -310,7 +313,9 @@ const SPACE = 0x20;
  * joined, are the block's source.
  */
 export class SourceEmitter {
-  /** A blank rest of a tag's own line is not source; `return`: a CR may end the line. */
+  /**
+   * The state of the opening tag's own line, whose rest is not source if it is blank. `return`: a CR may end the line.
+   */
   private openingLine: 'blank' | 'return' | 'passed' = 'passed';
   /**
    * Text that was read and may not be source: white space after the opening tag, or the indentation of a closing
@@ -325,7 +330,7 @@ export class SourceEmitter {
     private readonly block: BlockScanner,
   ) {}
 
-  /** A block has opened; the window is at its body. */
+  /** Starts a block. The window is at the start of the block's body. */
   begin(format: 'xml' | 'fence'): void {
     this.openingLine = format === 'xml' ? 'blank' : 'passed';
     this.held = '';
@@ -333,7 +338,7 @@ export class SourceEmitter {
     this.emitted = 0;
   }
 
-  /** The source that the text up to the window's index makes certain. */
+  /** Returns the source that is certain from the text up to the window's index. */
   next(): string {
     const { window, block } = this;
     const { doubtfulFrom } = block;
@@ -354,8 +359,8 @@ export class SourceEmitter {
   }
 
   /**
-   * The held text plus the piece, without the rest of the opening line. It reads only the piece, because the held
-   * text may be long.
+   * Returns the held text plus the piece, without the rest of the opening line. This function examines only the piece,
+   * because the held text may be long.
    */
   private read(piece: string): string {
     for (let index = 0; index < piece.length && this.openingLine !== 'passed'; index += 1) {

@@ -65,7 +65,8 @@ export class ScriptLexer {
   private quote = 0;
   private escape: 'none' | 'next' | 'line-feed' = 'none';
   private token: Token = 'punctuation';
-  // The last word: its part from earlier pieces, and the location of the rest. Most words are never read.
+  // The last word: its part from earlier pieces, and the location of the rest. The word is joined only when it is read,
+  // because most words are never read.
   private wordBefore = '';
   private wordText = '';
   private wordStart = 0;
@@ -115,7 +116,7 @@ export class ScriptLexer {
     return next;
   }
 
-  /** Treats the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
+  /** Consumes the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
   consume(text: string, index: number, origin: number): number {
     if (this.state === 'code') {
       this.isWordOpen = false;
@@ -237,7 +238,7 @@ export class ScriptLexer {
         this.takeSign(character);
         return;
       case BANG:
-        // After a value it is TypeScript's non-null operator, or the beginning of `!=`.
+        // After a value, `!` is TypeScript's non-null operator, or the beginning of `!=`.
         if (this.mayBeginValue()) this.token = 'punctuation';
         return;
       default:
@@ -245,7 +246,7 @@ export class ScriptLexer {
     }
   }
 
-  /** `++` and `--` leave a value a value, and an operator an operator. */
+  /** Handles a sign. `++` and `--` do not change whether a value or an operator precedes. */
   private takeSign(character: number): void {
     if (this.previous === character) {
       this.token = this.tokenBeforeSign;
@@ -388,7 +389,9 @@ export class ScriptLexer {
     return next;
   }
 
-  /** The character after a backslash; a CR LF pair counts as one. A line break still ends a regular expression. */
+  /**
+   * Skips the character after a backslash; a CR LF pair counts as one. A line break still ends a regular expression.
+   */
   private scanEscape(text: string, index: number): number {
     const character = text.charCodeAt(index);
     if (this.escape === 'line-feed') {

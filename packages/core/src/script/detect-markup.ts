@@ -1,6 +1,6 @@
 import type { ScriptLanguage } from '../protocol/script.js';
 
-/** Tags around a model's reasoning. Their content is never scanned. */
+/** Names of the tags around a model's reasoning. The detector never scans the content of these tags. */
 export const REASONING_TAGS: readonly string[] = ['thinking', 'think'];
 
 export interface TagMatch {
@@ -15,7 +15,7 @@ export interface TagMatch {
 /** `partial`: more text is needed to decide. */
 type Match<T> = T | 'partial' | undefined;
 
-// The maximum of text that an unfinished tag withholds.
+// The rest of an opening tag. Its limits bound the text that an unfinished tag withholds.
 const OPENING_REST =
   /(?:[ \t]{1,16}lang=(?:"(ts|typescript|js|javascript)"|'(ts|typescript|js|javascript)'))?[ \t]{0,16}>/y;
 const OPENING_REST_SO_FAR = /(?:[ \t]{1,16}l[ang]{0,3}=?["']?[a-z]{0,10}["']?)?[ \t]{0,16}$/y;
@@ -76,7 +76,7 @@ function matchRest(
   return soFar.test(text) ? 'partial' : undefined;
 }
 
-/** Longer runs of backticks or tildes are plain text. */
+/** Maximum length of a run of backticks or tildes; a longer run is plain text. */
 export const MAX_RUN = 32;
 
 export const BACKTICK = 0x60;
@@ -87,7 +87,9 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
-/** Longer lines do not close a fence. This limits how much of an unfinished closing line is withheld. */
+/**
+ * Maximum length of a line that closes a fence. It limits the length of the unfinished closing line that is withheld.
+ */
 const MAX_CLOSING_LINE = 128;
 
 const SCRIPT_FENCE_HEAD = /^\uFEFF? {0,3}$/;
@@ -97,11 +99,11 @@ const SCRIPT_INFO = /[ \t]{0,16}(ts|typescript|js|javascript)[ \t]{1,16}tool-cal
 const SCRIPT_INFO_AT_END = /[ \t]{0,16}(ts|typescript|js|javascript)[ \t]{1,16}tool-calls[ \t]{0,16}\r?(?:\n|$)/y;
 const SCRIPT_INFO_SO_FAR = /[ \t]{0,16}(?:[a-z]{1,10}(?:[ \t]{1,16}(?:[a-z-]{1,10}[ \t]{0,16}\r?)?)?)?$/y;
 
-/** A fence whose lines are text. */
+/** A fence that contains only text. */
 export interface TextFence {
   readonly character: number;
   readonly length: number;
-  /** Width of the text before it on its line. */
+  /** Width of the text before the fence on its line. */
   readonly indent: number;
 }
 
@@ -129,7 +131,7 @@ export function endOfRun(text: string, index: number): number {
   return end;
 }
 
-/** The rest of a line after its opening backticks, if it makes the fence a script's. */
+/** Matches the rest of a line after its opening backticks, if this rest makes the fence a script's. */
 export function matchScriptInfo(text: string, index: number, isLast: boolean): Match<ScriptFenceMatch> {
   const info = isLast ? SCRIPT_INFO_AT_END : SCRIPT_INFO;
   info.lastIndex = index;

@@ -25,18 +25,18 @@ export type Opening =
       readonly language: ScriptLanguage;
     };
 
-/** A run of backticks that may open a code span, or a fence until its line ends. */
+/** A run of backticks that may open a code span, or, until its line ends, a fence. */
 interface OpenSpan {
   readonly length: number;
   /** The position after the run. */
   readonly start: number;
   /** The fence that this run opens if the line ends without another backtick. */
   fence: TextFence | undefined;
-  /** Position of the first tag inside, which is text only if the span closes. */
+  /** Position of the first tag inside the span, which is text only if the span closes. */
   heldFrom: number | undefined;
 }
 
-/** `stopped`: the chunk is used up, or the rest of it waits for more text. */
+/** `stopped`: the chunk is consumed, or its rest waits for more text. */
 type Step = 'stopped' | 'switched';
 
 const NEWLINE = 0x0a;
@@ -59,7 +59,7 @@ export class TextScanner {
     private readonly hasScriptFences: boolean,
   ) {}
 
-  /** Only `<`, a backtick or a tilde can begin a construct here. */
+  /** True while only `<`, a backtick or a tilde can begin a construct. */
   get isPlain(): boolean {
     return this.fence === undefined && this.span === undefined && !this.isInLongRun;
   }
@@ -74,7 +74,7 @@ export class TextScanner {
     return this.span?.start;
   }
 
-  /** Continues to the next block's opening; undefined if the window's text ends before one. */
+  /** Continues to the opening of the next block. Undefined if the window's text ends before it. */
   scan(): Opening | undefined {
     for (;;) {
       const step = this.step();
@@ -233,7 +233,10 @@ export class TextScanner {
     return 'stopped';
   }
 
-  /** The paragraph ends, so the run opened no code span. Reads the held text again as plain text. */
+  /**
+   * Handles the end of a paragraph in which the run did not close. The run opened no code span, so the held text is
+   * read again as plain text.
+   */
   private failSpan(span: OpenSpan): Step {
     this.span = undefined;
     if (span.heldFrom !== undefined) {
@@ -269,7 +272,7 @@ export class TextScanner {
     return 'stopped';
   }
 
-  /** The index after the run of backticks at the window's index; undefined while it may still grow. */
+  /** The index after the run of backticks at the window's index; undefined while the run may still grow. */
   private wholeRun(): number | undefined {
     const { window } = this;
     const end = endOfRun(window.chunk, window.index);

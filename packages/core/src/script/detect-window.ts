@@ -1,4 +1,4 @@
-/** A longer beginning of a line is never a line's head. */
+/** Maximum length of a line's head, in characters. */
 const MAX_HEAD = 64;
 
 const NEWLINE = 0x0a;
@@ -14,14 +14,14 @@ const BYTE_ORDER_MARK = 0xfeff;
  * The part of an answer that is being scanned: the newest chunk, the kept text before it, and the beginning of its
  * line. Positions count from the answer's start, indexes from the chunk's.
  *
- * A scanner that cannot decide yet leaves `index` at the undecided character; that character and the text after it
- * are scanned again together with the next delta. `park(keepFrom)` keeps text that may be needed later; nothing reads
+ * A scanner that cannot decide yet leaves `index` at the undecided character; the scanner reads that character and the
+ * text after it again together with the next delta. `park(keepFrom)` keeps text that may be needed later; nothing reads
  * the kept text until a `rewind` or `between` needs it, so appending costs the same for any length.
  */
 export class AnswerWindow {
   chunk = '';
   index = 0;
-  /** True: the chunk is the end of the answer. */
+  /** True if the chunk is the end of the answer. */
   isLast = false;
   /** The number of characters that were scanned more than once. */
   rescanned = 0;
@@ -30,7 +30,8 @@ export class AnswerWindow {
   private carry = '';
   private readonly kept = new GrowingText();
   private keptStart = 0;
-  // The end of the text before `lineFloor`: the line's head there, and whether an odd run of backslashes ends it.
+  // The position before which the window does not read, the line's head before this position, and whether an odd run of
+  // backslashes precedes it.
   private lineFloor = 0;
   private lineHead: string | undefined = '';
   private escapes = false;
@@ -54,7 +55,7 @@ export class AnswerWindow {
     this.isLast = isLast;
   }
 
-  /** Ends the work on a chunk at `index`. Text from the position `keepFrom` on stays available. */
+  /** Ends the work on a chunk at `index`. The window keeps the text from the position `keepFrom` on. */
   park(keepFrom: number | undefined): void {
     const { chunk, index } = this;
     this.leaveLine(chunk, index);

@@ -8,9 +8,9 @@ import { AnswerWindow, GrowingText } from './detect-window.js';
 /**
  * Finds the scripts in a model's answer while it streams.
  *
- * The answer is cut into segments: text, reasoning, scripts and malformed blocks. Two laws hold for every answer: the
- * `raw` of all segments, joined, is the answer byte for byte; and the segments do not depend on how the answer was
- * split into deltas. Time is linear in the answer's length.
+ * The detector splits the answer into segments: text, reasoning, scripts and malformed blocks. Two laws hold for every
+ * answer: the `raw` of all segments, joined, is the answer byte for byte; and the segments do not depend on how the
+ * answer was split into deltas. Time is linear in the answer's length.
  *
  * - `<tool-calls> … </tool-calls>` is a script. Spaces may precede `>`, and `lang="ts"` or `lang="js"` may name the
  *   language; with any other attribute the tag is text. A block closes with its own tag only.
@@ -52,7 +52,7 @@ export interface DetectorOptions {
 }
 
 /**
- * A detector for one answer.
+ * Creates a detector for one answer.
  *
  * @throws ToolscriptUsageError if a tag's name is not a plain XML name, or is one of the reasoning tags; `push`
  *   throws it if the delta is not a string or the answer has ended.
@@ -66,7 +66,7 @@ export function createDetector(options: DetectorOptions = {}): Detector {
   };
 }
 
-/** The segments of a whole answer. */
+/** Splits a whole answer into its segments. */
 export function detectScripts(text: string, options?: DetectorOptions): AnswerSegment[] {
   const detector = createDetector(options);
   const segments: AnswerSegment[] = [];
@@ -99,10 +99,10 @@ function checkedTags(tags: readonly string[]): readonly string[] {
  * contains all of it. Scripts and malformed blocks arrive as one `segment`, without deltas.
  *
  * With `sourceDeltas`, `script_start` reports that a block has opened, and `source_delta` carries its source. The
- * joined deltas of a block are the `source` of its segment, whether a script or malformed: text that may not belong
- * to the source is withheld. Such text is the beginning of a closing tag or line. It is also all text after a closing
- * tag at a line's start that did not close the block (inside a literal, or of a nested block), because the block may
- * turn out to have ended there. A closing tag that closes nothing is a malformed segment that never started.
+ * joined deltas of a block are the `source` of its segment, whether a script or malformed: text that may not belong to
+ * the source is withheld. Such text is the beginning of a closing tag or line. It is also all text after a closing tag
+ * at a line's start that did not close the block (inside a literal, or of a nested block), because the block may turn
+ * out to have ended there. A closing tag that closes nothing is a malformed segment that never started.
  */
 export type DetectorEvent =
   | { readonly type: 'text_delta'; readonly text: string }
@@ -120,7 +120,7 @@ interface OpenReasoning {
 
 /**
  * The state machine of one answer: text, a script block, or reasoning. Each state's scanner advances the window and
- * returns what it found; this class converts that to events and chooses the next state.
+ * returns the construct that it found; this class converts the construct to events and chooses the next state.
  *
  * `writtenTo` is the position up to which the answer has become events or part of an open segment; a rewind moves
  * before it only to read again, never to write again.
@@ -130,7 +130,7 @@ export class AnswerScanner {
   private readonly tags: TagTable;
   private readonly text: TextScanner;
   private readonly block: BlockScanner;
-  /** Undefined: scripts are reported only as a whole. */
+  /** Emits the source of open blocks. Undefined: scripts are reported only as a whole. */
   private readonly source: SourceEmitter | undefined;
 
   private state: 'text' | 'block' | 'reasoning' | 'ended' = 'text';
@@ -173,7 +173,7 @@ export class AnswerScanner {
     return this.takeEvents();
   }
 
-  /** The common case: a delta of prose without any special character. */
+  /** Handles a delta of prose without any special character, the common case. */
   private passText(delta: string): readonly DetectorEvent[] {
     this.window.pass(delta);
     this.writtenTo += delta.length;
@@ -189,7 +189,7 @@ export class AnswerScanner {
     this.isPlain = this.state === 'text' && this.text.isPlain && !window.isCarrying;
   }
 
-  /** Continues to the next change of state; false if the window is used up. */
+  /** Continues to the next change of state. False if the window is consumed. */
   private advance(): boolean {
     switch (this.state) {
       case 'text':
@@ -291,7 +291,7 @@ export class AnswerScanner {
     if (text !== '') this.events.push({ type: 'source_delta', text });
   }
 
-  /** Text continues at the window's index, in the middle of a line. */
+  /** Returns to the state for text. The text continues at the window's index, in the middle of a line. */
   private leaveBlock(): void {
     this.state = 'text';
     this.writtenTo = this.window.position;

@@ -18,7 +18,10 @@ export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined
   return `(${values.join(', ')})`;
 }
 
-/** Returns `undefined` as text if the parameter may be omitted. */
+/**
+ * The argument for a parameter, as text. The text `undefined` if the parameter may be omitted; undefined if the script
+ * alone knows the argument.
+ */
 function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   switch (parameter.type) {
     case 'AssignmentPattern':

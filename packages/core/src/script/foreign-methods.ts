@@ -5,7 +5,7 @@ import { memberName, unwrapped, walk, type Node, type Visit } from './syntax.js'
 
 /**
  * Methods of other languages that no JavaScript object has, with their replacements. Results are data and have no
- * methods of their own, so calling one throws, whatever its object is.
+ * methods of their own, so a call of such a method throws on any object.
  */
 const FOREIGN: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -47,7 +47,7 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
 /** Objects with unknown members. */
 const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
 
-/** Calls of another language's methods: `rows.append(x)`. */
+/** Reports calls of another language's methods: `rows.append(x)`. */
 export function findForeignMethods(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => foreignMethod(visit) ?? []);
   if (found.length === 0) return [];
@@ -56,7 +56,7 @@ export function findForeignMethods(index: SyntaxIndex, toolNames: readonly strin
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
 
-/** Whether the script uses URL search parameters: only these have a method `append`. */
+/** Whether the script uses URL search parameters, which have a method `append`. */
 function usesSearchParams({ program }: SyntaxIndex): boolean {
   let found = false;
   walk(program, ({ node }) => {

@@ -13,7 +13,8 @@ export interface Growth {
 }
 
 /**
- * The place at which the transpiler's output could exceed `max` characters: an upper bound, computed in linear time.
+ * The first place at which the transpiler's output could exceed `max` characters. The estimate is an upper bound,
+ * computed in linear time.
  */
 export function findGrowth(index: SyntaxIndex, max: number): Growth | undefined {
   return findLongNames(index, max) ?? findFolding(index, max);
@@ -27,7 +28,7 @@ function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max:
   return undefined;
 }
 
-/** The transpiler evaluates every member after those before it: for members with the same name the longest counts. */
+/** The transpiler evaluates the members in order. Of members with the same name, the longest counts. */
 function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   const texts = new Map<string, number>();
   let length = 0;
@@ -43,7 +44,7 @@ function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   return undefined;
 }
 
-/** The digits of any number, with a margin. */
+/** Maximum length of a number's text, with a margin. */
 const NUMBER_LENGTH = 32;
 
 /**

@@ -9,7 +9,10 @@ import type { ToolCall } from './tool-calls.js';
 const RESERVED = new Set(['mcp', 'spawn', 'http', 'then']);
 const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 
-/** A warning for each call to a tool that is not in `toolNames`. `tools.x?.()` already handles a missing x. */
+/**
+ * Reports a warning for each call to a tool that is not in `toolNames`, except `tools.x?.()`, which handles a missing x
+ * itself.
+ */
 export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
   const known = new Set(toolNames.flatMap((name) => [name, identifierName(name)]));
   return calls
@@ -36,8 +39,8 @@ function unknownTool({ tool, nameOffset }: ToolCall, toolNames: readonly string[
 }
 
 /**
- * Functions and values that are only declared (`declare function save(…): void`) and used nevertheless. TypeScript
- * accepts such a declaration. Overloads of a function with a body are not reported.
+ * Reports functions and values that are only declared (`declare function save(…): void`) and used nevertheless.
+ * TypeScript accepts such a declaration. Overloads of a function with a body are not reported.
  */
 export function findMissingImplementations({ ambient, declared, references }: SyntaxIndex): Finding[] {
   return [...ambient.keys()].flatMap((name) => {

@@ -39,7 +39,10 @@ export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
   }
 }
 
-/** `rows.map((row) => { total += row.sum; })`: a callback that returns nothing makes the call a loop. */
+/**
+ * Whether a call with this argument is a loop: its callback returns nothing, as in `rows.map((row) => { total +=
+ * row.sum; })`.
+ */
 function isLoop(argument: Node | undefined, index: SyntaxIndex): boolean {
   const callback = functionFor(argument, index);
   return callback !== undefined && returnsNothing(callback);

@@ -27,7 +27,7 @@ export class LineWeight {
 }
 
 /**
- * Maximum weight of the lines with errors. An error takes 6 times the size of its line, so the maximum is about 100 MB.
- * A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000 words.
+ * Maximum weight of the lines with errors. An error takes 6 bytes for each character of its line, so the maximum is
+ * about 100 MB. A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000 words.
  */
 const MAX_WEIGHT = 2 ** 24;

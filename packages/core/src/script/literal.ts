@@ -4,7 +4,10 @@ import type { Constants } from './constants.js';
 import { isTransparent, memberName, unwrapped, type Node, type NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
-/** Maximum number of members and items with places; a deeper fault is reported at the value that contains it. */
+/**
+ * Maximum number of members and items whose places are recorded; a fault in a further one is reported at the value that
+ * contains it.
+ */
 const MAX_PLACES = 1_000;
 
 /** The value of an expression whose parts are all literal JSON data; undefined for any other expression. */
@@ -27,9 +30,9 @@ export function literalMembers(expression: Node): Readonly<Record<string, string
 }
 
 /**
- * The certain parts of an expression's value before the script runs. A variable that always holds the same literal
- * counts as that literal; one that holds several literals in turn gives one answer for each. Empty if nothing is
- * certain.
+ * The parts of an expression's value that are certain before the script runs. A variable that always holds the same
+ * literal counts as that literal; a variable that holds several literals in turn gives one entry for each. Empty if
+ * nothing is certain.
  */
 export function knownArguments(expression: Node, constants: Constants): readonly KnownArgument[] {
   const first = new Evaluation(constants);
@@ -76,7 +79,7 @@ class Evaluation {
 
   of(expression: Node, depth = 0): Known {
     if (depth > DEEPEST || this.#constants?.mayRead() === false) return UNKNOWN;
-    // The script itself is responsible for what it declares as `any`.
+    // The check does not judge a value that the script declares as `any`.
     if (this.#constants !== undefined && isUntyped(expression)) return UNKNOWN;
     const node = unwrapped(expression);
     switch (node.type) {
@@ -122,7 +125,7 @@ class Evaluation {
         if (spread.kind === 'object' && !spread.isOpen) continue;
       } else {
         const key = property.computed ? undefined : keyOf(property.key);
-        // These members decide how the rest is read.
+        // These members change the meaning of the other members.
         if (key === '__proto__' || key === 'toJSON') return UNKNOWN;
         if (key !== undefined) {
           const isPlain = !property.method && property.kind === 'init';

@@ -3,9 +3,9 @@ export type Opener = '(' | '[' | '{' | '${';
 /** One open bracket, or the text outside all of them. */
 interface NestingLevel {
   readonly opener: Opener | undefined;
-  /** The bracket belongs to `if (`, `for (`, `while (` …: a statement follows it. */
+  /** True if the bracket belongs to `if (`, `for (`, `while (` …: a statement follows the bracket. */
   readonly control: boolean;
-  /** Braces that contain statements or members, not an object literal. */
+  /** True for braces that contain statements or members of a class, and false for an object literal. */
   readonly block: boolean;
 }
 
@@ -15,7 +15,7 @@ export class NestingLevels {
   #current: Count = count({ opener: undefined, control: false, block: true });
   #depth = 0;
 
-  /** The sum over all levels. */
+  /** The depth of nesting, summed over all levels. */
   get depth(): number {
     return this.#depth;
   }
@@ -41,7 +41,7 @@ export class NestingLevels {
     return level;
   }
 
-  /** Operators that nest to the right, until their statement or element ends. */
+  /** Adds operators that nest to the right until their statement or element ends. */
   nest(times = 1): void {
     this.#current.pending += times;
     this.#depth += times;
@@ -63,14 +63,14 @@ export class NestingLevels {
     this.nest();
   }
 
-  /** True if a `?` was waiting for this `:`. */
+  /** Handles a `:`. True if it belongs to an open `?`. */
   answerQuestion(): boolean {
     if (this.#current.questions === 0) return false;
     this.#current.questions--;
     return true;
   }
 
-  /** Handles a comma. It may be between type arguments, so angle brackets stay open. */
+  /** Handles a comma. The comma may be between type arguments, so angle brackets stay open. */
   endElement(): void {
     this.#depth -= this.#current.pending;
     this.#current.pending = 0;
@@ -87,9 +87,9 @@ export class NestingLevels {
 interface Count {
   readonly level: NestingLevel;
   pending: number;
-  /** `<` without its `>`. */
+  /** Number of `<` without their `>`. */
   angles: number;
-  /** `?` without its `:`. */
+  /** Number of `?` without their `:`. */
   questions: number;
 }
 
@@ -125,7 +125,7 @@ export const FRESH_STATEMENTS = new Set(
   'const var return throw switch try import export debugger break continue case default function'.split(' '),
 );
 
-/** These continue the statement before them. */
+/** Each of these words continues the statement before it. */
 export const CONTINUING_WORDS = new Set(['else', 'catch', 'finally']);
 
 /** Each of these is an error where a name is required. */

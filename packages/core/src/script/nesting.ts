@@ -21,8 +21,8 @@ import {
  * tried as a list of type arguments and tried again as a comparison; regular expressions and BigInts count because
  * the parser records the path to each of them. The sum is the depth.
  *
- * Strings, comments, templates and regular expressions are skipped. The scan works as a tokeniser, not as a parser:
- * where it may be wrong, it counts too much rather than too little, by far less than the limit.
+ * Strings, comments, templates and regular expressions are skipped. The scan works as a tokeniser, not as a parser. If
+ * it is wrong, it counts too much rather than too little, by far less than the limit.
  */
 const MAX_NESTING = 256;
 
@@ -45,13 +45,16 @@ const TEXT_PROPERTY_COST = 100;
 const PROPERTY = /\\p\{([^}]{0,40})/giu;
 const TEXT_PROPERTY = /emoji|rgi/iu;
 
-/** The construct that a text has too much of, and its place. */
+/** The construct of which a text has too much, and its place. */
 export interface Excess {
   readonly kind: 'nesting' | 'line' | 'properties';
   readonly offset: number;
 }
 
-/** The first place that the parser must not read; undefined if there is none. Linear in the text. */
+/**
+ * The first place that the parser must not read; undefined if the parser may read the whole text. The scan takes linear
+ * time.
+ */
 export function findExcess(text: string): Excess | undefined {
   // defence: character-properties, without it: return new NestingScan(text).run();
   return findCostlyProperty(text) ?? new NestingScan(text).run();
@@ -69,11 +72,11 @@ function findCostlyProperty(text: string): Excess | undefined {
 
 /** The kind of the previous token, as far as the next one depends on it. */
 type Before =
-  /** The end of a value: a following operand starts a new statement, a `/` divides. */
+  /** The end of a value: a following operand starts a new statement, and a `/` divides. */
   | 'operand'
-  /** The end of a block: a following operand starts a new statement, a `/` starts a regular expression. */
+  /** The end of a block: a following operand starts a new statement, and a `/` starts a regular expression. */
   | 'block'
-  /** A word that may be a name or an operator: a `/` divides, a following operand continues. */
+  /** A word that may be a name or an operator: a `/` divides, and a following operand continues the statement. */
   | 'word'
   | 'operator';
 
@@ -193,7 +196,7 @@ class NestingScan {
     this.#became('operator', word);
   }
 
-  /** Each invalid escape is a separate error. */
+  /** Counts the invalid escapes of a word: each is a separate error of the parser. */
   #escapes(word: string, start: number): void {
     const count = word.replace(/\\u(?:\{[\da-fA-F]+\}|[\da-fA-F]{4})/g, '').split('\\').length - 1;
     this.#nest(start, count);
@@ -222,7 +225,7 @@ class NestingScan {
     this.#operand('');
   }
 
-  /** Reads from inside a template's text to its end or its next `${`. */
+  /** Reads a template's text up to its end or its next `${`. */
   #template(from: number): void {
     for (let at = from; at < this.#text.length; at++) {
       const character = this.#text.charAt(at);
@@ -254,7 +257,10 @@ class NestingScan {
     } else this.#regularExpression();
   }
 
-  /** After a block, the `/` may be a division after all. Therefore brackets in the body count as nesting. */
+  /**
+   * Reads a regular expression. After a block, the `/` may be a division instead, so brackets in the pattern count as
+   * nesting.
+   */
   #regularExpression(): void {
     const ambiguous = this.#before === 'block' || this.#word === ')' || this.#word === '>';
     if (this.#fresh) this.#endStatement();
@@ -417,7 +423,7 @@ class NestingScan {
     return this.#levels.inBlock && this.#startsStatement();
   }
 
-  /** Only directly after `;`, `{` or the start of the text does an operator without a word start a statement. */
+  /** Whether a statement starts at this operator: only directly after `;`, `{` or the start of the text. */
   #startsStatement(): boolean {
     for (let at = this.#at - 2; at >= 0; at--) {
       const character = this.#text.charAt(at);
@@ -475,7 +481,7 @@ class NestingScan {
     if (this.#lines.add(offset)) this.#excess ??= { kind: 'line', offset };
   }
 
-  /** Text in quotes. */
+  /** Counts the possible errors of a text in quotes. */
   #weighText(start: number, end: number): void {
     const text = this.#text.slice(start, end);
     if (SINGLE_KEYS.has(text.slice(1))) this.#weigh(start);

@@ -3,7 +3,7 @@ import { memberName, outermost, unwrapped, type Node, type Visit } from './synta
 
 export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
 
-/** The function that an argument refers to: an inline one, or the one that its name always denotes. */
+/** The function to which an argument refers: an inline one, or the one that its name always denotes. */
 export function functionFor(
   argument: Node | undefined,
   { declared, references }: SyntaxIndex,
@@ -33,7 +33,7 @@ export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
   });
 }
 
-/** The name of the function in one of the script's own objects or classes. */
+/** The name of the function as a member of one of the script's own objects or classes. */
 function methodName({ key, parent }: Visit): string | undefined {
   const holder = parent?.node;
   if (key !== 'value' || (holder?.type !== 'Property' && holder?.type !== 'MethodDefinition')) return undefined;
@@ -46,7 +46,7 @@ const BUILT_IN = [Array, Date, Function, Map, Object, Promise, RegExp, Set, Stri
 
 function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex): Visit[] {
   const isKnown = methods.get(name) === 1 && !BUILT_IN.some((prototype) => name in prototype);
-  // Tools may have the same names.
+  // Calls of tools do not count, because a tool may have the same name as a method.
   const isOfTools = (root: Node) => root.type === 'Identifier' && root.name === 'tools';
   if (!isKnown || references.has('Proxy')) return [];
   return calls.filter(({ node }) => {

@@ -3,7 +3,7 @@ import { printable } from '../text/code-frame.js';
 import { findExcess, type Excess } from './nesting.js';
 import type { Program } from './syntax.js';
 
-/** Why a text is not a script. `offset` counts in the text that was parsed. */
+/** The reason why a text is not a script. `offset` counts in the text that was parsed. */
 export interface ParseProblem {
   readonly code: 'ScriptSyntaxError' | 'ScriptPolicyError';
   readonly message: string;

@@ -1,7 +1,10 @@
 import type { ParseProblem } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
-/** Faults of a pattern in every engine; other patterns may only be newer than Node. */
+/**
+ * Messages about faults of a pattern in every engine. Any other message may be about syntax that the running version of
+ * Node does not know yet.
+ */
 const CERTAIN = /unterminated|unmatched|nothing to repeat|lone quantifier|\\ at end|out of order|range out/i;
 
 /** Regular expressions that no engine accepts. */

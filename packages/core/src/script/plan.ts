@@ -42,7 +42,10 @@ interface Circumstance {
   readonly conditional: boolean;
 }
 
-/** Follows a call outwards, and from a function that is called in only one place to that place. */
+/**
+ * Determines whether a call is repeated or conditional. Follows the call outwards, and from a function that is called
+ * in only one place to that place.
+ */
 class Circumstances {
   readonly #index: SyntaxIndex;
   readonly #earlyReturns = new Map<Node, number>();
@@ -90,7 +93,10 @@ class Circumstances {
     return returnAt !== undefined && returnAt < offset;
   }
 
-  /** The calls of a function: in one place, at once, perhaps, or many times. */
+  /**
+   * The only call of a function; or the number of times that the function runs where it is written: once, perhaps
+   * (`maybe`) or many times.
+   */
   #callerOf(visit: Visit): Visit | 'once' | 'maybe' | 'many' {
     const { node, key, parent } = visit;
     if (node.type === 'FunctionDeclaration') return this.#onlyCall(node.id?.name);

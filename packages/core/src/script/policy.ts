@@ -1,7 +1,7 @@
 import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
-/** A construct that scripts may not use, with its replacement. */
+/** A banned construct at one place of a script, with its replacement. */
 export interface PolicyViolation {
   readonly construct: string;
   readonly message: string;
@@ -131,7 +131,7 @@ function calleeViolation(callee: Node, call: Node, context: CodeMakerContext): P
   return undefined;
 }
 
-/** `Reflect.construct(Function, …)` and `Reflect.apply(eval, …)`. */
+/** Detects `Reflect.construct(Function, …)` and `Reflect.apply(eval, …)`. */
 function reflectViolation(
   call: NodeOf<'CallExpression'> | NodeOf<'NewExpression'>,
   context: CodeMakerContext,
@@ -155,7 +155,7 @@ function dynamicCode(maker: string, offset: number): PolicyViolation {
   };
 }
 
-/** The function that is called in the end: `(0, eval)` and `(eval as any)` call eval. */
+/** The function that a callee denotes: `(0, eval)` and `(eval as any)` denote eval. */
 function calledValue(callee: Node): Node {
   let target = unwrapped(callee);
   while (target.type === 'SequenceExpression') {
@@ -195,7 +195,7 @@ function isFunctionConstructor(node: Node, context: CodeMakerContext): boolean {
   return isPrototypeOfFunction(object, context);
 }
 
-/** `Object.getPrototypeOf(async function () {})`. */
+/** Whether the node is the prototype of a function: `Object.getPrototypeOf(async function () {})`. */
 function isPrototypeOfFunction(node: Node, context: CodeMakerContext): boolean {
   if (node.type !== 'CallExpression') return false;
   const callee = unwrapped(node.callee);

@@ -3,11 +3,14 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isCompound, isTransparent, memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { toolNaming, type ToolCall } from './tool-calls.js';
 
-/** `exec` returns a handle, and a task is cancelled whether or not the cancellation is awaited. */
+/**
+ * Calls that need no `await`: `exec` returns a handle, and a task is cancelled even if the script does not await the
+ * cancellation.
+ */
 const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const GATHERING = new Set(['all', 'allSettled', 'any', 'race']);
 
-/** A call that returns a promise, and whose work is aborted if the script ends before it. */
+/** A call that returns a promise. Its work is aborted if the script ends first. */
 export interface PromiseCall {
   readonly visit: Visit;
   readonly node: NodeOf<'CallExpression'>;
@@ -41,8 +44,8 @@ export class PromiseCalls {
   }
 
   /**
-   * Whether a function passed to a method leaves unfinished work when it returns: a tool, or a function whose promise
-   * represents work.
+   * Whether a function that is passed to a method leaves unfinished work when it returns: a tool, a function whose
+   * promise represents work, or an async function that awaits.
    */
   leavesWork(callback: Node | undefined): boolean {
     if (callback === undefined) return false;
@@ -81,7 +84,10 @@ export class PromiseCalls {
   }
 }
 
-/** Marks the functions around a place. The surroundings of a marked function are already marked. */
+/**
+ * Marks the functions around a place, and returns those that were not marked before. The functions around a marked
+ * function are already marked.
+ */
 function markAround(visit: Visit, marked: Set<Node>): Visit[] {
   const fresh: Visit[] = [];
   for (let at = functionAround(visit); at !== undefined && !marked.has(at.node); at = functionAround(at)) {
@@ -102,7 +108,7 @@ function ownCall(visit: Visit, fn: Node): PromiseCall {
   return { visit, node, name: calledName(unwrapped(node.callee)), tool: undefined, fn };
 }
 
-/** `save`, `api.save`; empty if the callee is not a name. */
+/** The name of the callee: `save`, `api.save`; empty if the callee is not a name. */
 function calledName(callee: Node): string {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type === 'ThisExpression') return 'this';
@@ -111,14 +117,14 @@ function calledName(callee: Node): string {
   return object === '' ? '' : `${object}.${memberName(callee) ?? ''}`;
 }
 
-/** `Promise.all(…)` and similar calls. */
+/** The call, if it is `Promise.all(…)` or a similar one. */
 function gathering(visit: Visit): PromiseCall[] {
   const method = gatheringMethod(visit.node);
   const node = visit.node as NodeOf<'CallExpression'>;
   return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
 }
 
-/** `tools[name](…)`: an unknown tool. */
+/** The call, if it calls an unknown tool: `tools[name](…)`. */
 function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node as NodeOf<'CallExpression'>;
   const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
@@ -128,7 +134,7 @@ function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   return isTool ? [{ visit, node, name: 'tools[…]', tool: undefined }] : [];
 }
 
-/** `await task()`, where `task` is a parameter: the function in it may well call a tool. */
+/** The call in `await task()`, if `task` is a parameter: its function probably calls a tool. */
 function givenFunction(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node.type === 'AwaitExpression' ? visit.node.argument : undefined;
   if (node?.type !== 'CallExpression' || node.callee.type !== 'Identifier') return [];
@@ -156,7 +162,7 @@ function isGenerator(node: Node): boolean {
 export const CHAINING: ReadonlySet<string> = new Set(['then', 'catch', 'finally']);
 
 /**
- * Returns the place that uses the promise: follows it outwards through expressions that pass it on unchanged
+ * Returns the place that uses the promise. Follows the promise outwards through expressions that pass it on
  * (assertions, `?:`, `&&`, `.then()`).
  */
 export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {

@@ -15,14 +15,14 @@ import {
 import { memberName, unwrapped, type NodeOf, type Visit } from './syntax.js';
 import { isConstant, memberPath } from './tool-calls.js';
 
-/** A use that no author can intend. */
+/** Codes of uses that no author can intend. */
 const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
 /**
- * Places where a promise is used as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
- * Uses that no author can intend are errors: a promise that is converted to text or returned inside a value, and a
- * call in a function that a list method calls for each item without waiting.
+ * Reports places that use a promise as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
+ * Uses that no author can intend are errors: a promise that is converted to text or returned inside a value, and a call
+ * in a function that a list method calls for each item without waiting.
  */
 export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   return [
@@ -58,22 +58,25 @@ function namedCall({ name }: PromiseCall): string {
   return name === '' ? 'The function' : `${name}()`;
 }
 
-/** `new Promise((resolve) => { tools.x().then(resolve); })`: the script waits for the outer promise. */
+/**
+ * Whether the call is in an executor, as in `new Promise((resolve) => { tools.x().then(resolve); })`: the script waits
+ * for the outer promise.
+ */
 function isInExecutor(visit: Visit): boolean {
   const fn = functionAround(visit);
   const made = fn?.key === 'arguments' ? fn.parent?.node : undefined;
   return made?.type === 'NewExpression' && made.callee.type === 'Identifier' && made.callee.name === 'Promise';
 }
 
-/** A list method calls the surrounding function for each item, and the function is not async, so it cannot wait. */
+/** Whether a list method calls the surrounding function for each item. Such a method does not wait. */
 function isInListMethod(visit: Visit): boolean {
   const fn = functionAround(visit);
   return fn?.key === 'arguments' && fn.parent !== undefined && isListMethod(fn.parent);
 }
 
 /**
- * Uses of a variable that always holds the promise of one call: in a text, in a result, and, for `Promise.all(…)`, as
- * the list: `rows[0]`, `rows.map(…)`, a loop over it.
+ * Reports uses of a variable that always holds the promise of one call: in a text, in a result, and, for
+ * `Promise.all(…)`, as the list: `rows[0]`, `rows.map(…)`, a loop over `rows`.
  */
 function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
   const { holder } = whereItGoes(call.visit);
@@ -94,7 +97,10 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
   });
 }
 
-/** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which must not return a function. */
+/**
+ * Reports `await tools.x`, `tools.x;` as a statement, and `return tools.x` at the script's top level, because a script
+ * must not return a function.
+ */
 function uncalledTools(index: SyntaxIndex): Finding[] {
   return (index.references.get('tools') ?? []).flatMap((start) => {
     const { visit, path } = memberPath(start);

@@ -7,7 +7,7 @@ import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /**
- * Finds the script's entry if it is written as a module's or a function's: `export default`, one function as the
+ * Finds the script's entry if the script has the form of a module or a function: `export default`, one function as the
  * whole script, or `main()` that is never called, called but not awaited, or not returned. Finds its result if no
  * `return` returns it.
  */
@@ -73,7 +73,7 @@ function repairExport(
 }
 
 interface ExportedFunction {
-  /** Removes `export default`. */
+  /** The edit that removes `export default`. */
   readonly blanked: Edit;
   readonly index: SyntaxIndex;
   readonly text: string;
@@ -134,7 +134,7 @@ function wholeMessage(name: string): string {
   return `The whole script was one function${name === '' ? '' : ` (${name})`}; it is called and its result returned.`;
 }
 
-/** Calls a function at the end of the script; reports one that needs arguments which only the script knows. */
+/** Calls a function at the end of the script, or reports it if it needs arguments that only the script knows. */
 function callOf(
   { name, node, start }: NamedFunction,
   message: (name: string) => string,
@@ -160,8 +160,8 @@ interface NamedFunction {
 const ENTRY_NAMES = ['main', 'run'];
 
 /**
- * `async function main() { … }` among declarations only, never called; and if nothing at all would run, the only
- * function that is never called.
+ * Calls a function that is never called, in a script that contains only declarations: `main` or `run`, or, if the
+ * script would run no call at all, the only such function.
  */
 function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): TreeRepair | undefined {
   if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
@@ -211,8 +211,8 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
 }
 
 /**
- * Whether the call is in the last statement and starts an async function as the script's entry: then it is awaited
- * and returned.
+ * Whether the call is in the last statement and starts an async function as the script's entry. Such a call is awaited,
+ * and its result returned.
  */
 export function isStartedEntry({ node }: Visit, index: SyntaxIndex): boolean {
   return (
@@ -233,7 +233,7 @@ function startedLast(
   return called !== undefined && isAsyncFunction(unwrapped(called.callee), index) ? { statement, called } : undefined;
 }
 
-/** The call at the root of `f()`, `f().then(…)`, `f().catch(…).finally(…)`. */
+/** The call of `f` in `f()`, `f().then(…)` and `f().catch(…).finally(…)`. */
 function startedCall(expression: Node): NodeOf<'CallExpression'> | undefined {
   let at = unwrapped(expression);
   while (at.type === 'CallExpression') {

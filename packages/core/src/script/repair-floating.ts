@@ -9,8 +9,8 @@ import type { Visit } from './syntax.js';
 
 /**
  * Awaits calls that are statements or whose promise is never used: unawaited work is aborted when the script ends, so
- * its effect would silently never happen. `void tools.x()` marks a deliberate call. If awaiting would change the
- * order of the script's effects, nothing is repaired.
+ * its effect would be lost without an error. `void tools.x()` marks a deliberate call. A call is not repaired if
+ * awaiting it would change the order of the script's effects.
  */
 export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
   const promises = new PromiseCalls(index, findToolCalls(index));

@@ -94,7 +94,7 @@ function isModuleExports(node: Node, index: SyntaxIndex): boolean {
   return object.type === 'Identifier' && object.name === 'module' && !index.declared.has('module');
 }
 
-/** `{ main, helper }`: the exports of a module, and not a value. */
+/** Whether the node is the list of a module's exports, and not a value: `{ main, helper }`. */
 function isListOfNames(node: Node): boolean {
   return (
     node.type === 'ObjectExpression' &&
@@ -113,7 +113,7 @@ interface ImportBinding {
   readonly path: string;
 }
 
-/** Module names under which other systems offer their tools. Packages of other names contain functions of their own. */
+/** Module names under which other systems offer their tools. Packages with other names contain their own functions. */
 const MODULES = new Set(['codemode', 'functions', 'mcp', 'servers', 'tool', 'tools', 'toolscript']);
 
 /**
@@ -137,7 +137,7 @@ function toolBindings(
     if (meant === undefined) return undefined;
     const isPlain = local === 'tools' || meant === fit.holder(local) || meant === fit.fitting([local]);
     if (isPlain) continue;
-    // A declaration in place of an import does not exist before its line, unlike the import.
+    // Unlike the import, a declaration that replaces it does not exist before its line.
     const isEarly = (index.references.get(local) ?? []).some(({ node }) => node.start < specifier.start);
     if (isEarly) return undefined;
     bindings.push({ local, path: meant });
@@ -161,7 +161,10 @@ function isOwnFile(module: string): boolean {
 
 interface Origin {
   readonly namespace: string;
-  /** All names of the module are tools. A package with a namespace's name offers only the tools of that namespace. */
+  /**
+   * True if all names of the module are tools. Otherwise, the module is a package with a namespace's name, and offers
+   * only the tools of that namespace.
+   */
   readonly isOfTools: boolean;
 }
 

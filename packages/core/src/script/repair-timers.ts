@@ -6,7 +6,7 @@ import { treeRepair, type TreeRepair } from './tree-repair.js';
 
 const STARTING = new Set(['setTimeout', 'setInterval']);
 
-/** Removes `.unref()` and `.ref()` of timers: here a timer is a number, and keeps no process alive. */
+/** Removes `.unref()` and `.ref()` of timers: in a script, a timer is a number and keeps no process alive. */
 export function repairTimers(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const edits = index.calls.flatMap((visit) => withoutReference(visit, index, text));
   const message = '`.ref()` and `.unref()` of timers were removed: a timer does not keep a script from ending.';

@@ -12,14 +12,14 @@ const MAX_SUGGESTIONS = 3;
 
 /**
  * Inserts `tools.` before the name of a tool that is called without it, if exactly one tool fits: `read_file(…)`,
- * `github.list(…)`, `codemode.add(…)`. If none fits by its name, a note names the likely one.
+ * `github.list(…)`, `codemode.add(…)`. If no tool fits, a note names the likely tools.
  */
 export function repairToolNames(
   index: SyntaxIndex,
   text: string,
   toolNames: readonly string[] | undefined,
 ): TreeRepair | undefined {
-  // If the script declares `tools`, it refers to its own tools.
+  // A script that declares `tools` refers to its own tools.
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
   if (addsGlobals(index)) return undefined;
   const bare = bareNames(index);
@@ -52,11 +52,11 @@ interface BareName {
   readonly path: readonly string[];
   readonly start: number;
   readonly end: number;
-  /** If false, it is an object that contains tools: `const { list } = github`. */
+  /** False if the name denotes an object that contains tools: `const { list } = github`. */
   readonly isCalled: boolean;
 }
 
-/** Changes the name where it begins, and keeps the text between its parts, which may contain line ends. */
+/** Changes only the beginning of the name, and keeps the text between its parts, which may contain line ends. */
 function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: string): Edit {
   const [root = '', ...members] = path;
   if (members.length === 0) return { start, end, text: meant };
@@ -77,7 +77,9 @@ function bareNames({ references, declared }: SyntaxIndex): BareName[] {
     .toSorted((left, right) => left.start - right.start);
 }
 
-/** A name that is called, that is passed on to be called, or whose members are read. */
+/**
+ * The bare name at a place that calls it, passes it on to be called, or reads its members; empty for any other place.
+ */
 function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
   const { start } = visit.node;
@@ -94,13 +96,13 @@ function bareName(visit: Visit): BareName[] {
   return isMeant ? [{ path, start, end: at.node.end, isCalled: true }] : [];
 }
 
-/** `const { list } = github`, `const gh = github`, `github[name](…)`. */
+/** Whether the place uses the name as an object: `const { list } = github`, `const gh = github`, `github[name](…)`. */
 function holdsMembers({ key, parent }: Visit): boolean {
   if (parent?.node.type === 'VariableDeclarator') return key === 'init';
   return parent?.node.type === 'MemberExpression' && key === 'object' && memberName(parent.node) === undefined;
 }
 
-/** `ids.map(getUser)`. */
+/** Whether the name is passed to a method as a callback: `ids.map(getUser)`. */
 function isCallback({ key, parent }: Visit): boolean {
   return (
     key === 'arguments' && parent?.node.type === 'CallExpression' && parent.node.callee.type === 'MemberExpression'
@@ -118,8 +120,8 @@ function boundNote(written: string, meant: string): NoteText {
 }
 
 /**
- * Reports the likely tool, or that the name for all tools is `tools`. A name similar to none may be a missing
- * function of the script.
+ * Reports the likely tools, or that the name for all tools is `tools`. A name that is similar to no tool may be a
+ * missing function of the script.
  */
 function hintFor(path: readonly string[], written: string, fit: ToolFit): NoteText | undefined {
   const [first = ''] = path;

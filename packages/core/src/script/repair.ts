@@ -44,7 +44,7 @@ interface Draft {
 
 // Repairs that are valid for any text. They keep every position.
 
-/** A diff would parse, because its marks are read as signs before each line. */
+/** Excludes diffs. A diff would parse, because the parser reads its marks as signs before each line. */
 const OPENING_FENCE = /^\s*`{3,}(?![ \t]*(?:diff|patch)\b)[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
 const HASHBANG = /^#![^\r\n]*/;
@@ -219,7 +219,10 @@ function entityNote(offset: number): RepairNote {
   );
 }
 
-/** `async function () { … }` alone is not a statement; in parentheses it is an expression. */
+/**
+ * Puts `async function () { … }` into parentheses: alone, it is not a statement, but in parentheses it is an
+ * expression.
+ */
 function withFunctionAsExpression(draft: Draft): Draft | undefined {
   const start = /^\s*(?=(?:async\s+)?function\s*\()/.exec(draft.text)?.[0].length;
   if (start === undefined) return undefined;
@@ -243,7 +246,10 @@ function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'la
 
 type Parsed = Extract<ParsedText, { ok: true }>;
 
-/** `a &lt; b` alone parses, as `a & lt; b`. Only this exact form is read as an entity, and nothing in a literal. */
+/**
+ * Decodes entities in a script that parses: `a &lt; b` parses as `a & lt; b`. Only this exact form counts as an entity,
+ * and only outside of literals.
+ */
 function repairParsed(draft: Draft, parsed: Parsed, toolNames: readonly string[] | undefined): RepairedScript {
   const index = indexSyntax(parsed.program);
   const decoded = withAccidentalEntitiesDecoded(draft, index);

@@ -9,7 +9,7 @@ export interface ResultText {
   readonly tool: string;
   /** The members between the result and the converted value. */
   readonly path: readonly (string | number)[];
-  /** The text is only printed. */
+  /** True if the text is only printed. */
   readonly isLogged: boolean;
 }
 
@@ -41,7 +41,7 @@ const KEEPING = new Set(['filter', 'reverse', 'slice', 'sort', 'toReversed', 'to
 const ITERATING = new Set(['filter', 'find', 'flatMap', 'forEach', 'map', 'some', 'every']);
 const TEXT_METHODS = new Set(['join', 'toString']);
 
-/** The place of a result or of a part of it: a number in the path is any item. */
+/** The place of a result or of a part of it. A number in the path means any item. */
 interface Held {
   readonly at: Visit;
   readonly path: readonly (string | number)[];
@@ -78,7 +78,7 @@ function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
 
 interface Place {
   readonly index: SyntaxIndex;
-  /** The scopes of the variables. Outside of them, the same names may denote other variables. */
+  /** The scope of the variables. Outside of this scope, the same names may denote other variables. */
   readonly scope: Node;
 }
 
@@ -92,7 +92,7 @@ function taken(target: Node, path: Held['path'], place: Place): Held[] {
   });
 }
 
-/** No uses if the variable may hold another value. */
+/** The uses of a variable; empty if the variable may hold another value. */
 function usesOf(name: string, { index, scope }: Place): Visit[] {
   const isInside = ({ node }: Visit) => scope.start <= node.start && node.end <= scope.end;
   const uses = (index.references.get(name) ?? []).filter(isInside);
@@ -117,7 +117,7 @@ function isText(visit: Visit): boolean {
   }
 }
 
-/** `rows.join()`, `row.toString()`, `String(row)`. */
+/** Whether the call converts the value to text: `rows.join()`, `row.toString()`, `String(row)`. */
 function isTextMethod({ node, key }: Visit, call: NodeOf<'CallExpression'>): boolean {
   if (key === 'callee') return node.type === 'MemberExpression' && TEXT_METHODS.has(memberName(node) ?? '');
   return key === 'arguments' && call.callee.type === 'Identifier' && call.callee.name === 'String';

@@ -6,14 +6,14 @@ import { encodePositions, PositionTable } from './wrapper.js';
 
 /** Maximum depth to which saved scripts can run each other. */
 const MAX_DEPTH = 8;
-/** Lines before the source of a saved script: the one that declares `input`. */
+/** Lines before the source of a saved script: the line that declares `input`. */
 const LINES_BEFORE = 1;
-/** Lines after it: the one that ends its function. */
+/** Lines after the source of a saved script: the line that ends its function. */
 const LINES_AFTER = 1;
 
 interface LinkedPart {
   readonly id: string;
-  /** The line of the whole code at which its own code starts. */
+  /** The line of the whole code at which the saved script's code starts. */
   readonly firstLine: number;
   /** The last line of the source, in its compiled text. */
   readonly lastLine: number;
@@ -24,10 +24,10 @@ interface LinkedPart {
  * A script and the saved scripts that it can run, as one function expression, so that they share a sandbox, and with it
  * calls, limits, approvals, the journal and the memory image.
  *
- * Each keeps the function that its own compilation made, so none sees the variables of another. `tools` is shadowed by
- * a view of the real one, in which the tools that run saved scripts call the real tool, which checks the input, and
- * then the function. The names around the functions contain the hash of all sources: no source can contain its own
- * hash, so none can name them. The lines of the script itself keep their numbers.
+ * Each script keeps the function that its own compilation made, so no script sees the variables of another. A view of
+ * `tools` shadows the real one. In this view, a tool that runs a saved script first calls the real tool, which checks
+ * the input, and then the saved script's function. The names around the functions contain the hash of all sources. No
+ * source can contain this hash, so no script can use these names. The lines of the script itself keep their numbers.
  */
 export class ScriptLinks {
   readonly javascript: string;
@@ -62,7 +62,7 @@ export class ScriptLinks {
   }
 }
 
-/** As the engine counts lines: \n alone ends one. */
+/** The number of lines as the engine counts them: only \n ends a line. */
 function lineCount(code: string): number {
   return code.split('\n').length;
 }

@@ -15,7 +15,7 @@ export interface SourceFacts {
   readonly types: readonly Range[];
   /** Blocks of `try` whose failure is caught. */
   readonly tried: readonly Range[];
-  /** In source order; an outer call precedes those inside it. */
+  /** Calls in source order; an outer call precedes the calls inside it. */
   readonly calls: readonly CallFact[];
   /** Places that name members of `tools` or of its namespaces, excluding members of a tool's result. */
   readonly toolMembers: readonly number[];
@@ -65,11 +65,11 @@ export interface SourceFacts {
   readonly ownTypes: readonly string[];
   /** Places where results are converted to text. */
   readonly texts: readonly ResultText[];
-  /** Text that repairs have inserted: none of it is the model's. */
+  /** Ranges of text that repairs have inserted, and not the model. */
   readonly added: readonly Range[];
   /** Faults of the script that are found without types. */
   readonly refusals: readonly Finding[];
-  /** `this` receives members under computed names, so no class is fully known. */
+  /** True if `this` or a prototype receives members under computed names, so that no class is fully known. */
   readonly hasOpenClasses: boolean;
 }
 
@@ -85,9 +85,9 @@ export interface CallFact {
   readonly tool: string;
   /** The variable on which a collecting method is called (`list.push(…)`); empty otherwise. */
   readonly collects: string;
-  /** `JSON.parse(…)`. */
+  /** True for `JSON.parse(…)`. */
   readonly isParse: boolean;
-  /** True: one of the call's arguments is an object composed of others: `{ ...defaults, id }`. */
+  /** True if one of the call's arguments is an object that spreads others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
   /** For a tool call: the known parts of the tool's arguments, in a loop one entry for each value. */
   readonly known?: readonly KnownArgument[];
@@ -174,7 +174,7 @@ class FactCollector {
   readonly #switches: SwitchFact[] = [];
   readonly #ownShapes = new Set<string>();
   readonly #taken: [number, string][] = [];
-  /** Members that are assigned to a variable of their own: `const total = page.total`. */
+  /** Members that a variable's declaration copies: `const total = page.total`. */
   readonly #copied: [member: string, variable: string][] = [];
   readonly #members: { at: number; chain: Chain }[] = [];
   readonly #chains = new Chains();
@@ -320,7 +320,7 @@ class FactCollector {
       this.#copied.push([name, holder.id.name]);
   }
 
-  /** The target of an assignment, or of a `for … of`. */
+  /** Records the target of an assignment, or of a `for … of`. */
   #assign(target: Node): void {
     const inner = unwrapped(target);
     switch (inner.type) {
@@ -348,7 +348,10 @@ class FactCollector {
     }
   }
 
-  /** A value from `reduce`, or of a proxy, has members that are never named. */
+  /**
+   * Marks a variable as loose if its value comes from `reduce` or is a proxy: such a value may have members that the
+   * source never names.
+   */
   #declare({ id, init }: NodeOf<'VariableDeclarator'>): void {
     if (id.type !== 'Identifier' || init === null) return;
     const made = unwrapped(init);
@@ -372,7 +375,7 @@ class FactCollector {
     const { parent } = visit;
     if (parent?.node.type === 'UnaryExpression' && parent.node.operator === 'typeof') this.#asked.add(node.name);
     else if (doubtOf(outermost(visit)) !== undefined) this.#doubted.add(node.name);
-    // A function with a default parameter may receive another value.
+    // A parameter with a default may receive another value.
     if (parent?.node.type === 'AssignmentPattern' && visit.key === 'left' && isParameter(parent))
       this.#loose.add(node.name);
   }
@@ -477,7 +480,7 @@ function isQuestion(call: NodeOf<'CallExpression'>): boolean {
   return object.type === 'Identifier' && QUESTIONS.has(`${object.name}.${memberName(callee) ?? ''}`);
 }
 
-/** Ends of the members and calls that are chained to an expression: `a.b(c).d` from `a` on. */
+/** The end offset of the members and calls that are chained to an expression: of `a.b(c).d` for `a`. */
 function endOfChain(visit: Visit): number {
   let at = visit;
   for (let { parent } = at; parent !== undefined; { parent } = at) {

@@ -2,14 +2,14 @@ import { transformSync } from 'oxc-transform';
 import { isTopLevelReturn } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
-/** Maximum output as a multiple of the source, plus a constant; more is rejected. */
+/** Maximum length of the output as a multiple of the source's length, plus a constant; a longer output is rejected. */
 const MAX_GROWTH = 8;
 const ALLOWANCE = 65_536;
 
 export type Stripped =
   | { readonly ok: true; readonly code: string; readonly mappings: string }
   | { readonly ok: false; readonly type: 'too_large'; readonly length: number; readonly most: number }
-  /** `offset` counts in the text. */
+  /** `offset` counts in the text that `stripTypes` received. */
   | { readonly ok: false; readonly type: 'refused'; readonly message: string; readonly offset: number };
 
 /** Removes the types and converts enums, namespaces and parameter properties to JavaScript. */
@@ -66,7 +66,7 @@ function unusedCharacter(text: string): string | undefined {
   return undefined;
 }
 
-/** Converts offsets in UTF-8, in which the transformer counts. */
+/** Converts an offset in UTF-8 bytes, in which the transformer counts, to an offset in the text. */
 function fromBytes(text: string, bytes: number): number {
   return Buffer.from(text, 'utf8').subarray(0, bytes).toString('utf8').length;
 }

@@ -1,6 +1,6 @@
 import { walk, type Identifier, type Node, type NodeOf, type Program, type Visit } from './syntax.js';
 
-/** The data about a script that the rules need, collected in one pass, all in source order. */
+/** The data about a script that the rules need, collected in one pass and in source order. */
 export interface SyntaxIndex {
   readonly program: Program;
   /** Calls, `new` and tagged templates. */
@@ -8,7 +8,7 @@ export interface SyntaxIndex {
   /** Modules, dynamic imports, meta properties, decorators: scripts with such constructs are rejected. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
-  /** `await`, and `for await`. */
+  /** Uses of `await` and `for await`. */
   readonly awaits: readonly Visit[];
   /** The number of functions and members of the script's own objects and classes with each name. */
   readonly methods: ReadonlyMap<string, number>;

@@ -6,7 +6,7 @@ export type { Program };
 export type NodeOf<Type extends Node['type']> = WithType<Node, Type>;
 export type Identifier = NodeOf<'Identifier'>;
 
-/** Some kinds of nodes serve several values of `type`, as those of functions do. */
+/** Selects a node type by its `type`. Some node types have several values of `type`, such as those of functions. */
 type WithType<Each, Type> = Each extends { type: infer Types } ? (Type extends Types ? Each : never) : never;
 
 const TYPE_WRAPPERS = [
@@ -47,14 +47,14 @@ export function isCompound(node: Node): node is Compound {
   return node.type === 'ObjectExpression' || node.type === 'ArrayExpression';
 }
 
-/** A node with the path to it: the parent and the parent's key that holds it. */
+/** A node with the path to it: its parent, and the parent's key that holds the node. */
 export interface Visit {
   readonly node: Node;
   readonly key: string;
   readonly parent: Visit | undefined;
 }
 
-/** The expression including the type-only nodes around it. */
+/** The outermost expression that wraps the node only in type-only nodes. */
 export function outermost(visit: Visit): Visit {
   let at = visit;
   while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
@@ -71,7 +71,7 @@ export function isWritten(visit: Visit): boolean {
       return key === 'left';
     case 'UpdateExpression':
       return true;
-    // The left side of `[a.b] = …` and `({ x: a.b } = …)`.
+    // These nodes are the left side of `[a.b] = …` and `({ x: a.b } = …)`.
     case 'ArrayPattern':
     case 'RestElement':
     case 'AssignmentPattern':

@@ -6,15 +6,15 @@ import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, ty
 export interface ToolCall {
   readonly visit: Visit;
   readonly node: NodeOf<'CallExpression'>;
-  /** The name as the script writes it, dots between its parts. */
+  /** The name as the script writes it, with dots between its parts. */
   readonly tool: string;
   /** The place of the tool's name, for reports about the name. */
   readonly nameOffset: number;
-  /** True: the call handles a missing tool itself (`tools.x?.()`). */
+  /** True if the call handles a missing tool itself (`tools.x?.()`). */
   readonly optional: boolean;
 }
 
-/** Calls to `tools.NAME(…)`, `tools['NAME'](…)`, and of names from `const { NAME } = tools`. */
+/** Finds calls to `tools.NAME(…)`, to `tools['NAME'](…)`, and to names from `const { NAME } = tools`. */
 export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   if (isShadowed(index)) return [];
   const aliases = findAliases(index);
@@ -48,9 +48,7 @@ export function calledTool({ node, tool }: ToolCall): { readonly tool: string; r
   return typeof spawned === 'string' ? { tool: spawned, argument: second } : { tool, argument: first };
 }
 
-/**
- * A script with a variable named `tools` refers to its own tools; a parameter of that name is treated as the global.
- */
+/** Whether the script's own variable `tools` hides the global. A parameter of that name counts as the global. */
 function isShadowed(index: SyntaxIndex): boolean {
   const declarations = index.declared.get('tools') ?? [];
   return declarations.some((visit) => {

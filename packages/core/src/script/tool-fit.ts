@@ -33,8 +33,8 @@ export class ToolFit {
   /**
    * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
    * `tools.add`, and the end of a name including its namespace means the tool if no other tool ends with it:
-   * `github.list` of `mcp.github.list`. Undefined if none fits, if several do, and for the last part of a name alone:
-   * `clear` may be a missing function of the script, and `notes.clear` has effects.
+   * `github.list` of `mcp.github.list`. Undefined if no tool or several tools fit, and for the last part of a name
+   * alone: `clear` may be a missing function of the script, and `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {
     const path = written.map(identifierName);
@@ -65,14 +65,14 @@ export class ToolFit {
     return [...this.#names].filter((name) => letters(name.slice(name.lastIndexOf('.') + 1)) === wanted);
   }
 
-  /** Whether a name stands for all tools in other systems. */
+  /** Whether a name means all tools in other systems. */
   isReceiver(name: string): boolean {
     return RECEIVERS.has(name);
   }
 
   /**
-   * The object in the script that contains the tools under that name, as scripts write it: `tools` for `codemode`,
-   * `tools.github` for `github`.
+   * The object to which a name refers, as scripts write it; undefined if several objects fit, or none: `tools` for
+   * `codemode`, `tools.github` for `github`.
    */
   holder(name: string): string | undefined {
     const [only, ...others] = this.#namespaces.get(name) ?? [];

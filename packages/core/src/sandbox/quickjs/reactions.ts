@@ -18,7 +18,7 @@ export interface PromiseProbe {
   /** References to the promise, except the one that this probe holds. */
   references: number;
   reactions: number;
-  /** Handlers and derived promises that can still have an effect. */
+  /** Handlers, for fulfilment and for rejection, that can still have an effect. */
   live: number;
 }
 

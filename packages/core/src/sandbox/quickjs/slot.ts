@@ -27,8 +27,8 @@ export interface SlotJob {
 }
 
 /**
- * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest did not
- * reach the segment's end.
+ * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest wrote
+ * nothing, or a limit stopped the segment.
  */
 export interface SlotSegment {
   text: string;

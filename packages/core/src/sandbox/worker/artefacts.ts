@@ -6,7 +6,7 @@ import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type Ima
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
-/** An engine, and the image of it in which scripts run. */
+/** An engine, and its image from which scripts start. */
 export interface ExecuteArtefacts {
   module: WasmModule;
   execute: Image;
@@ -17,7 +17,7 @@ export interface Artefacts extends ExecuteArtefacts {
   compile: Image;
 }
 
-/** `maxMemoryMb` is the maximum linear memory of one instance. */
+/** Reads this version's engine and images. `maxMemoryMb` is the maximum linear memory of one instance. */
 export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   const [engine, execute, compile] = await Promise.all([
     readEngine(),
@@ -27,14 +27,17 @@ export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute, compile };
 }
 
-/** This version's engine and image by their names, in that order: a captured script is restored with them later. */
+/** This version's engine and image by their names, in that order. A captured script needs both when it is restored. */
 export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Array>> {
   const [engine, { header, content }] = await Promise.all([readEngine(), loadImageFile('execute')]);
   const image = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), content]);
   return new Map([engine, image].map((bytes) => [sha256(bytes), bytes]));
 }
 
-/** An engine and an image of another version. Throws a `SnapshotError` if they cannot be found. */
+/**
+ * Reads an engine and an image of another version. Throws a `SnapshotError` if one is missing, is damaged or does not
+ * fit.
+ */
 export async function loadKept(
   [engineName = '', imageName = '']: readonly string[],
   images: ImageSource,

@@ -10,7 +10,7 @@ import type {
 import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox } from '../quickjs/outbox.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-/* The texts that the guest's bridge reads: see its functions `begin` and `settle`. */
+/* Writes the texts that the guest's bridge reads (see its functions `begin` and `settle`), and reads its segments. */
 
 const limitTexts = new WeakMap<SandboxLimits, string>();
 
@@ -52,7 +52,7 @@ type Seed = readonly [number, number, number, number];
 
 const WARM_UP_ROUNDS = 12;
 
-/** Runs the guest's generator (sfc32, see `guest/bridge/random.ts`) far enough that a poor seed has no effect. */
+/** Advances the guest's generator (sfc32, see `guest/bridge/random.ts`) so far that a poor seed has no effect. */
 function warmSeed([a, b, c, d]: Seed): Seed {
   let [first, second, third, counter] = [a | 0, b | 0, c | 0, d | 0];
   for (let round = 0; round < WARM_UP_ROUNDS; round++) {
@@ -96,7 +96,7 @@ function grow(names: readonly string[]): Branch {
   return root;
 }
 
-/** Throws a `GuestBreach` if the guest's part breaks a rule. */
+/** Reads a worker's report. Throws a `GuestBreach` if the guest's part breaks a rule. */
 export function readSegment(report: WorkerReport, limits: SandboxLimits, columns: ColumnReader): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);
@@ -169,11 +169,11 @@ function withColumns(end: SandboxEnd | undefined, columns: ColumnReader): Sandbo
 }
 
 /**
- * The engine counts columns in bytes of UTF-8; the rest of the program counts UTF-16 units. In ASCII sources they are
+ * The engine counts columns in bytes of UTF-8; the rest of the program counts UTF-16 units. In ASCII sources both are
  * equal, and nothing is converted.
  */
 export class ColumnReader {
-  /** True: columns need no conversion. */
+  /** True if columns need no conversion. */
   readonly areBytes: boolean;
   readonly #source: string;
   #lines: string[] | undefined;

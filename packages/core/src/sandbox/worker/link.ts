@@ -43,7 +43,9 @@ export class Control {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
   }
 
-  /** The number of scripts on the worker that a long computation of another script would delay. */
+  /**
+   * Sets the number of scripts that share the worker. A script that computes for long yields if this number exceeds 1.
+   */
   setScripts(count: number): void {
     Atomics.store(this.#words, SCRIPTS, count);
   }
@@ -52,7 +54,7 @@ export class Control {
     return Atomics.load(this.#words, SCRIPTS);
   }
 
-  /** Called for each message that is sent. */
+  /** Counts a message that is being sent. */
   countMessage(): void {
     Atomics.add(this.#words, MESSAGES, 1);
   }
@@ -75,17 +77,18 @@ export class Control {
 }
 
 /**
- * The time for which a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30
- * µs, and later in a virtual machine, which is most of the time of a quick tool call.
+ * The time for which a worker stays awake for its next message, in ms. The system needs 7 to 30 µs to wake a sleeping
+ * thread, and more in a virtual machine. That is most of the time of a quick tool call.
  */
 const AWAKE_MS = 0.05;
 /** If a message arrives this soon after the worker's answer, including the wake-up, staying awake was worthwhile. */
 const SOON_MS = 0.15;
 /**
- * Number of such messages in a row before the worker stays awake: at worst, one short wait in this number is wasted.
+ * Number of consecutive soon messages after which the worker stays awake. At worst, one short wait for each such number
+ * of messages is wasted.
  */
 const SOON_IN_A_ROW = 4;
-/** The event loop gets a turn at least this often, in ms. */
+/** Maximum time between two turns of the event loop, in ms. */
 const MAX_MS = 20;
 
 /**
@@ -97,7 +100,8 @@ export function onMessages(port: MessagePort, sent: () => number, handle: (messa
   let answeredAt = 0;
   let soon = 0;
   let taken = 0;
-  // The count may be ahead of the messages that were taken, or about to catch up with them.
+  // The count may be above or below the number of messages that were taken, because the sender counts a message after
+  // it has sent it.
   const hasMore = () => ((sent() - taken) | 0) > 0;
   port.on('message', (first: unknown) => {
     const arrivedAt = performance.now();
@@ -114,8 +118,8 @@ export function onMessages(port: MessagePort, sent: () => number, handle: (messa
 }
 
 /**
- * The same for the thread that waits for a worker's answer. This thread belongs to the application, so it is never
- * blocked: its event loop keeps turning, with all its other work, instead of sleeping.
+ * Keeps the thread awake that waits for a worker's answer. This thread belongs to the application and must never block:
+ * instead of sleeping, its event loop keeps turning and does all its other work.
  */
 export class WakefulLoop {
   #sentAt = 0;
@@ -157,17 +161,17 @@ function nextMessage(port: MessagePort, hasMore: () => boolean, until: number): 
 }
 
 /**
- * An LRU of keys, with values on the worker's side and without values on the pool's. Both process the same runs in
- * the same order, so the pool knows the worker's cache without asking.
+ * A least recently used cache of bytecode. The worker's copy holds the values; the pool's copy holds only the keys.
+ * Both process the same runs in the same order, so the pool knows the worker's cache without asking.
  */
 export class BytecodeLedger<Value> {
   readonly #entries = new Map<string, Value>();
-  /** The most recent key need not be moved when it is used again. */
+  /** The most recent key, which need not be moved when it is used again. */
   #latest: string | undefined;
 
   constructor(readonly capacity: number) {}
 
-  /** Returns the value, which becomes the most recent. */
+  /** Returns the key's value, and makes the key the most recent one. */
   use(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined || key === this.#latest) return value;

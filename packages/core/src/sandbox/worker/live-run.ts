@@ -37,25 +37,25 @@ export class LiveRun implements SandboxRun {
   worker: WorkerThread | undefined;
   slot = 0;
   segments = 0;
-  /** Segments that were delivered before the worker was lost; a replay of the tape repeats them. */
+  /** Number of segments that were delivered before the worker was lost; a replay of the tape repeats them. */
   toSkip = 0;
   wallMs: number;
   columns: ColumnReader | undefined;
   lane: Lane = 'fast';
-  /** Maximum time of a turn in the slow lane while others wait there, in ms; 0 before the first turn. */
+  /** Maximum time of a turn in the slow lane while other scripts wait for a turn, in ms; 0 before the first turn. */
   sliceMs = 0;
-  /** The run's guest broke a rule of the bridge. */
+  /** True if the run's guest broke a rule of the bridge. */
   isBroken = false;
   /** The number of the run's commands that the worker has not answered. */
   outstanding = 0;
   /** The number of workers that died while they executed this run. */
   deaths = 0;
-  /** Undefined: the script starts from its beginning. */
+  /** The captured state from which the script starts. Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
-  /** The run was restored, and the observer was notified. */
+  /** True after the run was restored and the observer was notified. */
   isRestored = false;
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
-  /** Ends the wait for a worker that is busy with other scripts. */
+  /** The timer that ends the wait for a worker that is busy with other scripts. */
   notStarted: NodeJS.Timeout | undefined;
   /** Every delivered settlement, in order, for a worker that has to start over. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
@@ -86,7 +86,7 @@ export class LiveRun implements SandboxRun {
   }
 }
 
-/** A script that computes for this long while others share its worker is moved to the slow lane. */
+/** A script that computes for this long, in ms, while others share its worker is moved to the slow lane. */
 const SLICE_MS = 10;
 
 /** Sends a worker all commands that lead to the run's state: its start or its captured memory, and its tape. */
@@ -131,8 +131,8 @@ function sliceOf({ lane, sliceMs }: LiveRun): number {
 }
 
 /**
- * A slot's snapshot as bytes: the length of a JSON text (32 bits, little-endian), the text with everything but
- * the memory, then the memory.
+ * Writes a slot's snapshot as bytes: the length of a JSON text (32 bits, little-endian), the text with all members
+ * except the memory, then the memory.
  */
 export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]): SandboxCapture {
   const { memory, ...rest } = snapshot;
@@ -142,7 +142,7 @@ export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]):
   return { runtime: 'quickjs', images, state: Buffer.concat([length, json, memory]) };
 }
 
-/** Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
+/** Reads a slot's snapshot. Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
 function readCapture(state: Uint8Array): SlotSnapshot {
   const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
   if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is truncated');

@@ -14,13 +14,16 @@ export interface WorkerBirth {
   bytecodeCacheSize: number;
 }
 
-/** All commands of a tick go in one message, in both directions. Lists are sent faster than objects. */
+/**
+ * A command to a worker. One message carries all commands of a tick; reports are joined in the same way. Lists are sent
+ * faster than objects.
+ */
 export type WorkerCommand =
   | [type: 'run', run: number, start: RunStart]
   /** Answered by `restored`, or by an end. */
   | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
-  /** Answered by `captured`, with the snapshot if there is one; after that, the run has ended. */
+  /** Answered by `captured`. If the answer has a snapshot, the run has ended; otherwise it continues. */
   | [type: 'capture', run: number]
   /**
    * The run has ended for the host, which ignores further output of the script. `isBroken`: its guest broke a rule,
@@ -31,14 +34,14 @@ export type WorkerCommand =
 export interface RunStart {
   slot: number;
   sha256: string;
-  /** Omitted if the worker has compiled it before; see `BytecodeLedger`. */
+  /** Omitted if the worker has already compiled the script; see `BytecodeLedger`. */
   javascript: string | undefined;
   initText: string;
   clockMs: number;
   wallMs: number;
   /** Maximum time for which the script may compute while others wait for the thread, in ms. */
   sliceMs: number;
-  /** Omitted if they are the same as in the last command that had limits. */
+  /** Omitted if the limits are the same as in the last `run` command that had limits. */
   limits: SandboxLimits | undefined;
 }
 
@@ -53,8 +56,8 @@ export interface RunRestore {
 }
 
 /**
- * A worker's report of one segment. Sent as a list, which costs a fraction of an object with names; rare members are
- * in `rest`.
+ * A worker's report of one segment. It is a list, because sending an object with names costs several times as much;
+ * rare members are in `rest`.
  */
 export type WorkerReport = [
   run: number,
@@ -74,13 +77,15 @@ export const ReportKind = {
   released: 2,
   /** The worker had the script's bytecode in its cache. */
   cacheHit: 4,
-  /** The report answers `restore`, and the guest waits; no other report has this kind. */
+  /** The report answers `restore`, and the guest waits for settlements. No other report has this kind. */
   restored: 8,
-  /** The report answers `capture`; no other report has this kind. */
+  /** The report answers `capture`. No other report has this kind. */
   captured: 16,
   /** The segment was discarded so that others on this thread can run; the run no longer holds a slot. */
   moved: 32,
-  /** Only the answer to `run` or `restore`: the system has no memory for a sandbox; the run no longer holds a slot. */
+  /**
+   * The report answers `run` or `restore`: the system has no memory for a sandbox, and the run no longer holds a slot.
+   */
   refused: 64,
 } as const;
 
@@ -88,11 +93,11 @@ export interface ReportRest {
   end: SandboxEnd | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
-  /** Instances that this worker has dropped so far, their bytes, and the growth of its live ones. */
+  /** Instances that this worker has dropped so far, their bytes, and the growth of its live instances in bytes. */
   dropped: number;
   droppedBytes: number;
   grownBytes: number;
   snapshot?: SlotSnapshot;
-  /** Why a run was refused. */
+  /** The reason why a run was refused. */
   detail?: string;
 }

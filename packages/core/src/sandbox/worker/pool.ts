@@ -25,7 +25,7 @@ import { HUNG, type WorkerThread } from './worker-thread.js';
 export interface QuickJsOptions {
   /** Number of worker threads. Default: 2, or the number of cores if that is less. */
   size?: number;
-  /** Maximum number of live scripts on one worker; most of them wait for tools. Default 1 024. */
+  /** Maximum number of live scripts on one worker, including those that wait for tools. Default 1 024. */
   slotsPerWorker?: number;
   /**
    * Maximum bytes of the sandboxes of all live scripts together; further scripts wait in the queue. Default: a
@@ -44,10 +44,10 @@ export interface QuickJsOptions {
 const MAX_DEATHS = 3;
 
 /**
- * Runs scripts on QuickJS in worker threads. Each worker runs as many scripts as its slots and the pool's memory
- * allow. Further runs wait, and principals take turns. A worker that had to be terminated is replaced, and its other
- * scripts resume from their tapes on another worker. A script that computes for long while others share its worker is
- * moved in the same way, to a slow lane of workers that serve such scripts only.
+ * Runs scripts on QuickJS in worker threads. Each worker runs as many scripts as its slots and the pool's memory allow.
+ * Further runs wait, and principals take turns. The pool replaces a worker that it had to terminate; the worker's other
+ * scripts replay their tapes on another worker. A script that computes for long while others share its worker is moved
+ * in the same way, to a slow lane of workers that serve such scripts only.
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
@@ -154,7 +154,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   cancel(run: LiveRun, reason: CancelReason): void {
     if (run.state === 'ended') return;
-    // If the script is in a segment, it stops at its next check of the clock. If it waits, it ends at once.
+    // A script that executes a segment stops at its next check of the clock. A script that waits ends at once.
     run.worker?.control.cancel(run.slot, reason);
     this.#endSoon(run, { type: 'cancelled', reason });
   }
@@ -201,7 +201,7 @@ export class QuickJsPool implements SandboxRuntime {
     await this.#workers.ready();
   }
 
-  /** Assigns a run to the least loaded worker with a free slot. */
+  /** Assigns a run to the least loaded worker with a free slot, or to the slow lane. False if the run must wait. */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
     if (run.lane === 'slow') {
@@ -225,7 +225,7 @@ export class QuickJsPool implements SandboxRuntime {
     return this.#options.maxMemoryMb * 1_048_576;
   }
 
-  /** `worker` must be open. */
+  /** Gives the run a slot of `worker`, which must have a free one. */
   #place(run: LiveRun, worker: WorkerThread): void {
     run.slot = worker.takeSlot()!;
     run.worker = worker;
@@ -241,8 +241,8 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * A worker executes one segment at a time. This limits how long a script waits for the long computation of another
-   * script.
+   * Limits the time for which a script waits for the long computation of another script: a worker executes one segment
+   * at a time.
    */
   #limitWait(run: LiveRun, worker: WorkerThread): void {
     const { queueWaitMs } = run.job.limits;
@@ -330,7 +330,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#restart(run);
   }
 
-  /** Output of a script must never make the message listener throw. */
+  /** Delivers a segment. A script's output must never make the message listener throw. */
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
@@ -399,9 +399,9 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * The script that hung its worker ends with the limit that it exceeded. The others start over on another worker,
-   * along their tapes. A script that was executing when its worker died starts over too, until that has happened too
-   * often.
+   * Handles the loss of a worker. The script that hung its worker ends with the limit that it exceeded. The other
+   * scripts start over on another worker and replay their tapes. So does a script that was executing when its worker
+   * died, until MAX_DEATHS workers have died in this way.
    */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
@@ -420,8 +420,8 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * Threads die repeatedly before they are ready. Without any worker, all runs end. Otherwise the affected runs of the
-   * fast lane restart, and those of the slow lane end.
+   * Handles threads that die repeatedly before they are ready. Without any worker, all runs end. Otherwise the affected
+   * runs of the fast lane restart, and those of the slow lane end.
    */
   #giveUp(affected: readonly LiveRun[], detail: string): void {
     const isEmpty = this.#workers.size === 0;

@@ -14,7 +14,7 @@ import {
   type WorkerReport,
 } from './messages.js';
 
-/** Maximum number of idle instances for reuse, and the maximum after a period without work. */
+/** Maximum number of idle instances that are kept for reuse, and this maximum after `IDLE_MS` without live scripts. */
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
@@ -37,7 +37,7 @@ export class SandboxThread {
   readonly #live = new Map<number, { slot: Slot; index: number; bytes: number }>();
   readonly #pristine: Slot[] = [];
   readonly #slotHost: SlotHost;
-  /** Slots of another engine or image, and those whose guest broke a rule. */
+  /** Slots that no other script may reuse: those of another engine or image, and those whose guest broke a rule. */
   readonly #forOneScript = new WeakSet<Slot>();
   readonly #ended: Slot[] = [];
   #currentSlot = 0;
@@ -46,7 +46,7 @@ export class SandboxThread {
   #droppedBytes = 0;
   #grownBytes = 0;
   #reports: WorkerReport[] = [];
-  /** The memory of this worker that was last reported to the pool. */
+  /** The growth of the live instances that was last reported to the pool, in bytes. */
   #reportedBytes = 0;
   #reportedDropped = 0;
   #trimming: NodeJS.Timeout | undefined;
@@ -150,7 +150,7 @@ export class SandboxThread {
     this.#report(run, segment, cacheHit);
   }
 
-  /** The restored guest waits, as it did when it was captured. */
+  /** Restores a captured guest, which then waits for settlements as it did when it was captured. */
   #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
     const slot = this.#takeSlot(run, other);
     if (slot === undefined) return;
@@ -176,7 +176,7 @@ export class SandboxThread {
     this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
   }
 
-  /** Undefined if the system has no memory for one; the run is then rejected. */
+  /** Undefined if the system has no memory for a slot; the worker then reports that the run is refused. */
   #takeSlot(run: number, other?: ExecuteArtefacts): Slot | undefined {
     try {
       if (other === undefined) return this.#pristine.pop() ?? this.#makeSlot();
@@ -211,7 +211,7 @@ export class SandboxThread {
     this.#report(run, segment, true);
   }
 
-  /** Drops the slot after its run has ended, so that no other run uses it. */
+  /** Marks the run's slot, so that it is dropped after the run and no other run uses it. */
   #dropWhenEnded(run: number): void {
     const running = this.#live.get(run);
     if (running !== undefined) this.#forOneScript.add(running.slot);
@@ -225,7 +225,10 @@ export class SandboxThread {
     this.#ended.push(running.slot);
   }
 
-  /** Runs between the commands of a batch, and after its last report was sent. */
+  /**
+   * Recycles or drops the slots of ended runs. Called before each command of a batch, and after the batch's last report
+   * was sent.
+   */
   #recycleEnded(): void {
     while (this.#ended.length > 0) {
       const slot = this.#ended.pop()!;
@@ -283,7 +286,10 @@ function endedSegment(end: SandboxEnd): SlotSegment {
   return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
 }
 
-/** `internalFault` words it in the same way; this thread loads no module outside the sandbox's folder for it. */
+/**
+ * The sentence of `internalFault`. This thread does not import that function, because it loads no module outside the
+ * sandbox's folder.
+ */
 const NO_BYTECODE =
   'The thread has no bytecode of a script that it has compiled. This is a fault of Toolscript; please report it with this message.';
 

@@ -3,7 +3,9 @@ import { MAX_TIMER_MS } from '../../protocol/index.js';
 import type { LiveRun } from './live-run.js';
 import type { WorkerThread } from './worker-thread.js';
 
-/** Runs that wait for a free sandbox. Principals take turns; within one, first come first served. */
+/**
+ * Runs that wait for a free sandbox. Principals take turns; the runs of one principal are served in order of arrival.
+ */
 export class WaitingRuns<Run> {
   readonly #queues = new Map<string, Run[]>();
   readonly #timers = new Map<Run, { timer: NodeJS.Timeout; principal: string }>();
@@ -14,7 +16,10 @@ export class WaitingRuns<Run> {
     return this.#timers.size;
   }
 
-  /** False if the queue is full. `onExpired` is called once if the wait takes too long. */
+  /**
+   * False if the queue is full. `onExpired` is called after `waitMs` if the run is still in the queue; the run stays in
+   * the queue.
+   */
   add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
     // defence: queue-is-bounded
     if (this.#timers.size >= this.capacity) return false;
@@ -32,7 +37,7 @@ export class WaitingRuns<Run> {
     return undefined;
   }
 
-  /** The first in turn that fits. */
+  /** The first run, in the order of turns, that fits. */
   find(fits: (run: Run) => boolean): Run | undefined {
     for (const queue of this.#queues.values()) {
       const found = queue.find(fits);
@@ -68,8 +73,8 @@ export function defaultMaxBytes(): number {
 }
 
 /**
- * Decides whether another script may have a sandbox. It counts the live ones itself, so that scripts that start at
- * the same moment count at once, and adds the growth that their threads report.
+ * Decides whether another script may have a sandbox. The budget counts live sandboxes itself, so that scripts that
+ * start at the same moment count at once, and adds the growth that the worker threads report.
  */
 export class MemoryBudget {
   #maxBytes: number;
@@ -90,7 +95,7 @@ export class MemoryBudget {
     return this.#sandboxes * SANDBOX_BYTES + this.#grownBytes();
   }
 
-  /** Always true if no other script has a sandbox. */
+  /** Whether the memory suffices for one more sandbox. Always true if no script has a sandbox. */
   get hasRoom(): boolean {
     // defence: memory-of-all-sandboxes, without it: return true;
     return this.#sandboxes === 0 || this.usedBytes + SANDBOX_BYTES <= this.#maxBytes;
@@ -105,8 +110,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Call it if the system had no memory for the last sandbox: the current number becomes the maximum. False if there
-   * are no other sandboxes.
+   * Call this function if the system had no memory for the last sandbox: the memory of the other sandboxes becomes the
+   * maximum. False if there are no other sandboxes.
    */
   learnLimit(): boolean {
     this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);
@@ -122,17 +127,17 @@ interface SlowLaneHost {
   workers(): readonly WorkerThread[];
   /** Whether the worker can take a run that has no worker. */
   isOpen(worker: WorkerThread): boolean;
-  /** Sends the worker what the run has to execute next. */
+  /** Sends the worker the commands that the run has to execute next. */
   startTurn(run: LiveRun, worker: WorkerThread): void;
-  /** A run has waited for its turn for the maximum time. */
+  /** Called when a run has waited for its turn for the maximum time. */
   expire(run: LiveRun, waitedMs: number): void;
 }
 
 /**
  * Runs scripts with long computations on separate workers. Each worker executes one script at a time; the others wait
- * for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the
- * work of that slice is discarded, so its next slice is twice as long. A script waits for its first turn at most as
- * long as for any sandbox (`queueWaitMs`), and for every later one also at most for the rest of its wall clock.
+ * for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the work
+ * of that slice is discarded, so its next slice is twice as long. A script waits at most `queueWaitMs` for its first
+ * turn, and at most `queueWaitMs` plus the rest of its wall clock for each later turn.
  */
 export class SlowLane {
   readonly #host: SlowLaneHost;
@@ -155,7 +160,7 @@ export class SlowLane {
     this.serve();
   }
 
-  /** The run needs no turn any longer: its segment was reported, it ended, or it lost its worker. */
+  /** Removes a run that no longer needs a turn: its segment was reported, it ended, or it lost its worker. */
   leave(run: LiveRun): void {
     this.#turns.remove(run);
     for (const [worker, active] of this.#active) if (active === run) this.#active.delete(worker);
@@ -185,7 +190,7 @@ export class SlowLane {
   }
 }
 
-/** The run has had no turn, and no segment of it was reported. */
+/** Whether the run has had no turn yet and none of its segments was reported. */
 export function isNew(run: LiveRun): boolean {
   return run.segments === 0 && run.sliceMs === 0;
 }

@@ -13,7 +13,7 @@ interface RosterOptions {
 
 interface RosterHandlers {
   onReport(worker: WorkerThread, report: WorkerReport): void;
-  /** The thread is gone; `culprit` is the run that it was busy with. */
+  /** Called after a worker was lost; `culprit` is the run that it was executing. */
   onLost(worker: WorkerThread, culprit: number | undefined, detail: string): void;
   hasOneRun(): boolean;
 }
@@ -21,15 +21,18 @@ interface RosterHandlers {
 /** Memory of dropped instances that a worker may still hold: it is freed by V8's next full collection, or with the worker. */
 const RETIRE_BYTES = 1 << 30;
 
-/** Maximum number of consecutive threads that die before they are ready; after that the roster creates no new ones. */
+/**
+ * Maximum number of consecutive threads that die before they are ready. After that number, the roster does not replace
+ * another such thread.
+ */
 const MAX_FAILED_STARTS = 3;
 
 /** Maximum time for which the slow lane keeps an idle worker, in ms. */
 const SLOW_LANE_IDLE_MS = 5_000;
 
 /**
- * Creates the worker threads of a pool, replaces lost and worn-out ones, and keeps a spare one ready. A worn-out
- * worker is replaced at once and ends with its last script.
+ * Creates the worker threads of a pool, replaces lost and worn-out ones, and, after the first replacement, keeps a
+ * spare one ready. A worn-out worker gets no new scripts, and ends after its last one.
  */
 export class WorkerRoster {
   readonly #options: RosterOptions;
@@ -37,13 +40,13 @@ export class WorkerRoster {
   readonly #handlers: RosterHandlers;
   readonly #fast: WorkerThread[] = [];
   readonly #slow: WorkerThread[] = [];
-  /** Workers that are worn out and already replaced. */
+  /** Workers that are worn out and already replaced, and still serve their last scripts. */
   readonly #retiring = new Set<WorkerThread>();
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #failedStarts = 0;
   #replaced = 0;
-  /** Number of instances dropped by workers that no longer exist. */
+  /** Number of instances that workers had dropped when they were replaced or ended. */
   #droppedBefore = 0;
 
   constructor(options: RosterOptions, entry: URL, handlers: RosterHandlers) {
@@ -70,18 +73,18 @@ export class WorkerRoster {
     return [...this.#fast, ...this.#slow, ...this.#retiring].reduce((sum, worker) => sum + worker.grownBytes, 0);
   }
 
-  /** Resolves when the workers of the fast lane are started and their code is loaded. */
+  /** Starts the workers of the fast lane. Resolves when the engine and its images have been read. */
   async start(): Promise<void> {
     while (this.#fast.length < this.#options.size) this.#fast.push(this.#spawn('fast'));
     await this.#artefacts;
   }
 
-  /** Resolves when one of them is ready. */
+  /** Resolves when the first worker of the fast lane is ready. */
   async ready(): Promise<void> {
     await this.#fast[0]?.ready;
   }
 
-  /** Undefined if no worker of the fast lane has a free slot. */
+  /** The least loaded worker of the fast lane; undefined if none has a free slot. */
   leastLoaded(): WorkerThread | undefined {
     let best: WorkerThread | undefined;
     for (const worker of this.#fast)
@@ -93,26 +96,33 @@ export class WorkerRoster {
     return worker.hasSlot && !this.#isWornOut(worker);
   }
 
-  /** The workers of the slow lane. They start with the first long computation, and end after the last one. */
+  /**
+   * The workers of the slow lane, which start at the first call. A worker ends when it has been idle for
+   * `SLOW_LANE_IDLE_MS`.
+   */
   slowLane(): readonly WorkerThread[] {
-    // Half as many, because long computations must not keep all other scripts from the processors.
+    // The slow lane has half as many workers, because long computations must not keep all other scripts from the
+    // processors.
     while (this.#slow.length < Math.max(1, this.#options.size >> 1)) this.#slow.push(this.#spawn('slow'));
     return this.#slow;
   }
 
-  /** Counts one more script on the worker. */
+  /** Replaces the worker if the script that has started on it was its last one. */
   scriptStarted(worker: WorkerThread): void {
     if (this.#isWornOut(worker)) this.#replaceWornOut();
   }
 
-  /** Counts one script less on the worker. */
+  /** Ends a worker without live scripts if it is worn out, has dropped too much memory, or belongs to the slow lane. */
   scriptEnded(worker: WorkerThread): void {
     if (worker.load > 0) return;
     if (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES) this.#retire(worker);
     else if (worker.lane === 'slow') this.#endWhenIdle(worker);
   }
 
-  /** The thread is gone. False if too many have died before they were ready: then it is not replaced. */
+  /**
+   * Replaces a lost worker. False if too many threads have died before they were ready; the worker is then not
+   * replaced.
+   */
   replaceLost(worker: WorkerThread): boolean {
     this.#retiring.delete(worker);
     const isSpare = worker === this.#spare;
@@ -161,7 +171,7 @@ export class WorkerRoster {
     return worker.started >= this.#options.maxScriptsPerWorker;
   }
 
-  /** Replaces worn-out workers, as long as few replaced ones still serve their last scripts. */
+  /** Replaces worn-out workers while fewer than `size` replaced workers still serve their last scripts. */
   #replaceWornOut(): void {
     for (const worker of this.#fast) {
       if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;

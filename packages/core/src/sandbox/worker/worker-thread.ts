@@ -6,10 +6,13 @@ import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
 
 /** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
-/** The interval at which a busy worker is checked, and the maximum excess of a segment before the worker is terminated. */
+/**
+ * The interval at which a busy worker is checked, and the maximum time by which a segment may exceed its limit before
+ * the worker is terminated, in ms.
+ */
 const WATCH_MS = 100;
 const OVERDUE_MS = 300;
-/** Maximum time for which a worker may leave its messages unanswered while it executes nothing. */
+/** Maximum time for which a worker may leave its messages unanswered while it executes nothing, in ms. */
 const SILENT_MS = 10_000;
 
 /** The reason for the loss of a worker that did not stop by itself. */
@@ -17,31 +20,37 @@ export const HUNG = 'worker hung';
 
 export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
-  /** The thread is gone; `culprit` is the run that it was executing. */
+  /** Called after the thread was lost; `culprit` is the run that it was executing. */
   onLost(culprit: number | undefined, detail: string): void;
-  /** True if the pool has only one script: no other work then needs the time that the thread spends waiting. */
+  /**
+   * True if the pool has only one script: then no other script needs the processor time that the pool's thread spends
+   * waiting.
+   */
   hasOneRun(): boolean;
 }
 
-/** Scripts of the slow lane do not yield to neighbours: every script of this lane computes for long. */
+/**
+ * Scripts start in the fast lane. A script that computes for long while others share its worker moves to the slow lane,
+ * in which each worker executes one script at a time.
+ */
 export type Lane = 'fast' | 'slow';
 
 /**
- * One worker thread as the pool sees it: it sends in batches, mirrors the thread's cache, and terminates the thread
- * if it hangs.
+ * One worker thread as the pool sees it. This class sends commands in batches, mirrors the thread's cache, and
+ * terminates a thread that hangs.
  */
 export class WorkerThread {
   readonly control: Control;
   readonly ready: Promise<void>;
-  /** Live runs on this worker. */
+  /** Number of live runs on this worker. */
   load = 0;
-  /** Scripts that were started here. */
+  /** Number of scripts that were started on this worker. */
   started = 0;
   /** True after the thread was ready for the first time. */
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
-  /** Memory of the worker's live sandboxes beyond that of fresh ones. */
+  /** Bytes of the worker's live sandboxes beyond those of fresh ones. */
   grownBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
@@ -98,7 +107,7 @@ export class WorkerThread {
     this.#worker.on('exit', () => this.#lose('the thread exited'));
   }
 
-  /** Whether the thread executes, or has unanswered messages. */
+  /** Whether the thread has commands that it has not answered. */
   get isBusy(): boolean {
     return this.#unanswered > 0;
   }
@@ -128,17 +137,17 @@ export class WorkerThread {
     if (this.lane === 'fast') this.control.setScripts(this.load);
   }
 
-  /** True if the worker has the bytecode. In both cases, the worker has it after the call. */
+  /**
+   * True if the worker already has the bytecode. Otherwise, the caller must send the source, so the worker counts as
+   * having it after the call.
+   */
   knows(sha256: string): boolean {
     if (this.#ledger.use(sha256) === true) return true;
     this.#ledger.add(sha256, true);
     return false;
   }
 
-  /**
-   * True if the last run that was sent had the same limits. In both cases, these limits are the last ones after the
-   * call.
-   */
+  /** True if these limits are the last ones that were sent. After the call, they count as the last ones. */
   isLastLimits(limits: SandboxLimits): boolean {
     const isLast = this.#lastLimits === limits;
     this.#lastLimits = limits;
@@ -194,8 +203,8 @@ export class WorkerThread {
   }
 
   /**
-   * Terminates the thread if one segment has run for longer than any segment may. Normally, the engine stops itself at
-   * a script's limits.
+   * Terminates the thread if it exceeds the limit of its segment, or executes nothing and does not answer for
+   * SILENT_MS. Normally, the engine stops itself at a script's limits.
    */
   #look(): void {
     this.#watch = undefined;
