@@ -138,7 +138,7 @@ class ThreadedCompiler implements Compiler {
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type === 'broken')
       this.#onInternalError?.(
-        `The compiler's thread failed, so a script was not compiled. If it fails again, report this with the script: ${result.detail}`,
+        `The compiler's worker thread failed, so a script was not compiled. If it fails again, report this message with the script: ${result.detail}`,
       );
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
@@ -227,7 +227,7 @@ function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure |
   if (bytes <= maxBytes) return undefined;
   const message = `The script has ${bytes} bytes; at most ${maxBytes} are allowed.`;
   return scriptFailure('ScriptTooLargeError', message, {
-    hint: 'Split the work over several scripts, and let tools read large data instead of writing it out.',
+    hint: 'Split the work into several scripts, and let tools read large data instead of writing the data into the script.',
     metadata: { bytes, maxBytes },
   });
 }
@@ -253,7 +253,7 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   deadline: {
     code: 'ScriptSyntaxError',
     message: 'The script takes too long to parse.',
-    hint: 'Write it more simply: fewer nested brackets, arrow functions and `<` in one expression.',
+    hint: 'Simplify the script: use fewer nested brackets, arrow functions and `<` in one expression.',
   },
   memory: {
     code: 'ScriptSyntaxError',
@@ -271,7 +271,7 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   broken: {
     code: 'HarnessInternalError',
     message: 'The compiler failed on this script.',
-    hint: 'Send it again, or write it more simply. If that fails too, report this message with the script.',
+    hint: 'Send the script again, or simplify it. If the compiler fails again, report this message with the script.',
   },
 };
 

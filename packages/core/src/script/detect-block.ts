@@ -253,7 +253,7 @@ export function blockSegment(end: BlockEnd, raw: string): BlockSegment {
 
 /** The segment of a closing tag that closes nothing. */
 export function strayClosingTag(name: string, raw: string): AnswerSegment {
-  const message = `The closing tag </${name}> has no <${name}> before it; put the opening tag before the script and send it again.`;
+  const message = `The closing tag </${name}> has no <${name}> before it. Put the opening tag before the script, and send the script again.`;
   const failure = scriptFailure('ScriptSyntaxError', message, { phase: 'detecting' });
   return { type: 'malformed', raw, source: '', language: 'ts', format: 'xml', failure };
 }
@@ -274,17 +274,17 @@ function blockFailure(block: OpenBlock, problem: BlockProblem, source: string, s
   switch (problem.type) {
     case 'nested':
       return detecting(
-        `Another ${opening} opens on line ${at.line} inside this block; close the first one before the next, and send them again.`,
+        `Another ${opening} opens on line ${at.line} inside this block. Close the first block before the next one, and send both again.`,
         at,
       );
     case 'unclosed-literal':
       return detecting(
-        `The ${problem.literal} that begins on line ${at.line} is still open at the script's ${closing}; close it and send the script again.`,
+        `The ${problem.literal} that begins on line ${at.line} is still open at the script's ${closing}. Close the ${problem.literal}, and send the script again.`,
         at,
       );
     case 'unfinished': {
       const inside = problem.inside === 'code' ? '' : `, inside the ${problem.inside} that begins on line ${at.line}`;
-      return detecting(`The answer ended before the script's ${closing}${inside}; send the whole script again.`, at);
+      return detecting(`The answer ended before the script's ${closing}${inside}. Send the whole script again.`, at);
     }
   }
 }

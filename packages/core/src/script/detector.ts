@@ -87,7 +87,7 @@ function checkedTags(tags: readonly string[]): readonly string[] {
     }
     if (REASONING_TAGS.includes(tag)) {
       throw new ToolscriptUsageError(
-        `"${tag}" cannot be a script tag: it holds the model's reasoning. Choose another name.`,
+        `"${tag}" cannot be a script tag: this tag holds the model's reasoning. Choose another name.`,
       );
     }
   }
@@ -157,7 +157,7 @@ export class AnswerScanner {
     if (typeof delta !== 'string')
       throw new ToolscriptUsageError('push() of a detector needs a string: the next part of the answer.');
     if (this.state === 'ended')
-      throw new ToolscriptUsageError('This detector has ended; make one detector for each answer.');
+      throw new ToolscriptUsageError('This detector has ended. Create a new detector for each answer.');
     if (delta === '') return NOTHING;
     if (this.isPlain && !mayBegin(delta)) return this.passText(delta);
     this.run(delta, false);

@@ -28,7 +28,7 @@ function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max:
   return undefined;
 }
 
-/** The transpiler evaluates the members in order. Of members with the same name, the longest counts. */
+/** The transpiler evaluates the members in order. If several have the same name, the longest counts. */
 function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   const texts = new Map<string, number>();
   let length = 0;

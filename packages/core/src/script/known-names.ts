@@ -48,7 +48,7 @@ export function findMissingImplementations({ ambient, declared, references }: Sy
       declared.has(name) || GIVEN.has(name) || (Object.hasOwn(globalThis, name) && insteadOf(name) === undefined);
     const use = isThere ? undefined : references.get(name)?.find(({ parent }) => !asks(parent?.node));
     if (use === undefined) return [];
-    const message = `\`${name}\` is declared here and implemented nowhere. ${insteadOf(name) ?? 'Write the function, or call a tool.'}`;
+    const message = `\`${name}\` is declared without an implementation. ${insteadOf(name) ?? 'Write the function, or call a tool.'}`;
     return [{ severity: 'error' as const, code: 'missing-implementation', message, offset: use.node.start }];
   });
 }

@@ -46,7 +46,7 @@ const BUILT_IN = [Array, Date, Function, Map, Object, Promise, RegExp, Set, Stri
 
 function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex): Visit[] {
   const isKnown = methods.get(name) === 1 && !BUILT_IN.some((prototype) => name in prototype);
-  // Calls of tools do not count, because a tool may have the same name as a method.
+  // The filter excludes calls of tools, because a tool may have the same name as a method.
   const isOfTools = (root: Node) => root.type === 'Identifier' && root.name === 'tools';
   if (!isKnown || references.has('Proxy')) return [];
   return calls.filter(({ node }) => {

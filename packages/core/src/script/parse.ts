@@ -50,9 +50,9 @@ function excessProblem({ kind, offset }: Excess): ParseProblem {
   if (kind === 'line') {
     return {
       code: 'ScriptSyntaxError',
-      message: 'There is too much code on one line.',
+      message: 'This line contains too much code.',
       offset,
-      hint: 'Write one statement per line, and let tools read large data instead of writing it out.',
+      hint: 'Write one statement per line, and let tools read large data instead of writing the data into the script.',
     };
   }
   if (kind === 'properties') {

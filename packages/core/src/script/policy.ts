@@ -149,7 +149,7 @@ function reflectViolation(
 function dynamicCode(maker: string, offset: number): PolicyViolation {
   return {
     construct: maker,
-    message: `\`${maker}\` is not available in scripts: code cannot be made from text.`,
+    message: `\`${maker}\` is not available in scripts: scripts cannot create code from text.`,
     hint: WRITE_DIRECTLY,
     offset,
   };

@@ -83,7 +83,7 @@ function repairExportedFunction(fn: Node, name: string, { blanked, index, text }
   if (index.references.has(name)) return treeRepair('repair-export', '`export default` was removed.', [blanked]);
   const given = entryArguments(fn, index);
   if (given === undefined) return { edits: [blanked], notes: [uncalledNote(name, fn.start)] };
-  const message = '`export default` was removed and the function called.';
+  const message = '`export default` was removed, and the function is called.';
   return treeRepair('repair-export', message, [blanked, callAtEnd(`${name}${given}`, text)]);
 }
 
@@ -125,13 +125,15 @@ function repairWhole(statement: Node, index: SyntaxIndex, text: string): TreeRep
   const called = startedCall(awaited ? expression.argument : expression);
   if (called === undefined || !isFunction(unwrapped(called.callee))) return undefined;
   const prefix = awaited ? 'return ' : 'return await ';
-  return treeRepair('repair-function', 'The whole script was one function that calls itself; its result is returned.', [
-    { start: statement.start, end: statement.start, text: prefix },
-  ]);
+  return treeRepair(
+    'repair-function',
+    'The whole script was one function that is called in place. The result of the call is returned.',
+    [{ start: statement.start, end: statement.start, text: prefix }],
+  );
 }
 
 function wholeMessage(name: string): string {
-  return `The whole script was one function${name === '' ? '' : ` (${name})`}; it is called and its result returned.`;
+  return `The whole script was one function${name === '' ? '' : ` (${name})`}. The function is called, and its result is returned.`;
 }
 
 /** Calls a function at the end of the script, or reports it if it needs arguments that only the script knows. */
@@ -147,7 +149,7 @@ function callOf(
 
 function uncalledNote(name: string, offset: number): RepairNote {
   const what = name === '' ? 'the function' : `${name}()`;
-  const message = `Nothing calls ${what}, which needs arguments that a script does not receive, so none of it runs. End the script with \`return await\` and a call to it.`;
+  const message = `Nothing calls ${what}, so its code does not run. It needs arguments that a script does not receive. End the script with \`return await\` and a call with these arguments.`;
   return { code: 'uncalled-function', message, severity: 'warning', offset };
 }
 
@@ -171,7 +173,10 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
   const entry =
     uncalled.find(({ name }) => ENTRY_NAMES.includes(name)) ?? (runsNothing && others.length === 0 ? only : undefined);
   if (entry === undefined) return undefined;
-  return callOf(entry, (name) => `Nothing called ${name}(); it is called and its result returned.`, { index, text });
+  return callOf(entry, (name) => `Nothing called ${name}(). The function is called, and its result is returned.`, {
+    index,
+    text,
+  });
 }
 
 /** Functions that a statement declares, directly or as values of variables. */
@@ -203,7 +208,7 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
   if (last === undefined) return undefined;
   return treeRepair(
     'repair-unawaited-call',
-    'The last statement starts an async function without waiting for it; it is awaited and its result returned. ' +
+    'The last statement starts an async function without waiting for it. The call is awaited, and its result is returned. ' +
       'Write `return await …`.',
     [{ start: last.start, end: last.start, text: 'return await ' }],
     { severity: 'warning' },

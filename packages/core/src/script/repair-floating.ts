@@ -36,8 +36,8 @@ export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
 
 function messageFor({ name, tool }: PromiseCall): string {
   if (name === '')
-    return 'Nothing waited for the function that is called here; it is awaited. Write `await` before it.';
-  const write = `Nothing waited for ${name}(); it is awaited. Write \`await ${name}(…)\``;
+    return 'Nothing waited for this call of a function. The call is now awaited. Write `await` before the call.';
+  const write = `Nothing waited for ${name}(). The call is now awaited. Write \`await ${name}(…)\``;
   if (tool === undefined) return `${write}.`;
   return `${write}, or \`void ${name}(…)\` for a call that may be aborted when the script ends.`;
 }

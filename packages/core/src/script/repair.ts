@@ -214,7 +214,7 @@ function decodedBy(draft: Draft, edits: readonly Edit[]): Draft | undefined {
 function entityNote(offset: number): RepairNote {
   return note(
     'repair-entities',
-    'HTML entities such as &lt; and &amp; were read as the characters they stand for.',
+    'HTML entities such as &lt; and &amp; were read as the characters that they represent.',
     offset,
   );
 }

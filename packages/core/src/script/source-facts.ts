@@ -480,7 +480,7 @@ function isQuestion(call: NodeOf<'CallExpression'>): boolean {
   return object.type === 'Identifier' && QUESTIONS.has(`${object.name}.${memberName(callee) ?? ''}`);
 }
 
-/** The end offset of the members and calls that are chained to an expression: of `a.b(c).d` for `a`. */
+/** The end offset of the chain of members and calls that starts with an expression: the end of `a.b(c).d` for `a`. */
 function endOfChain(visit: Visit): number {
   let at = visit;
   for (let { parent } = at; parent !== undefined; { parent } = at) {

@@ -323,7 +323,7 @@ describe('malformed blocks', () => {
     expect(failureOf(answer)).toEqual({
       code: 'ScriptSyntaxError',
       phase: 'detecting',
-      message: `The ${what} that begins on line 2 is still open at the script's </tool-calls>; close it and send the script again.`,
+      message: `The ${what} that begins on line 2 is still open at the script's </tool-calls>. Close the ${what}, and send the script again.`,
       line: 2,
       column,
       retryable: true,
@@ -383,7 +383,7 @@ describe('malformed blocks', () => {
   });
 
   it.each([
-    ['<tool-calls>\nreturn 1', 'return 1', /ended before the script's <\/tool-calls>; /],
+    ['<tool-calls>\nreturn 1', 'return 1', /ended before the script's <\/tool-calls>\. /],
     ['<tool-calls>', '', /ended before/],
     [
       '<tool-calls>\nreturn `1 </tool-calls>',

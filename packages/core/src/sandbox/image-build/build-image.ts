@@ -61,7 +61,7 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
 export async function meteredEngine(): Promise<Uint8Array> {
   const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
   if (sha256(original) !== ENGINE_SHA256)
-    throw new Error('quickjs.wasm is not the release this build was made for. Run: npm ci');
+    throw new Error('quickjs.wasm is not the release that this build supports. Run: npm ci');
   const { binary, loops, meteredLoops } = meterEngine(original);
   if (meteredLoops < loops * 0.95)
     throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered; adapt meter.ts to this engine`);

@@ -154,7 +154,9 @@ export class IsolateRun {
     } catch (error) {
       // A pending rejection replaces the result of this call, so the guest's message is lost.
       if (isolate.isDisposed) throw error;
-      throw internalFault(`The script's isolate could not report: ${describe(error).message}.`, { cause: error });
+      throw internalFault(`The script's isolate could not send its report: ${describe(error).message}.`, {
+        cause: error,
+      });
     }
   }
 

@@ -78,7 +78,8 @@ export function readReport(run: IsolateLive, text: string, figures: SegmentFigur
   const calls = places === '' ? 0 : places.split(';').length - 1;
   const { maxCalls, maxBuiltinCalls } = run.job.limits;
   // defence: isolate-calls-are-bounded
-  if (run.calls + calls > maxCalls + maxBuiltinCalls) throw new GuestBreach('it made more calls than its limit allows');
+  if (run.calls + calls > maxCalls + maxBuiltinCalls)
+    throw new GuestBreach('the script made more calls than its limit allows');
   const unhandled = [...run.unhandled, ...readUnhandled(figures.unhandled)].slice(0, MAX_UNHANDLED);
   const end = readEnd(figures.end);
   const isOver = end !== undefined || saysEnded(outbox);
@@ -111,7 +112,7 @@ const MAX_UNHANDLED = 100;
 function split(text: string): { places: string; outbox: string; limit: 'stack' | 'memory' | undefined } {
   if (text === '') return { places: '', outbox: '', limit: undefined };
   const head = HEAD.exec(text);
-  if (head === null) throw new GuestBreach('it has no head');
+  if (head === null) throw new GuestBreach('the message has no head');
   return { places: head[1]!, outbox: text.slice(head[0].length), limit: LIMITS[head[2]!] };
 }
 
@@ -123,7 +124,7 @@ function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxS
 
 function readUnhandled(unhandled: SegmentFigures['unhandled']) {
   // defence: isolate-rejections-are-a-list
-  if (!Array.isArray(unhandled)) throw new GuestBreach('it has no list of rejections');
+  if (!Array.isArray(unhandled)) throw new GuestBreach('the report has no list of rejections');
   return unhandled.slice(0, MAX_UNHANDLED).map((thrown) => readGuestThrow({ ...thrown, stack: '' }));
 }
 

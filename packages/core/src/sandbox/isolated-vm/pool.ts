@@ -204,7 +204,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     } catch (error) {
       this.#end(run, {
         type: 'internal',
-        detail: `Toolscript could not read what the script reported: ${String(error)}`,
+        detail: `Toolscript cannot read the script's report: ${String(error)}`,
       });
     }
   }

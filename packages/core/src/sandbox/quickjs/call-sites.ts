@@ -160,7 +160,7 @@ export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSi
   const words = engine.words();
   const [first, again, elsewhere] = seen;
   if (first === undefined || again === undefined || elsewhere === undefined)
-    throw new Error('the engine does not call its host where it did; adapt call-sites.ts to this engine');
+    throw new Error('the engine no longer calls its host at the expected places; adapt call-sites.ts to this engine');
   const runtime = engine.raw.qjs_get_runtime_ptr() >> 2;
   const frames = findFrames(first, runtime, withLines);
   const instruction = findInstruction([first, again, elsewhere], frames);
@@ -237,7 +237,7 @@ function findLines(words: Uint32Array, withLines: Known, without: Known): number
     const isMark = kept.every((at) => words[at + word] !== 0) && dropped.every((at) => words[at + word] === 0);
     if (isMark) return word;
   }
-  throw new Error('the engine no longer marks which code has lines; adapt call-sites.ts to this engine');
+  throw new Error('the engine no longer marks the code that has lines; adapt call-sites.ts to this engine');
 }
 
 /** The word of a function's code with the address of its instructions, followed by their length in bytes. */
@@ -295,5 +295,7 @@ function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayou
   for (let index = 0; index < read.length; index++)
     named.push(/places:(\d+:\d+)/u.exec(engine.text(engine.raw.qjs_get_prop_uint32(traces, index)))?.[1] ?? '0:0');
   if (read.length < 20 || named.toSorted().join() !== read.toSorted().join())
-    throw new Error(`the engine's table of places has changed: ${read.join()} are ${named.join()} in its traces`);
+    throw new Error(
+      `the engine's table of places has changed: ${read.join()} are ${named.join()} in its traces; adapt call-sites.ts to this engine`,
+    );
 }

@@ -256,7 +256,7 @@ export class Engine {
     const address = raw.qjs_get_string_len(value, channel.lengthOut);
     if (address === 0)
       throw new EngineError(
-        'The engine has no memory left for a text. Raise limits.memoryMb, or let the script hold less data.',
+        'The engine has no memory left for another text. Raise limits.memoryMb, or let the script hold less data.',
       );
     const length = this.words()[channel.lengthOut >> 2]!;
     const text = this.memory().toString('utf8', address, address + length);
@@ -286,9 +286,7 @@ export class Engine {
       raw.qjs_free_value(trace);
       return new EngineError(message, Number(line ?? 0));
     } catch {
-      return new EngineError(
-        'the engine rejects the script, and its error cannot be shown; write the script more simply',
-      );
+      return new EngineError('the engine rejects the script without a readable error; simplify the script');
     } finally {
       raw.qjs_free_value(exception);
     }

@@ -22,7 +22,7 @@ export function upgradeOutbox(
   const known = readCalls(calls, args).toSorted((left, right) => left.index - right.index);
   const isNext = known.every(({ index }, position) => index === firstCall + position);
   if (!isNext || firstCall + known.length > limits.maxCalls + limits.maxBuiltinCalls)
-    throw new GuestBreach('it counts its calls differently');
+    throw new GuestBreach('the guest and the host count the calls differently');
   const entries = known.map(({ entry }) => entry);
   const members = entries.length === 0 ? said : { ...said, calls: entries };
   return {
@@ -32,11 +32,12 @@ export function upgradeOutbox(
 }
 
 function readCalls(calls: unknown, args: string): { index: number; entry: unknown[]; args: string }[] {
-  if (!Array.isArray(calls)) throw new GuestBreach('its calls are not a list');
+  if (!Array.isArray(calls)) throw new GuestBreach('the calls are not a list');
   let from = 0;
   return calls.map((call: unknown) => {
     const [index, name, , , length, ...problem] = Array.isArray(call) ? (call as unknown[]) : [];
-    if (typeof index !== 'number' || typeof length !== 'number') throw new GuestBreach('it has an invalid call');
+    if (typeof index !== 'number' || typeof length !== 'number')
+      throw new GuestBreach('the message has an invalid call');
     const text = args.slice(from, from + length);
     from += length;
     return { index, entry: [name, length, ...problem], args: text };

@@ -39,7 +39,7 @@ export class GuestBreach extends Error {
   /** `how`: a clause about the rule that the message breaks. */
   constructor(how: string) {
     super(
-      `the guest's message breaks a rule: ${how}. Its script may have attacked the sandbox; if it did not, this is a fault of Toolscript, so please report it with the script`,
+      `the guest's message breaks a rule: ${how}. The script may have attacked the sandbox. Otherwise this is a fault of Toolscript; please report this message with the script`,
     );
   }
 }
@@ -173,7 +173,7 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new GuestBreach('it is not JSON');
+    throw new GuestBreach('the message is not JSON');
   }
 }
 
@@ -257,7 +257,7 @@ function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): G
         largestKeys: list(parts[2], MAX_LARGEST_KEYS).map((key) => boundedText(key, MAX_TEXT_UNITS)),
       };
     default:
-      throw new GuestBreach('an unknown end');
+      throw new GuestBreach('the end of the script is unknown');
   }
 }
 

@@ -154,7 +154,7 @@ export class Slot {
   capture(): SlotSnapshot {
     const { raw } = this.#engine;
     if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
-      throw new SnapshotError('the script is executing', 'Capture it between two segments.');
+      throw new SnapshotError('the script is executing', 'Capture the script between two segments.');
     return {
       memory: captureMemory(this.#engine, this.#image).bytes,
       clockMs: this.#clockMs,
@@ -234,7 +234,7 @@ export class Slot {
     if (this.#isVersion1) return;
     // defence: calls-are-bounded-by-the-host
     if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxCallsOf(this.#limits))
-      throw new GuestBreach('it made more calls than its limit allows');
+      throw new GuestBreach('the script made more calls than its limit allows');
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 
@@ -325,7 +325,8 @@ export class Slot {
       computeMs: 0,
       memoryBytes: 0,
     };
-    if (text === '' && this.#places.length > 0) throw new GuestBreach('it made calls and did not report them');
+    if (text === '' && this.#places.length > 0)
+      throw new GuestBreach('the guest does not report the calls that it made');
     this.#nextCall += this.#places.length;
     for (let index = firstCall; index < this.#nextCall; index++) this.#waiting.add(index);
     if (saysEnded(text)) return this.#reportEnd(segment, text);

@@ -94,7 +94,7 @@ function growTo(engine: Engine, heapPages: number): void {
   try {
     engine.raw.memory.grow(missing);
   } catch {
-    throw new SnapshotError('the memory is larger than a sandbox may be', 'Raise maxMemoryMb of the sandbox.');
+    throw new SnapshotError('the memory is larger than the maximum of a sandbox', 'Raise maxMemoryMb of the sandbox.');
   }
 }
 

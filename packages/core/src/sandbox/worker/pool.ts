@@ -341,7 +341,7 @@ export class QuickJsPool implements SandboxRuntime {
       run.isBroken = true;
       this.#end(run, {
         type: 'internal',
-        detail: `Toolscript could not read what the script reported: ${String(error)}`,
+        detail: `Toolscript cannot read the script's report: ${String(error)}`,
       });
     }
   }
@@ -431,7 +431,7 @@ export class QuickJsPool implements SandboxRuntime {
       else
         this.#end(run, {
           type: 'internal',
-          detail: `No thread of the sandbox could start: ${detail}. Check the limits of memory and threads of this process`,
+          detail: `No worker thread of the sandbox could start: ${detail}. Raise the limits of memory and threads of this process`,
         });
     }
     if (!isEmpty) return;
@@ -459,5 +459,5 @@ export class QuickJsPool implements SandboxRuntime {
 }
 
 function lostTooOften(detail: string): string {
-  return internalFault(`${MAX_DEATHS} threads ended while they executed this script: ${detail}.`).message;
+  return internalFault(`${MAX_DEATHS} worker threads ended while they executed this script: ${detail}.`).message;
 }

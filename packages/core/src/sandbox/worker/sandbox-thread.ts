@@ -291,7 +291,7 @@ function endedSegment(end: SandboxEnd): SlotSegment {
  * sandbox's folder.
  */
 const NO_BYTECODE =
-  'The thread has no bytecode of a script that it has compiled. This is a fault of Toolscript; please report it with this message.';
+  'The worker thread has no bytecode of a script that it has compiled. This is a fault of Toolscript; please report it with this message.';
 
 function internalEnd(detail: string): SandboxEnd {
   return { type: 'internal', detail };

@@ -88,7 +88,7 @@ export class CheckPool {
   check(toolSet: ToolSet, text: string): Promise<CheckAnswer> {
     return new Promise((resolve) => {
       if (this.#isClosed)
-        return resolve({ type: 'unavailable', detail: 'The type checker is closed, as its harness is.' });
+        return resolve({ type: 'unavailable', detail: 'The type checker is closed, because its harness is closed.' });
       this.#queue.push({ toolSet, text, resolve, losses: 0 });
       this.#serve();
     });
@@ -119,7 +119,7 @@ export class CheckPool {
   close(): void {
     this.#isClosed = true;
     for (const job of this.#queue.splice(0))
-      job.resolve({ type: 'unavailable', detail: 'The type checker was closed, as its harness was.' });
+      job.resolve({ type: 'unavailable', detail: 'The type checker was closed, because its harness was closed.' });
     for (const seat of this.#seats) seat.process?.kill();
   }
 

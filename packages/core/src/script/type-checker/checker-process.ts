@@ -303,7 +303,7 @@ class FrameReader {
       const headEnd = this.#bytes.indexOf(HEAD_END);
       if (headEnd < 0) return;
       const length = /^content-length: *(\d+)/imu.exec(this.#bytes.toString('latin1', 0, headEnd))?.[1];
-      if (length === undefined) throw new Error('a frame without a length');
+      if (length === undefined) throw new Error('a frame has no length');
       const start = headEnd + HEAD_END.length;
       const end = start + Number(length);
       if (this.#bytes.length < end) return;

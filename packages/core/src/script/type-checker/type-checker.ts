@@ -83,8 +83,8 @@ function wellFormed(source: string): string {
 function unchecked(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): Finding {
   const message =
     answer.type === 'slow'
-      ? 'The script was not type-checked, because that takes too long. Split it to have it checked.'
-      : 'The script was not type-checked, because no type checker is available here. The log of the host says how to install one.';
+      ? 'The script was not type-checked, because the check took too long. Split the script into shorter ones.'
+      : 'The script was not type-checked, because no type checker is available. The log of the host contains the reason.';
   return { severity: 'info', code: `typecheck-${answer.type}`, message, offset: 0 };
 }
 

@@ -48,13 +48,13 @@ function collectStatement(library: Library, node: Node, source: string): void {
     library.values.push({ name: node.id!.name, text: lineOf(node, source), typeName: undefined });
   } else if (node.type === 'TSModuleDeclaration') collectNamespace(library, node, source);
   else if (node.type !== 'EmptyStatement' && node.type !== 'ClassDeclaration') {
-    throw new Error(`collect.ts does not support declarations of the kind ${node.type}; add it`);
+    throw new Error(`collect.ts does not support declarations of the kind ${node.type}; add this kind`);
   }
 }
 
 function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>, source: string): void {
   if (node.id.type !== 'Identifier' || node.body?.type !== 'TSModuleBlock') {
-    throw new Error('collect.ts does not support this form of a namespace; add it');
+    throw new Error('collect.ts does not support this form of a namespace; add this form');
   }
   const { name } = node.id;
   const namespace = library.namespaces.get(name) ?? emptyLibrary();
@@ -102,7 +102,7 @@ function typeNameOf(type: Node | undefined): string | undefined {
 function variablesOf(node: NodeOf<'VariableDeclaration'>, source: string): Value[] {
   return node.declarations.map(({ id }) => {
     if (id.type !== 'Identifier')
-      throw new Error('collect.ts does not support a declared variable without a name; add it');
+      throw new Error('collect.ts does not support a declared variable without a name; add this form');
     const typeName = typeNameOf(id.typeAnnotation?.typeAnnotation);
     return { name: id.name, text: `${node.kind} ${lineOf(id, source)}`, typeName };
   });
