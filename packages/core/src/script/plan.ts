@@ -4,7 +4,7 @@ import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { calledTool, type ToolCall } from './tool-calls.js';
 
-/** A planned call before its place is converted to line and column. */
+/** A planned call whose place is still an offset, not a line and a column. */
 export interface PlannedAt {
   readonly tool: string;
   readonly offset: number;

@@ -17,7 +17,7 @@ const CODE_MAKERS = new Set(['eval', 'Function']);
 const CODE_MAKER_KIN = new Set(['AsyncFunction', 'GeneratorFunction', 'AsyncGeneratorFunction']);
 const FORWARDERS = new Set(['call', 'apply', 'bind']);
 
-/** Every banned construct, in source order. Reads such as `error.constructor.name` are ordinary. */
+/** Finds every banned construct, in source order. Reads such as `error.constructor.name` are allowed. */
 export function findViolations(index: SyntaxIndex): PolicyViolation[] {
   const found: PolicyViolation[] = [];
   // defence: no-modules

@@ -1,6 +1,6 @@
 import type { SourcePosition } from '../protocol/index.js';
 
-/** A replacement of `[start, end)` by `text`. A list of them is ascending and does not overlap. */
+/** A replacement of `[start, end)` by `text`. The edits of a list are in ascending order and do not overlap. */
 export interface Edit {
   readonly start: number;
   readonly end: number;

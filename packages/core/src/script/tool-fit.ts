@@ -32,8 +32,8 @@ export class ToolFit {
 
   /**
    * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
-   * `tools.add`, and the end of a name including its namespace means the tool if no other tool ends with it:
-   * `github.list` of `mcp.github.list`. Undefined if no tool or several tools fit, and for the last part of a name
+   * `tools.add`, and the end of a name including its namespace means the tool if no other tool's name has this end:
+   * `github.list` for `mcp.github.list`. Undefined if no tool or several tools fit, and for the last part of a name
    * alone: `clear` may be a missing function of the script, and `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {

@@ -6,8 +6,8 @@ const HEAD = '(async()=>{"use strict";\n';
 const TAIL = '\n})';
 
 /**
- * The script as one function expression. Its code was parsed separately before and printed from its tree, so nothing
- * in it can close the function.
+ * The script as one function expression. The parser has read the script's code separately, and the code is printed from
+ * its tree, so no text in the code can close the function.
  */
 export function wrap(code: string): string {
   return HEAD + code + TAIL;
@@ -54,7 +54,7 @@ interface MappedPiece {
   readonly original: SourcePosition;
 }
 
-/** The previous piece is removed if it lies between two pieces with equal distances in source and code. */
+/** Adds a piece. Removes the previous piece if it is between two pieces with equal distances in source and code. */
 function addPiece(numbers: number[], { generated, original }: MappedPiece): void {
   const { length } = numbers;
   const [firstColumn = 0, firstLine, firstSource = 0, column = 0, line, source = 0] = numbers.slice(-6);
@@ -80,7 +80,9 @@ function asDifferences(lines: number[][]): number[][] {
   });
 }
 
-/** If the line ends differ, or the source was repaired, positions are counted again. */
+/**
+ * Returns the function that maps a piece. It counts positions again if the line ends differ or the source was repaired.
+ */
 function pieceMapper(input: MappingInput): (piece: MappedPiece) => MappedPiece | undefined {
   const { source, layers } = input;
   const code = codeOf(input);
@@ -119,7 +121,7 @@ export class PositionTable {
     this.#encode = encode;
   }
 
-  /** See `encodePositions`. */
+  /** The text of `encodePositions`. */
   get encoded(): string {
     return (this.#encoded ??= this.#encode());
   }

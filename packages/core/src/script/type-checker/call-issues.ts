@@ -14,10 +14,10 @@ export type JudgeArgument = (tool: string, known: KnownArgument) => KnownVerdict
 export interface CallIssue {
   readonly call: CallFact;
   readonly offset: number;
-  /** True: a member is missing. The offset is then that of the value that should contain it. */
+  /** True if a member is missing. `offset` is then the offset of the value that should contain the member. */
   readonly isMissing: boolean;
   readonly isUnknownKey: boolean;
-  /** The name that the fault is about: the last part of its path. */
+  /** The name of the faulty member: the last part of its path. */
   readonly name: string;
   readonly message: string;
 }
@@ -27,7 +27,7 @@ interface CallNote {
   readonly message: string;
 }
 
-/** The tool calls with known arguments, as the tools' own validators judge them. */
+/** The results of the tools' own validators for the calls with known arguments. */
 export interface JudgedCalls {
   readonly issues: readonly CallIssue[];
   readonly notes: readonly CallNote[];

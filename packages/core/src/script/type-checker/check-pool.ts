@@ -4,13 +4,15 @@ import { compilerExecutable, coreFile } from '../../files/core-files.js';
 import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
 
 export interface CheckPoolOptions {
-  /** Maximum number of processes; the second starts when checks pile up. Default: 2, or 1 on a single core. */
+  /**
+   * Maximum number of processes. A second process starts when `CROWD` checks wait. Default: 2, or 1 on a single core.
+   */
   readonly size?: number;
   /** Maximum time of one check, in ms. Default 150. */
   readonly deadlineMs?: number;
   /** Path of the compiler. Default: the one in the package `typescript`. */
   readonly executable?: string;
-  /** Called for each check that no process could do, other than after `close`. */
+  /** Called for each check that no process could run, except after `close`. */
   readonly onUnavailable?: (detail: string) => void;
 }
 
@@ -23,7 +25,7 @@ interface ToolSet {
   readonly declarations: string;
 }
 
-/** `slow`: the deadline was missed. `unavailable`: no checker could be started. */
+/** `slow`: the check missed its deadline. `unavailable`: no process could run the check. */
 export type CheckAnswer =
   | { readonly type: 'checked'; readonly diagnostics: readonly NativeDiagnostic[] }
   | { readonly type: 'slow' }
@@ -37,9 +39,9 @@ export interface CheckPoolStats {
   slow: number;
   /** Number of processes that were started after the first. */
   restarts: number;
-  /** Number of checks that no process could do. */
+  /** Number of checks that no process could run. */
   unavailable: number;
-  /** Present if no process could do the last check: why. */
+  /** The reason, if no process could run the last check. */
   reason?: string;
 }
 
@@ -47,7 +49,7 @@ interface Job {
   readonly toolSet: ToolSet;
   readonly text: string;
   readonly resolve: (answer: CheckAnswer) => void;
-  /** Number of processes that ended during a check, other than by its deadline. */
+  /** Number of processes that ended during this check for a reason other than its deadline. */
   losses: number;
 }
 
@@ -64,8 +66,9 @@ const MAX_TOOL_SETS = 16;
  * Keeps processes of the native compiler warm. Each runs one check at a time; the others wait in one queue, and their
  * deadlines begin when their own check does.
  *
- * A seat: empty → (a job comes) opening → checking ⇄ idle → (killed, or died) empty. A process that misses a deadline
- * is killed, because it reads no message while it computes. A job whose process died otherwise is retried once.
+ * States of a seat: empty → (a job arrives) opening → checking ⇄ idle → (killed, or died) empty. A process that misses
+ * a deadline is killed, because it reads no message while it computes. A job whose process died otherwise is retried
+ * once.
  */
 export class CheckPool {
   readonly #options: Required<Pick<CheckPoolOptions, 'size' | 'deadlineMs'>> & CheckPoolOptions;
@@ -76,7 +79,7 @@ export class CheckPool {
   #checked = 0;
   #slow = 0;
   #unavailable = 0;
-  /** Why no process could do the last check. */
+  /** The reason why no process could run the last check; undefined after a successful check. */
   #reason: string | undefined;
   #isClosed = false;
 
@@ -94,7 +97,10 @@ export class CheckPool {
     });
   }
 
-  /** Resolves when a check against these declarations would start at once, or when no checker can be started. */
+  /**
+   * Checks an empty text. Resolves when a check against these declarations would start at once, or when no checker can
+   * be started.
+   */
   async warm(toolSet: ToolSet): Promise<void> {
     await this.check(toolSet, '');
   }
@@ -134,7 +140,7 @@ export class CheckPool {
         seat.process?.hold(false);
         if (answer === undefined) this.#queue.unshift(job);
         else job.resolve(answer);
-        // Replaces the killed process now, so that the next script does not wait for it.
+        // Replaces the killed process now, so that the next script does not wait for the start.
         if (answer?.type === 'slow' && this.#queue.length === 0) void this.warm(job.toolSet);
         this.#serve();
       });
@@ -151,7 +157,7 @@ export class CheckPool {
     return seat;
   }
 
-  /** Undefined if the job must be retried. */
+  /** Runs a check. Undefined if the job must be retried. */
   async #work(seat: Seat, job: Job): Promise<CheckAnswer | undefined> {
     try {
       const process = await this.#opened(seat, job.toolSet);
@@ -173,7 +179,7 @@ export class CheckPool {
   }
 
   #refuse(error: unknown): CheckAnswer {
-    // Once the pool starts no more processes, the reason is that of the last start.
+    // After the pool has stopped starting processes, the reason of the last failed start remains.
     if (!(error instanceof StartsEnded) || this.#reason === undefined)
       this.#reason = error instanceof Error ? error.message : String(error);
     this.#unavailable++;
@@ -181,7 +187,10 @@ export class CheckPool {
     return { type: 'unavailable', detail: this.#reason };
   }
 
-  /** The seat's process, after it has read the declarations. The time for reading does not count towards the check. */
+  /**
+   * Returns the seat's process after it has read the declarations. The time for reading does not count as time of the
+   * check.
+   */
   async #opened(seat: Seat, toolSet: ToolSet): Promise<CheckerProcess> {
     const process = seat.process ?? this.#start(seat);
     process.hold(true);
@@ -233,7 +242,7 @@ interface Seat {
   toolSets: string[];
 }
 
-/** Too many starts have failed. */
+/** Thrown after too many failed starts. */
 class StartsEnded extends Error {}
 
 class MissedDeadline extends Error {
@@ -259,7 +268,7 @@ const MIN_EXTENSION_MS = 20;
 
 /**
  * A check's deadline in the checker's own processor time, if the platform reports it: a good script must not run
- * unchecked because other processes compute. Calls back once, unless it was stopped.
+ * unchecked because other processes compute. Calls `onMissed` at most once, and not after `stop`.
  */
 export class CheckDeadline {
   readonly #deadlineMs: number;

@@ -32,8 +32,8 @@ export class CheckerProcess {
       env: GARBAGE_COLLECTION,
       windowsHide: true,
     });
-    // If no descriptors are free, the pipes are missing and the error is emitted later.
-    // defence: checker-start-errors
+    // If no file descriptors are free, the pipes are missing, and Node emits the error later. defence:
+    // checker-start-errors
     this.#child.on('error', (error) => this.#gone(error));
     const { stdin, stdout } = this.#child;
     if (stdin === null || stdin === undefined || stdout === null || stdout === undefined) {
@@ -51,7 +51,10 @@ export class CheckerProcess {
     return this.#isGone;
   }
 
-  /** Sets whether the child keeps this process alive. It must do so only while a caller waits for it. */
+  /**
+   * Sets whether the child keeps this process alive. The child must keep it alive only while a caller waits for the
+   * child.
+   */
   hold(isHeld: boolean): void {
     const { stdin, stdout } = this.#child;
     // Bun's pipes have neither method.
@@ -89,7 +92,10 @@ export class CheckerProcess {
     for (const name of this.#files.keys()) if (name.startsWith(`${folder}/`)) this.#files.delete(name);
   }
 
-  /** The diagnostics of a text in an open project; positions are UTF-16 offsets in it. One check at a time. */
+  /**
+   * The diagnostics of a text in an open project; positions are UTF-16 offsets in this text. Only one check may run at
+   * a time.
+   */
   async check(project: string, text: string): Promise<readonly NativeDiagnostic[]> {
     const folder = folderOf(project);
     const file = `${folder}/script.ts`;
@@ -123,12 +129,12 @@ export class CheckerProcess {
     const { snapshot } = await this.#rpc.request<{ snapshot: number }>('updateSnapshot', change);
     const before = this.#snapshot;
     this.#snapshot = snapshot;
-    // No caller waits for this request. If it fails, the process has ended, which is reported anyway.
+    // No caller waits for this request. If it fails, the process has ended, and `onGone` reports that.
     if (before !== undefined) this.#rpc.request('release', { snapshot: before }).catch(() => {});
     return snapshot;
   }
 
-  /** Answers the compiler's requests to the file system. */
+  /** Answers the compiler's file system requests. */
   #serve(method: string, parameter: unknown): unknown {
     const path = String(parameter);
     switch (method) {
@@ -170,8 +176,8 @@ const ROOT = '/';
 const LIBRARY = '/guest.lib.d.ts';
 const CALLBACKS = ['readFile', 'fileExists', 'directoryExists', 'getAccessibleEntries', 'realpath'];
 /**
- * Settings of the Go runtime: it collects garbage when its heap has grown fourfold, which halves the time of a check,
- * and more often above 128 MiB, which only many large sets of tools reach.
+ * Settings of the Go runtime: it collects garbage when its heap has grown fourfold, which halves the time of a check.
+ * Above 128 MiB, which only many large sets of tools reach, it collects more often.
  */
 const GARBAGE_COLLECTION = { GOGC: '300', GOMEMLIMIT: '128MiB' };
 const MS_PER_TICK = 10;
@@ -201,8 +207,8 @@ function folderOf(project: string): string {
 }
 
 /**
- * JSON-RPC 2.0 in frames of `Content-Length`, as language servers use it. Both sides may send requests; those of the
- * other side are answered at once.
+ * JSON-RPC 2.0 in frames of `Content-Length`, as language servers use it. Both sides may send requests; this side
+ * answers the other side's requests at once.
  */
 export class JsonRpc {
   readonly #output: Writable;
@@ -217,7 +223,7 @@ export class JsonRpc {
     this.#output = output;
     this.#answer = answer;
     input.on('data', (chunk: Buffer) => this.#receive(chunk));
-    // A broken pipe is reported by the end of the process.
+    // The end of the process reports a broken pipe.
     input.on('error', () => {});
     output.on('error', () => {});
   }
@@ -232,7 +238,7 @@ export class JsonRpc {
     }) as Promise<Result>;
   }
 
-  /** The other side is gone: rejects all pending and future requests. */
+  /** Rejects all pending and future requests, because the other side is gone. */
   fail(error: Error): void {
     this.#failure ??= error;
     const waiting = [...this.#waiting.values()];

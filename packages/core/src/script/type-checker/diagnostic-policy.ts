@@ -8,8 +8,8 @@ export type Verdict = 'error' | 'warning' | 'off';
 /**
  * Decides the consequence of a diagnostic for a script that is about to run. Only a certain failure or a wrong tool
  * call rejects the script: rejecting a good script is worse than missing a bad one. Diagnostics about types alone, or
- * about undefined and null, become warnings or are dropped, and so do those about values that the script may know
- * better than TypeScript.
+ * about undefined and null, become warnings or are dropped, and so do diagnostics about values of which the script may
+ * know more than TypeScript.
  */
 export class DiagnosticPolicy {
   readonly #facts: SourceFacts;
@@ -30,7 +30,7 @@ export class DiagnosticPolicy {
   readonly #neverEqual: ReadonlySet<number>;
 
   /**
-   * `diagnostics`: all diagnostics of the script, with their offsets in it. `choices`: named types that are lists of
+   * `diagnostics`: all diagnostics of the script, with their offsets in it. `choices`: named types that are unions of
    * literals.
    */
   constructor(
@@ -61,14 +61,14 @@ export class DiagnosticPolicy {
     this.#loose = new Set([...facts.loose, ...mixed.filter((name) => name !== undefined && name !== '')] as string[]);
   }
 
-  /** `offset`: where the diagnostic starts in the script. */
+  /** `offset` and `end`: the range of the diagnostic in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
     if (this.#isInType(offset) || this.#isAdded(offset, end)) return 'off';
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
-    // TypeScript assumes that a function runs later even if it is called at once.
+    // TypeScript assumes that a function runs later, even if the script calls the function at once.
     if (TOO_EARLY.has(code)) return this.#isTried(offset) || this.#isInFunction(offset) ? 'warning' : 'error';
     if (ALWAYS_TRUE.has(code)) return this.#isToolCall(offset) ? 'error' : 'warning';
     if (MISSING_NAME.has(code))
@@ -125,7 +125,7 @@ export class DiagnosticPolicy {
     return this.#facts.added.some(([start, end]) => start <= offset && until <= end);
   }
 
-  /** Whether the script expects a failure at the place. A wrong tool call is rejected nevertheless. */
+  /** Whether the script catches a failure at the place. A wrong tool call rejects the script nevertheless. */
   #isTried(offset: number): boolean {
     return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
   }
@@ -140,14 +140,17 @@ export class DiagnosticPolicy {
     if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#afterAssigned.has(offset))
       return 'warning';
     if (type.startsWith('Promise<')) return 'error';
-    // A nearly correct name is a typing error, even if other facts are unknown.
+    // A nearly correct name is a typing error, even if the script may know other facts about the value.
     if (SUGGESTING.has(diagnostic.code) && this.#isSlip(type, offset)) return 'error';
     const isUnknown = this.#tested.has(name) || this.#isOf(this.#loose, offset) || !this.#isCertainType(type);
     const isWritten = !isPlainType(type) && this.#isOf(this.#annotated, offset);
     return isUnknown || isWritten || this.#facts.ownShapes.includes(shapeOf(type)) ? 'warning' : 'error';
   }
 
-  /** `user[0].name`: an object is not a list. With other names in brackets, scripts use objects as records. */
+  /**
+   * The verdict about a name or number in brackets. A number, as in `user[0].name`, rejects the script if the object's
+   * type is certain, because an object is not a list. With other names in brackets, scripts use objects as records.
+   */
   #indexVerdict({ messageChain, text }: NativeDiagnostic, offset: number): Verdict {
     const [index = '', type = ''] = quoted(messageChain?.[0]?.text ?? '');
     if (!/^\d+$/u.test(index) || !quoted(text).includes(index)) return 'off';
@@ -172,7 +175,8 @@ export class DiagnosticPolicy {
     if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
     const verdict = this.#argumentVerdict(diagnostic, offset, call);
     const issues = this.#issues.filter((issue) => issue.call === call);
-    // The tool's own message replaces a warning, because it is shorter and more precise.
+    // The tool's own message replaces warnings and a diagnostic at the same place, because it is shorter and more
+    // precise.
     const isReported = issues.some((issue) => issue.offset === offset || verdict === 'warning');
     return isReported ? 'off' : verdict;
   }
@@ -213,9 +217,9 @@ export class DiagnosticPolicy {
   }
 
   /**
-   * A value that does not fit rejects the script. Diagnostics about which TypeScript knows less than the script are
-   * dropped: it sees a list of strings that are all among the choices as a `string[]`. Values that may be undefined,
-   * and values that the script builds in steps, become warnings.
+   * The verdict about an argument. A value that does not fit rejects the script. A diagnostic is dropped if TypeScript
+   * knows less than the script: to TypeScript, a list of strings that are all among the choices is a `string[]`. Values
+   * that may be undefined, and values that the script builds in steps, become warnings.
    */
   #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);
@@ -247,12 +251,12 @@ export class DiagnosticPolicy {
     if (from === 'boolean') return offers(/^(true|false)$/u);
     // A member that may be omitted may also be null.
     if (from === 'null') return offers(/^undefined$/u);
-    // The sandbox writes both as JSON texts.
+    // JSON represents a Date and a URL as strings.
     if (from === 'Date' || from === 'URL') return offers(/^string$/u);
     return from.endsWith('[]') && offers(/^\[/u);
   }
 
-  /** Whether the printed type has explicit members. */
+  /** Whether the printed type is certain and has explicit members. */
   #isWritten(type: string): boolean {
     return this.#isCertainType(type) && !/^(Record<|Partial<|\{ \[)/u.test(type);
   }

@@ -13,24 +13,24 @@ import { DiagnosticPolicy, flattened, withChoices } from './diagnostic-policy.js
 
 /** Checks scripts against one set of tools. */
 export interface TypeChecker {
-  /** Equal keys give equal results; it is part of a compiled script's cache key. */
+  /** Checkers with equal keys give equal results. The key is part of a compiled script's cache key. */
   readonly key: string;
   /** Runs TypeScript. Never rejects. `source` is the script after repairs. */
   check(source: string): Promise<CheckAnswer>;
-  /** The meaning of TypeScript's answer for that script; offsets count in `source`. */
+  /** Judges TypeScript's answer about the script; offsets count in `source`. */
   judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
-  /** Starts the process for which the first check would wait. */
+  /** Starts the process for which the first check would otherwise wait. */
   warm(): Promise<void>;
 }
 
 export interface TypeCheck extends TypeReport {
-  /** True if the script was checked. Otherwise the findings say why not, and the answer is not cached. */
+  /** True if the script was checked. Otherwise a finding contains the reason, and the answer is not cached. */
   readonly isChecked: boolean;
 }
 
 export interface TypeCheckerOptions {
   readonly pool: CheckPool;
-  /** Equal for equal mode and declarations, and unique otherwise. */
+  /** A text that is equal for equal modes and declarations, and different for all others. */
   readonly key: string;
   /** `warn`: errors become warnings. */
   readonly mode: 'error' | 'warn';
@@ -57,7 +57,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
       const context = { facts, toolNames, signatureOf, judgeArgument, isObject, choices, prefix: HEAD.length, source };
-      // Without TypeScript, only known arguments can be judged.
+      // Without TypeScript's answer, only known arguments can be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;
       if (answer.type === 'checked') return { isChecked: true, findings, hint };
@@ -75,7 +75,10 @@ function choicesIn(declarations: string): ReadonlyMap<string, string> {
   return new Map([...definitions].map(([, name = '', choices = '']) => [name, choices]));
 }
 
-/** Lone surrogates, for which TypeScript never answers, each replaced by a character of the same length. */
+/**
+ * Replaces each lone surrogate by a character of the same length, because TypeScript never answers for a text with lone
+ * surrogates.
+ */
 function wellFormed(source: string): string {
   return source.replace(/\p{Surrogate}/gu, '\ufffd');
 }
@@ -98,7 +101,7 @@ function softened({ findings }: TypeReport): TypeReport {
 /** The checker's report about a script: at most five findings, errors first, and hints. */
 interface TypeReport {
   readonly findings: readonly Finding[];
-  /** For the first error: the replacement, and the declaration of the tool that was called wrongly. */
+  /** A hint about the first error: the replacement, and the declaration of the tool that the script calls wrongly. */
   readonly hint: string | undefined;
 }
 
@@ -111,9 +114,9 @@ interface ReportContext {
   readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
   readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
-  /** Named types of the declarations that are lists of literals, in their written form. */
+  /** Named types of the declarations that are unions of literals, each with its written form. */
   readonly choices: ReadonlyMap<string, string>;
-  /** The script after repairs, and the number of characters before it in the checked text. */
+  /** The script after repairs, and the number of characters before the script in the checked text. */
   readonly source: string;
   readonly prefix: number;
 }
@@ -164,7 +167,7 @@ function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportCo
   const findings = chosen.map(({ severity, code, offset, message }) => ({
     severity,
     code,
-    // Names and choices come from schemas.
+    // Names and choices come from schemas, which may contain invisible characters.
     message: showHidden(message()),
     offset,
   }));
@@ -210,7 +213,10 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
   };
 }
 
-/** A text without the value's data may be sent or stored, but does no harm if it is only printed. */
+/**
+ * Reports an object that becomes text without its data. Such a text may be sent or stored, but does no harm if it is
+ * only printed.
+ */
 function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
   const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
   const what =
@@ -235,7 +241,7 @@ function mistake({ code, message, offset }: Omit<Finding, 'severity'>, severity:
 }
 
 /**
- * Issues that TypeScript has not reported. If a key is unknown, a missing one is not reported: it is usually the same
+ * Issues that TypeScript has not reported. A missing key is not reported next to an unknown one: it is usually the same
  * key under a wrong name.
  */
 function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[]): readonly CallIssue[] {
@@ -252,13 +258,13 @@ function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[])
 
 const UNKNOWN_KEY = new Set(['ts2353', 'ts2561']);
 
-/** The same diagnostic about the same subject is reported once. */
+/** Removes repeated diagnostics: the same diagnostic about the same subject is reported once. */
 function withoutRepeats(found: readonly Weighed[]): Weighed[] {
   const seen = new Set<string>();
   return found.filter(({ key }) => !seen.has(key) && seen.add(key));
 }
 
-/** TypeScript's own sentence, with its further reasons, and the tools that may have been meant. */
+/** TypeScript's own sentence, with its further reasons and the names of similar tools. */
 function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolicy, context: ReportContext): string {
   if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
   if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
@@ -311,7 +317,7 @@ function declarationHint(tool: string, { signatureOf, choices }: ReportContext):
   return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MAX_SIGNATURE)}`);
 }
 
-/** TypeScript suggests installing packages and changing options, which a script cannot do. */
+/** Removes TypeScript's suggestions to install packages and to change options, which a script cannot do. */
 function withoutAdviceOnSetUp(sentence: string): string {
   return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
 }

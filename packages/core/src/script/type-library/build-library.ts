@@ -8,8 +8,8 @@ import { retainGuestSurface } from './retain.js';
 import type { GuestSurface } from './surface.js';
 
 /**
- * Builds the type checker's standard library: one declaration file with exactly the built-ins of the guest.
- * TypeScript's own declarations are reduced to `surface`; `GUEST_ADDITIONS` has the rest. Equal inputs give equal
+ * Builds the type checker's standard library: one declaration file with exactly the built-ins of the guest. The
+ * function reduces TypeScript's own declarations to `surface` and adds `GUEST_ADDITIONS`. Equal inputs give equal
  * texts.
  */
 export async function buildTypeLibrary(surface: GuestSurface): Promise<string> {

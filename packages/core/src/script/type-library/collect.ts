@@ -4,8 +4,8 @@ import type { LibraryFile } from './compiler-library.js';
 import { type Library, type Member, type MergedInterface, type Value, emptyLibrary } from './library.js';
 
 /**
- * Adds the global declarations of a file to `library`. In a module, only its `global` declarations count. Classes are
- * not read: the language's own are declared as a variable and interfaces.
+ * Adds the global declarations of a file to `library`. In a module, only its `global` declarations count. This function
+ * ignores classes, because TypeScript declares the language's own classes as a variable and interfaces.
  */
 export function collectDeclarations(library: Library, { name, text }: LibraryFile): void {
   const { program, comments, errors } = parseSync(name, text, { lang: 'dts' });
@@ -63,8 +63,8 @@ function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>,
 }
 
 /**
- * Puts a later declaration's members first, in the order in which the compiler tries the overloads of merged
- * interfaces. Keeps the type parameters with defaults.
+ * Merges a declaration into its interface. A later declaration's members come first, because the compiler tries the
+ * overloads of merged interfaces in this order. Keeps the type parameters with defaults.
  */
 function collectInterface(library: Library, node: NodeOf<'TSInterfaceDeclaration'>, source: string): void {
   const found = library.interfaces.get(node.id.name);

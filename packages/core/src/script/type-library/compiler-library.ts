@@ -11,12 +11,12 @@ export interface LibraryFile {
 /** The newest language edition; built-ins that the guest's engine lacks are removed later. */
 const ENTRY = 'esnext';
 
-/** Decorators are rejected before a script runs. */
+/** Declarations of decorators. A script with decorators is rejected before it runs. */
 const LEFT_OUT = new Set(['decorators', 'decorators.legacy', 'esnext.decorators']);
 
 /**
- * TypeScript's declarations of the language, oldest edition first, because each file refers to earlier ones. They
- * ship with the native compiler, in the package of this platform.
+ * Reads TypeScript's declarations of the language, oldest edition first, because each file refers to earlier ones. The
+ * native compiler's package for this platform contains them.
  */
 export async function readCompilerLibrary(): Promise<LibraryFile[]> {
   const folder = compilerLibraryFolder();

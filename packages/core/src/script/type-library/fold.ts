@@ -1,15 +1,15 @@
 import type { Library, Member, MergedInterface } from './library.js';
 
-/** Interfaces with equal declarations, and the name for their shared part. */
+/** The families of interfaces with equal declarations, each with the name of the shared interface. */
 const FAMILIES: readonly { name: string; ofFamily: RegExp }[] = [
   { name: 'NumberArrayMembers', ofFamily: /^(?:Int|Uint|Float)\d+(?:Clamped)?Array$/u },
   { name: 'BigIntArrayMembers', ofFamily: /^Big(?:Int|Uint)64Array$/u },
 ];
 
 /**
- * Moves the shared members of each kind of typed array to one interface that each of them extends: they are near
- * copies of each other and would be half of the library. `Copy` stands for the array with a buffer of its own, `View`
- * for the array on the same buffer.
+ * Moves the shared members of each kind of typed array to one interface that each of them extends: the interfaces are
+ * near copies of each other and would be half of the library. `Copy` means the array with a separate buffer, `View` the
+ * array on the same buffer.
  */
 export function foldTypedArrays(library: Library): void {
   for (const { name, ofFamily } of FAMILIES) {
@@ -37,7 +37,8 @@ function foldFamily(library: Library, name: string, family: readonly MergedInter
 }
 
 /**
- * All overloads of a name together, because they can only move together; with placeholders for the interface itself.
+ * The overloads of each name as one text, because they can only move together. Placeholders replace the interface's own
+ * names.
  */
 function membersByName({ name, members }: MergedInterface): Map<string, string> {
   const byName = new Map<string, string>();

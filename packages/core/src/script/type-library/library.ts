@@ -10,7 +10,7 @@ export interface Member {
 /** All declarations of one interface name, merged. */
 export interface MergedInterface {
   readonly name: string;
-  /** With the brackets: `<T, TReturn = any>`; empty if there are none. */
+  /** The type parameters with the brackets: `<T, TReturn = any>`; empty if the interface has none. */
   parameters: string;
   /** The base types, as written: `Iterator<T, TReturn, TNext>`. */
   bases: string[];

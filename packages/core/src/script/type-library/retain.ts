@@ -13,7 +13,7 @@ const REFUSED_TYPES = [
   'PropertyDecorator',
 ];
 
-/** Constructors that create functions from text, which the guest's engine rejects. */
+/** Constructors that create functions from text. The guest rejects such calls. */
 const MAKE_CODE = ['AsyncGeneratorFunctionConstructor', 'FunctionConstructor', 'GeneratorFunctionConstructor'];
 
 /** Members that exist and throw when they are read in strict mode. */
@@ -43,7 +43,9 @@ export function retainGuestSurface(library: Library, surface: GuestSurface): voi
   dropMentions(library, absent);
 }
 
-/** With an absent global, its own interface and that of its constructor are absent too. */
+/**
+ * The names of absent types. With an absent global, the interfaces of its values and of its constructor are absent too.
+ */
 function absentTypes(library: Library, { globals }: GuestSurface): Set<string> {
   const absent = new Set(REFUSED_TYPES);
   for (const { name, typeName } of library.values) {
@@ -93,7 +95,10 @@ function keepMembers(found: MergedInterface | undefined, present: readonly strin
   }
 }
 
-/** An alias that refers to an absent type is absent itself, so this repeats until nothing changes. */
+/**
+ * Removes declarations that refer to an absent type. An alias that refers to such a type becomes absent itself, so this
+ * function repeats until nothing changes.
+ */
 function dropMentions(library: Library, absent: Set<string>): void {
   for (let before = -1; before !== absent.size;) {
     before = absent.size;

@@ -9,8 +9,8 @@ export interface GuestSurface {
 }
 
 /**
- * Values that show an interface which no global's prototype shows completely (`cause` is a member of the error
- * itself). Guest source, by the name of the interface.
+ * Guest source by the name of an interface. Each source creates a value with all members of an interface that no
+ * global's prototype has completely (`cause` is a member of the error itself).
  */
 const SPECIMENS: Readonly<Record<string, string>> = {
   AggregateError: 'new AggregateError([])',
