@@ -124,7 +124,7 @@ function growthFailure({ length, offset }: Growth, report: Report): CompileAnswe
 function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: false }>, report: Report): CompileAnswer {
   if (stripped.type === 'refused') return report.failed('ScriptSyntaxError', stripped, {});
   const { length, most } = stripped;
-  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size.`;
+  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size. Use fewer enums and namespaces.`;
   return report.failed('ScriptTooLargeError', { message, offset: 0 }, { length, maxLength: most });
 }
 

@@ -216,7 +216,10 @@ export class BlockScanner {
     return { type: 'unfinished', at: surroundings === 'code' ? position : surroundingsStart, inside: surroundings };
   }
 
-  /** The answer ends inside the block: returns to the first closing tag at a line's start, if there is one. */
+  /**
+   * Handles an answer that ends inside the block. Returns to the first closing tag at a line's start, if the block has
+   * one.
+   */
   private endWithAnswer(block: OpenBlock): BlockEnd {
     const { window, fallback } = this;
     if (fallback !== undefined) {

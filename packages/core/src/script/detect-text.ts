@@ -14,7 +14,7 @@ import {
 } from './detect-markup.js';
 import type { AnswerWindow } from './detect-window.js';
 
-/** A construct outside code spans and fences that ends a piece of text. Indexes refer to the window. */
+/** A construct that ends a piece of text, and is in no code span or fence. Indexes refer to the window. */
 export type Opening =
   | { readonly type: 'tag'; readonly start: number; readonly tag: TagMatch }
   | {
@@ -290,8 +290,8 @@ export class TextScanner {
 }
 
 /**
- * The index of the first character that can begin a block, a code span or a fence; the text's length if there is
- * none.
+ * The index of the first character that can begin a block, a code span or a fence; the text's length if the text has no
+ * such character.
  */
 function indexOfMark(text: string, from: number): number {
   let index = from;

@@ -18,7 +18,10 @@ export function literalValue(expression: Node): { readonly value: unknown } | un
   return unknown.length + open.length > 0 ? undefined : { value };
 }
 
-/** The members of an object expression that are literal texts, numbers and booleans. Undefined: there are none. */
+/**
+ * The members of an object expression that are literal texts, numbers and booleans. Undefined if no member is such a
+ * literal.
+ */
 export function literalMembers(expression: Node): Readonly<Record<string, string | number | boolean>> | undefined {
   const known = new Evaluation().of(expression);
   if (known.kind !== 'object') return undefined;

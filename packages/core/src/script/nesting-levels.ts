@@ -1,6 +1,6 @@
 export type Opener = '(' | '[' | '{' | '${';
 
-/** One open bracket, or the text outside all of them. */
+/** One open bracket, or the text that is in no bracket. */
 interface NestingLevel {
   readonly opener: Opener | undefined;
   /** True if the bracket belongs to `if (`, `for (`, `while (` …: a statement follows the bracket. */
@@ -30,7 +30,7 @@ export class NestingLevels {
     this.#depth++;
   }
 
-  /** The level that `closer` ends; undefined if there is none. */
+  /** The level that `closer` ends; undefined if it ends no level. */
   close(closer: string): NestingLevel | undefined {
     const { level, pending, angles } = this.#current;
     const outer = this.#outer.at(-1);

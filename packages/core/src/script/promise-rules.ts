@@ -38,7 +38,7 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   if (found === undefined || (child !== call.visit && isInExecutor(call.visit))) return undefined;
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
-  const message = `${namedCall(call)} returns a promise, and it is ${what}. ${adviceFor(call, isInList)}`;
+  const message = `${namedCall(call)} returns a promise, and this promise is ${what}. ${adviceFor(call, isInList)}`;
   // If the promise is one of two values, the script may test which one it is.
   const isAsked = code === 'promise-in-condition' && child.node === chainOf(call.visit).node;
   const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
@@ -48,7 +48,7 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
 const UNUSED: Judgement = ['floating-promise', 'never used: unfinished work is aborted when the script ends'];
 
 function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
-  if (isInList) return 'Use `for (const item of items) { await … }`, which waits for it.';
+  if (isInList) return 'Use `for (const item of items) { await … }`, which waits for each promise.';
   const fn = functionAround(visit)?.node as { async?: boolean } | undefined;
   const call = name === '' ? '`await` before it' : `\`await ${name}(…)\``;
   return fn === undefined || fn.async === true ? `Write ${call}.` : `Write ${call}, in an async function.`;
@@ -90,7 +90,7 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
     const isMisuse = isGathered ? code !== '' && user?.node.type !== 'ExpressionStatement' : CERTAIN.has(code);
     if (!isMisuse) return [];
     const advice = isGathered ? `\`await\` before \`${call.name}(…)\`` : `\`await ${name}\``;
-    const message = `\`${name}\` is the promise of ${namedCall(call)}, and it is ${what}. Write ${advice}.`;
+    const message = `\`${name}\` is the promise of ${namedCall(call)}, and this promise is ${what}. Write ${advice}.`;
     return [
       { severity: 'error' as const, code: isGathered ? 'promise-as-value' : code, message, offset: use.node.start },
     ];

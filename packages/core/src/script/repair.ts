@@ -120,8 +120,9 @@ const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
 const SCRIPT_FENCE = /^\s*(?:[tj]sx?|typescript|javascript)\b/i;
 
 /**
- * The text between the first and the last line of a fence. If there is only one such line, the text ends there if the
- * script began with a fence (already blanked), and starts there if the line opens a block of code.
+ * The text between the first and the last line of a fence. If the text contains only one such line, the code ends at
+ * this line if the script began with a fence (already blanked), and starts after this line if the line opens a block of
+ * code.
  */
 function withoutProse(draft: Draft): Draft | undefined {
   const lines = [...draft.text.matchAll(FENCE_LINE)];

@@ -127,9 +127,9 @@ export class PositionTable {
   }
 
   /**
-   * The place in the source. Between two pieces with equal distances in source and code, it is interpolated. Otherwise
-   * it is the place of the last piece at or before the position; if there is none, of the first piece on the line, or
-   * else of the last piece before the line.
+   * The place in the source. Between two pieces with equal distances in source and code, the place is interpolated.
+   * Otherwise the result is the place of the last piece at or before the position. If no such piece exists, it is the
+   * place of the first piece on the line, or else of the last piece before the line.
    */
   original(line: number, column: number): SourcePosition | undefined {
     this.#lines ??= readLines(this.encoded);

@@ -1,5 +1,5 @@
-// The guest's side of the bridge. It runs once, when the image is built; every script starts from a bit-by-bit copy of
-// the memory that it leaves.
+// The guest's side of the bridge. This code runs once, when the image is built. Every script starts from a bit-by-bit
+// copy of the resulting memory.
 //
 // Model: a call to a tool is written to the outbox and its promise waits until the host settles it (`bridge/calls.ts`).
 // The script's end is one more entry of the outbox. A script can reach nothing in these modules: every function the

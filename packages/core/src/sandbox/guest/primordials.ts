@@ -1,5 +1,5 @@
-// The language's own classes and functions, taken before the first script. Every module of the guest imports them from
-// here, so that no script can replace them.
+// The language's own classes and functions, read before the first script. Every module of the guest imports them from
+// this module, so that no script can replace them.
 
 export const {
   Array,

@@ -3,11 +3,11 @@ import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
 import type { Place } from './call-sites.js';
 
 /**
- * The message of the guest's bridge at the end of a segment, as one text; empty if there is nothing to report.
+ * The message of the guest's bridge at the end of a segment, as one text; empty if the segment has nothing to report.
  *
- * It starts with `!` if the script has ended and with `:` otherwise. A JSON object with the message follows on one
- * line, then a line with the JSON texts of all calls' arguments in order. The arguments are separate because they are
- * JSON already: inside the object they would be escaped again and parsed twice.
+ * The message starts with `!` if the script has ended and with `:` otherwise. A JSON object with the message follows on
+ * one line, then a line with the JSON texts of all calls' arguments in order. The arguments are separate because they
+ * are JSON already: inside the object they would be escaped again and parsed twice.
  *
  * The guest is hostile: a script may have captured its bridge. So the host trusts nothing in the text. It counts the
  * calls and reads their places itself while they are made, checks every member against its type and the script's

@@ -360,7 +360,7 @@ export class Slot {
     const { error } = end;
     // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
-    // The engine throws null if there is no room for its error.
+    // The engine throws null if its heap has no room for an error.
     if (error.name === '' && error.message === 'null' && this.#ranOutOfMemory)
       return { type: 'limit', limit: 'memory' };
     const isStack = error.message === 'Maximum call stack size exceeded';

@@ -174,7 +174,9 @@ function isRest(value: unknown): value is Omit<SlotSnapshot, 'memory'> {
 /** Maximum number of engines and images of other versions that stay loaded. */
 const MAX_LOADED = 4;
 
-/** The images from which captured scripts are restored: this version's, and others on demand. */
+/**
+ * The images from which captured scripts are restored: this version's image, and images of other versions on demand.
+ */
 export class RestorableImages {
   readonly #maxMemoryMb: number;
   readonly #loaded = new Map<string, Promise<ExecuteArtefacts>>();

@@ -76,7 +76,7 @@ export class QuickJsPool implements SandboxRuntime {
   #completed = 0;
   #moved = 0;
 
-  /** `entry`: the module of a worker thread. Tests inject faults there. */
+  /** `entry`: the module of a worker thread. Tests pass modules with faults. */
   constructor(options: QuickJsOptions = {}, entry = coreFile('sandbox/worker/entry.js')) {
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),

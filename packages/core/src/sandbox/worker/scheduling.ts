@@ -111,7 +111,7 @@ export class MemoryBudget {
 
   /**
    * Call this function if the system had no memory for the last sandbox: the memory of the other sandboxes becomes the
-   * maximum. False if there are no other sandboxes.
+   * maximum. False if no other sandbox exists.
    */
   learnLimit(): boolean {
     this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);

@@ -65,7 +65,7 @@ export class WorkerThread {
   #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
-  /** The thread starts while the artefacts are still being read; it ends if they cannot be read. */
+  /** Starts the thread while the artefacts are still being read. The thread ends if reading them fails. */
   constructor(
     artefacts: Promise<Artefacts>,
     slots: number,

@@ -5,8 +5,7 @@ import { leadsThrough } from '../../text/value-path.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
 
 /**
- * The judgement of a tool's own validator about an argument before the script runs; undefined if there is no such
- * tool.
+ * The judgement of a tool's own validator about an argument before the script runs; undefined if no tool has this name.
  */
 export type JudgeArgument = (tool: string, known: KnownArgument) => KnownVerdict | undefined;
 

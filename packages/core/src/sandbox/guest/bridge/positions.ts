@@ -12,7 +12,7 @@ export function setPositions(text: string): void {
   positionsText = text;
 }
 
-/** `LINE:COLUMN` in the source; undefined for a place outside the script. */
+/** `LINE:COLUMN` in the source; undefined for a place that is not in the script. */
 export function originalPlace(line: number, column: number): string | undefined {
   if (positionsText === '') return line + ':' + column;
   positions ??= readPositions();

@@ -80,7 +80,7 @@ export class URLSearchParams {
     }
   }
 
-  // The iteration is live: it includes pairs that are appended during it.
+  // The iteration is live: it includes pairs that a script appends during the iteration.
   *entries(): IterableIterator<Pair> {
     for (let at = 0; at < this.#list.length; at++) yield [...this.#list[at]!];
   }
