@@ -39,7 +39,10 @@ export class AwaitOrder {
     this.#called = new Map(promises.all.flatMap(({ node, fn }) => (fn === undefined ? [] : [[node, fn] as const])));
   }
 
-  /** `chain`: the call including the calls chained to it. */
+  /**
+   * Whether the order of effects is kept if the promise is awaited. `chain`: the call including the calls chained to
+   * it.
+   */
   isKept({ node, tool }: PromiseCall, chain: Visit): boolean {
     if (tool !== undefined && chain.node === node) return true;
     if (this.#waitsForOthers()) return false;

@@ -128,7 +128,7 @@ function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: fal
   return report.failed('ScriptTooLargeError', { message, offset: 0 }, { length, maxLength: most });
 }
 
-/** `import()` → `policy-import`, `import.meta` → `policy-import-meta`. */
+/** The diagnostic code for a banned construct: `import()` → `policy-import`, `import.meta` → `policy-import-meta`. */
 function policyCode(construct: string): string {
   return `policy-${construct.toLowerCase().replace(/\W+/g, '-').replace(/-$/, '')}`;
 }

@@ -12,7 +12,7 @@ export interface TagMatch {
   readonly end: number;
 }
 
-/** `partial`: more text is needed to decide. */
+/** The result of a match. `partial`: the decision needs more text. */
 type Match<T> = T | 'partial' | undefined;
 
 // The rest of an opening tag. Its limits bound the text that an unfinished tag withholds.

@@ -37,7 +37,7 @@ function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   }
 }
 
-/** `{ tools, context }`; a member with a default may be omitted. */
+/** The argument for an object pattern: `{ tools, context }`. A member with a default may be omitted. */
 function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined {
   const members: string[] = [];
   for (const property of properties) {
@@ -50,8 +50,8 @@ function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined 
 }
 
 /**
- * `ctx` if only `ctx.tools` and similar members are used; `undefined` if it may be missing: `input?.name`, `input ??
- * {}`.
+ * The argument for a parameter like `ctx`: an object, if the function uses only `ctx.tools` and similar members. The
+ * text `undefined`, if the parameter may be missing: `input?.name`, `input ?? {}`.
  */
 function holderFor(name: string, { references, declared }: SyntaxIndex): string | undefined {
   if (declared.get(name)?.length !== 1) return undefined;

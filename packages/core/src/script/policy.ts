@@ -180,7 +180,9 @@ function codeMakerName(target: Node, context: CodeMakerContext): string | undefi
   return isFunctionConstructor(target, context) ? 'constructor' : undefined;
 }
 
-/** `x.constructor` if x is known to be a function: a function itself, or another `.constructor`. */
+/**
+ * Whether the node is `x.constructor` and x is known to be a function: a function itself, or another `.constructor`.
+ */
 function isFunctionConstructor(node: Node, context: CodeMakerContext): boolean {
   if (node.type !== 'MemberExpression' || memberName(node) !== 'constructor') return false;
   const object = unwrapped(node.object);

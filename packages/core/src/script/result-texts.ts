@@ -14,8 +14,8 @@ export interface ResultText {
 }
 
 /**
- * `${result}`, `'…' + result.user`, `rows.join()`, if the value is certainly the awaited result of one call or a part
- * of it: under its own name, destructured by a pattern, or as the item of a loop or a callback.
+ * Finds `${result}`, `'…' + result.user` and `rows.join()`, if the value is certainly the awaited result of one call or
+ * a part of it: under its own name, destructured by a pattern, or as the item of a loop or a callback.
  */
 export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]): ResultText[] {
   return calls.flatMap(({ visit, tool }) => {

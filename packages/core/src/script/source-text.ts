@@ -75,7 +75,7 @@ function offsetBefore(offset: number, edits: readonly Edit[]): number {
   return offset - shift;
 }
 
-/** `editor`: \n, \r\n and \r. `ecma`: those, U+2028 and U+2029. `engine`: \n alone. */
+/** The characters that end a line. `editor`: \n, \r\n and \r. `ecma`: also U+2028 and U+2029. `engine`: only \n. */
 type LineEnds = 'editor' | 'ecma' | 'engine';
 
 const PATTERNS: Record<LineEnds, RegExp> = {
@@ -110,7 +110,10 @@ export class LineIndex {
     return { line: low + 1, column: inside - this.#startOf(low) + 1 };
   }
 
-  /** Undefined for a line that does not exist; a column after the line's end is the line's end. */
+  /**
+   * The offset of a place; undefined for a line that does not exist. A column after the line's end means the line's
+   * end.
+   */
   offsetAt(line: number, column: number): number | undefined {
     if (!Number.isInteger(line) || line < 1 || line > this.#starts.length) return undefined;
     const start = this.#startOf(line - 1);

@@ -275,7 +275,7 @@ function countWhenFirstTextIs(counter: number, address: number): number[] {
   return [0x20, 1, 0x41, ...signedLeb(address), 0x46, 0x23, ...global, 0x6a, 0x24, ...global];
 }
 
-/** `if (fuel < 1) { fuel = FUEL; host_interrupt() }` */
+/** The code of `if (fuel < 1) { fuel = FUEL; host_interrupt() }`. */
 function checkFuel(facts: ModuleFacts): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
   return [

@@ -34,7 +34,7 @@ export type ChildReport =
 export interface SegmentFigures {
   readonly computeMs: number;
   readonly memoryBytes: number;
-  /** Set if the child ended the script. */
+  /** The end of the script, if the child ended it. */
   readonly end?: SandboxEnd;
   /** Promises that were rejected in this segment and had no handler at its end. */
   readonly unhandled: readonly { readonly name: string; readonly message: string }[];

@@ -70,7 +70,10 @@ export function saysEnded(text: string): boolean {
   return text.startsWith(ENDED);
 }
 
-/** `callsMade`: the number of calls that the host counted in this segment. Throws a `GuestBreach`. */
+/**
+ * Reads the guest's message. `callsMade`: the number of calls that the host counted in this segment. Throws a
+ * `GuestBreach` if the message breaks a rule.
+ */
 export function readOutbox(text: string, callsMade: number, limits: SandboxLimits): Outbox {
   if (text === '') {
     check(callsMade === 0, 'unreported calls');

@@ -137,7 +137,10 @@ export class Slot {
     });
   }
 
-  /** `batchJson` is a list of `[callIndex, 1, value]` and `[callIndex, stack, code, message, data?]`. */
+  /**
+   * Runs a segment that settles calls. `batchJson` is a list of `[callIndex, 1, value]` and `[callIndex, stack, code,
+   * message, data?]`.
+   */
   settle(batchJson: string, settled: readonly number[], clockMs: number, wallMs: number): SlotSegment {
     this.#clockMs = clockMs;
     for (const index of settled) {

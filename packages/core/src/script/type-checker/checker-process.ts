@@ -19,8 +19,8 @@ export class CheckerProcess {
   #isGone = false;
 
   /**
-   * `onGone` is called once, when the process has ended for any reason. Throws if the machine cannot start another
-   * process.
+   * Starts the process. `onGone` is called once, after the process has ended for any reason. Throws if the system
+   * cannot start another process.
    */
   constructor(executable: string, library: string, onGone: () => void) {
     this.#onGone = onGone;

@@ -66,7 +66,10 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   };
 }
 
-/** `type State = "open" | "closed";`: TypeScript prints `State` instead of the list. */
+/**
+ * The named types that are unions of literals, as in `type State = "open" | "closed";`: TypeScript prints `State`
+ * instead of the union.
+ */
 function choicesIn(declarations: string): ReadonlyMap<string, string> {
   const literal = String.raw`(?:"(?:[^"\\\n]|\\.)*"|-?[\d.e+]+|true|false|null)`;
   const definitions = declarations.matchAll(
@@ -140,7 +143,10 @@ interface Weighed {
   readonly key: string;
 }
 
-/** `diagnostics`: TypeScript's; empty if TypeScript was not run. */
+/**
+ * Reports the faults of a script. `diagnostics`: TypeScript's diagnostics; empty if TypeScript did not check the
+ * script.
+ */
 function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
   const placed = diagnostics.map((diagnostic) => {
     const inSource = (at: number) => Math.min(Math.max(0, at - context.prefix), context.source.length);

@@ -5,7 +5,9 @@ export function printLibrary(library: Library): string {
   return linesOf(library, 'declare ').join('\n') + '\n';
 }
 
-/** `ambient` precedes values and namespaces; inside a namespace it is empty. */
+/**
+ * Prints the lines of a library. `ambient` is the text before values and namespaces; inside a namespace it is empty.
+ */
 function linesOf(library: Library, ambient: string): string[] {
   return [
     ...[...library.aliases.values()].map((text) => `${text};`),

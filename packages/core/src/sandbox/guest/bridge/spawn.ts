@@ -1,9 +1,9 @@
-// `tools.spawn`, which starts detached tasks.
+// Creates `tools.spawn`, which starts detached tasks.
 import { freeze } from '../primordials.js';
 import { indexOfLastCall, send } from './calls.js';
 import { toText } from './captured.js';
 
-/** `taskPrefix`: the prefix of the tasks' ids. */
+/** Creates the namespace. `taskPrefix`: the prefix of the tasks' ids. */
 export function makeSpawn(taskPrefix: string): object {
   const ask = (what: string, id?: string) => send('"$tasks"', { what, id }, true);
   const exec = (name: unknown, args: unknown): object => {

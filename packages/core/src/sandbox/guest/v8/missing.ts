@@ -27,7 +27,7 @@ function toBase64(length: number, byteAt: (index: number) => number): string {
   return text;
 }
 
-/** Undefined if the text is not base64. */
+/** The bytes of a text; undefined if the text is not base64. */
 function fromBase64(text: string): number[] | undefined {
   const bare = text.replace(/[\t\n\f\r ]/gu, '');
   const digits = bare.length % 4 === 0 ? bare.replace(/={1,2}$/u, '') : bare;

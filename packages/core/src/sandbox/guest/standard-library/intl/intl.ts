@@ -45,7 +45,10 @@ export function makeIntl(): object {
   return Intl;
 }
 
-/** `isCallable`: the class also works without `new`, as the standard's older constructors do. */
+/**
+ * The constructor that scripts use. `isCallable`: the class also works without `new`, as the standard's older
+ * constructors do.
+ */
 function publicForm(name: string, Type: Formatter, isCallable: boolean): object {
   const Constructor = function (locales: unknown, options: unknown): object {
     if (new.target === undefined && !isCallable) throw new TypeError(`Intl.${name} must be called with new`);

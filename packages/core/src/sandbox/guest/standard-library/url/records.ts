@@ -47,7 +47,7 @@ export function parseOrThrow(address: unknown, base?: unknown): UrlRecord {
   );
 }
 
-/** Null if the URL or its base is invalid. */
+/** The record of a URL; null if the URL or its base is invalid. */
 export function parseWithBase(address: unknown, base: unknown): UrlRecord | null {
   const text = wellFormed(address);
   try {
