@@ -3,7 +3,7 @@ import type { WorkerReport } from './messages.js';
 import { WorkerThread, type Lane } from './worker-thread.js';
 
 interface RosterOptions {
-  /** Workers of the fast lane. */
+  /** Number of workers of the fast lane. */
   readonly size: number;
   readonly slotsPerWorker: number;
   /** A worker that has started this many scripts is replaced. */
@@ -55,7 +55,7 @@ export class WorkerRoster {
     this.#handlers = handlers;
   }
 
-  /** Workers of the fast lane. */
+  /** Number of workers of the fast lane. */
   get size(): number {
     return this.#fast.length;
   }
