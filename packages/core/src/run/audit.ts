@@ -41,10 +41,13 @@ export type AuditEntry = AuditCommon &
       }
   );
 
-/** Called synchronously, in order: it should append and return. Errors that it throws do not affect the run. */
+/**
+ * Called synchronously for each entry, in order: it should append the entry and return. Errors that it throws do not
+ * affect the run.
+ */
 export type AuditLog = (entry: AuditEntry) => void;
 
-/** The owner of the event. */
+/** The owner of a script or call, for its entries. */
 interface EventOwner {
   scriptId: string | undefined;
   principal: string | undefined;
