@@ -67,7 +67,7 @@ export async function runRequest(services: HarnessServices, request: ScriptReque
   return { outcome };
 }
 
-/** Compiles a script. The result is a failure if the harness is closed during the compilation. */
+/** Compiles a script. Rejects if the harness is closed during the compilation, and cancels the started item. */
 async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
     const compiled = await services.compiler.compile(request.source, {

@@ -30,14 +30,17 @@ export interface FailureSources {
   readonly codeOf: (callIndex: number) => string | undefined;
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** Why the journal could not be written, if that ended the script. */
+  /** The reason why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
-/** The failure of a run with this end. The host's records decide the code; the guest's text only fills the message. */
+/**
+ * Returns the failure of a run with this end. The host's records decide the code; the guest's text only fills the
+ * message.
+ */
 export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
   const { limits, facts } = sources;
   switch (end.type) {
@@ -87,7 +90,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
   }
 }
 
-/** The script is interrupted, as if its process had ended. */
+/** Returns the failure of a script that is interrupted, as if its process had ended. */
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
@@ -97,8 +100,8 @@ function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts'
 }
 
 /**
- * The rejection of a timer over its limit cannot be caught by the script, which then waits for a promise that never
- * settles.
+ * Returns the failure of a script that waits for a promise that never settles. A timer over its limit may be the cause,
+ * because the script cannot catch the rejection of the timer.
  */
 function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
@@ -145,13 +148,13 @@ export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' 
   return position === undefined ? '' : `    at ${toolName} (${placeText(position)})`;
 }
 
-/** For a ReferenceError: the replacement for the unknown name. */
+/** Returns the replacement for the unknown name of a ReferenceError. */
 function hintForMissingName(errorName: string, message: string): string | undefined {
   const name = errorName === 'ReferenceError' ? /^'?([\w$]+)'? is not defined/u.exec(message)?.[1] : undefined;
   return name === undefined ? undefined : insteadOf(name);
 }
 
-/** Names the limit that refused a call in the guest. */
+/** Returns a hint with the limit that refused a call in the guest. */
 function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: FailureSources): string | undefined {
   if (code !== 'ToolBudgetExceededError') return undefined;
   const { maxBuiltinCalls, maxToolCalls } = limits;
@@ -160,7 +163,7 @@ function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: Fa
   return `The limit is maxBuiltinCalls (${maxBuiltinCalls}): wait longer each time, or set limits.maxBuiltinCalls.`;
 }
 
-/** The engine's name for exceeding one of its own limits; scripts see such errors as RangeErrors. */
+/** Converts the engine's name for exceeding one of its own limits, because scripts see such errors as RangeErrors. */
 function publicName(name: string): string {
   return name === 'InternalError' ? 'RangeError' : name;
 }
@@ -173,8 +176,9 @@ const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
 };
 
 /**
- * The place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the last
- * call before it. In that case the next pattern of the kind is the place; without one, the trace is correct.
+ * Returns the place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the
+ * last call before the pattern. In this case the next pattern of the same kind is the place; if the source has no such
+ * pattern, the trace is correct.
  */
 function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
   const mapped = mapGuestStack(stack, script);
@@ -244,7 +248,7 @@ function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSou
   return scriptFailure('ScriptTimeoutError', message, { hint, metadata: { clock, ...facts } });
 }
 
-/** Why a value cannot be returned. */
+/** Returns the reason why a value cannot be returned. */
 export function valueFault(
   end: Extract<SandboxEnd, { type: 'unserializable' | 'return_too_large' }>,
   { maxReturnBytes }: Limits,

@@ -48,8 +48,8 @@ export interface SpentSoFar {
 }
 
 /**
- * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and
- * has no result may have taken effect; it is repeated only if its tool allows that.
+ * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and has
+ * no result may have taken effect. Such a call is repeated only if its tool allows repetitions.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;

@@ -3,8 +3,8 @@ import { MAX_JSON_DEPTH, measureJson, type JsonValue } from '../protocol/json.js
 export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
 
 /**
- * Parses untrusted JSON text: its depth, and its number of values and member names, are checked before the parser
- * reads it. `maxValues`: default any number. Never throws.
+ * Parses untrusted JSON text. Its depth, and its number of values and member names, are checked before the parser reads
+ * the text. `maxValues`: default any number. Never throws.
  */
 export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
@@ -22,7 +22,7 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   }
 }
 
-/** The place where data is not JSON, for `copyJson`. */
+/** The error of `copyJson`, with the place where data is not JSON. */
 export class NotJsonError extends Error {
   readonly path: readonly (string | number)[];
 
@@ -37,9 +37,9 @@ const BareRecord = function BareRecord() {} as unknown as new () => Record<strin
 BareRecord.prototype = Object.freeze(Object.create(null));
 
 /**
- * A deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary keys.
- * Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry unchanged,
- * or that is nested deeper than `MAX_JSON_DEPTH`.
+ * Returns a deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary
+ * keys. Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry
+ * unchanged, or that is nested deeper than `MAX_JSON_DEPTH`.
  */
 export function copyJson(value: unknown, renameKey: (key: string) => string = (key) => key): JsonValue {
   return copyAt(value, [], renameKey);
