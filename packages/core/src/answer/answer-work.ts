@@ -99,7 +99,11 @@ export class AnswerWork {
     const source = sourceOf(call);
     if (source === undefined)
       return this.#refuse(call, '`run_script` needs { "code": string }: the TypeScript to run.');
-    if (mode === 'disabled') return this.#refuse(call, 'ScriptDisabledError: Scripts are disabled here.');
+    if (mode === 'disabled')
+      return this.#refuse(
+        call,
+        'ScriptDisabledError: Scripts are disabled here, so this script did not run. Use structured tool calls instead.',
+      );
     const { api, answer_id } = call;
     const carrier = call.native_type === 'custom_tool_call' ? 'custom' : 'tool';
     const item = { call_id: call.call_id, format: 'tool', carrier, api, answer_id } as const;
@@ -141,7 +145,7 @@ export class AnswerWork {
    */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
-    const message = 'An earlier script of this answer failed, so nothing of this one ran.';
+    const message = 'An earlier script of this answer failed, so this script did not run.';
     return scriptFailure('ScriptSkippedError', message);
   }
 
@@ -157,7 +161,10 @@ export class AnswerWork {
   async #function(call: FunctionCallItem): Promise<void> {
     const { host, mode, functions } = this.#settings;
     if (this.#skipped() !== undefined)
-      return this.#refuse(call, 'An earlier script of this answer failed, so this call was not made.');
+      return this.#refuse(
+        call,
+        'An earlier script of this answer failed, so this call was not made. Correct the script, then make the call again.',
+      );
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
     const input = this.#inputOf(call);
     if (input === undefined)

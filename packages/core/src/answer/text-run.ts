@@ -163,7 +163,8 @@ class TextRun {
       this.#emit({ type: 'response_done', status, ...(waiting as Waiting) });
       onOutcome?.({ ...outcome, suspension } as Outcome);
     } catch {
-      const message = 'The script is suspended, but Toolscript could not save the scripts after it. Send those again.';
+      const message =
+        'The script is suspended, but Toolscript could not save the scripts after it. Send those scripts again.';
       this.#emit({ type: 'response_error', code: 'SuspensionError', message });
       this.#emit({ type: 'response_done', status: 'failed' });
     }

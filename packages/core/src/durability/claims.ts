@@ -34,7 +34,7 @@ function heldBy(owner: string): string {
 }
 
 export function damagedBy({ message }: JournalDamage): string {
-  return `The stored data of this script is damaged: ${message}. It cannot be resumed, because a call could run twice. Inspect it, or delete it.`;
+  return `The stored data of this script is damaged: ${message}. The script cannot be resumed, because a call could run twice. Inspect the script, or delete it.`;
 }
 
 /**

@@ -71,7 +71,9 @@ export class Audit {
     try {
       this.#log({ at, ...present({ scriptId, ...identity, principal }), ...entry } as AuditEntry);
     } catch (error) {
-      this.#onFailure(`the audit log failed: ${String(error)}`);
+      this.#onFailure(
+        `The audit log failed, so an entry may be missing: ${String(error)}. Check the option audit of createHarness.`,
+      );
     }
   }
 }

@@ -74,7 +74,8 @@ export async function listRevertible(
 /** Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool. */
 export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
   const before = await listRevertible(services, scriptId, run.principal);
-  if (before === undefined) return refusedRevert(`There is no script "${scriptId}" in the store.`);
+  if (before === undefined)
+    return refusedRevert(`There is no script "${scriptId}" in the store. \`listScripts(store)\` lists the ids.`);
   if (!before.some(({ status }) => status === 'revertible')) return { ok: true, calls: [] };
   const taken = await claimScript(services, scriptId, {});
   if ('outcome' in taken)
@@ -85,7 +86,8 @@ export async function revertCalls(services: HarnessServices, scriptId: string, r
     return { ok: true, calls: await revertClaimed(services, scriptId, taken.epoch, run) };
   } catch (error) {
     reportInternalError(services, scriptId, storeFailure(error));
-    const message = 'The store failed while calls were being undone. Look which calls are undone, then try again.';
+    const message =
+      'The store failed while calls were being undone. List the calls of the script to see which are undone, then try again.';
     return { ok: false, error: scriptFailure('StoreError', message, { retryable: true }) };
   } finally {
     await leases.release(scriptId, taken.epoch);
@@ -183,7 +185,7 @@ function revertibleCall(
 }
 
 function whyNot(tool: Tool | undefined, status: Operation['status'], isOmitted: boolean): string | undefined {
-  if (tool === undefined) return 'there is no such tool here';
+  if (tool === undefined) return 'the harness has no such tool';
   if (tool.revert === undefined) return 'the tool cannot undo its calls';
   if (status === 'detached') return 'it is still running';
   if (status !== 'completed') return 'nobody knows whether it took effect';

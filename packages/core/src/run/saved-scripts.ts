@@ -163,7 +163,7 @@ function failed(script: CompiledScript, failure: ScriptFailure): CompileResult {
 
 function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
   return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${problemOf(failure, 1)}`, {
-    hint: 'The tools have changed since it was saved. Save it again, or delete it.',
+    hint: 'The tools have changed since the script was saved. Correct the script and save it again, or delete it.',
   });
 }
 

@@ -226,7 +226,7 @@ async function noteEnd(
     reportInternalError(
       services,
       scriptId,
-      `The journal could not be closed: ${String(error)}. Check the store of scripts.`,
+      `The end of the script could not be stored: ${String(error)}. Check the store of scripts.`,
     );
   }
 }

@@ -134,6 +134,6 @@ export function argumentsOf(input: unknown): { argsJson: string; argsProblem?: s
   try {
     return { argsJson: JSON.stringify(input) ?? '' };
   } catch {
-    return { argsJson: '', argsProblem: 'it is not JSON' };
+    return { argsJson: '', argsProblem: 'they cannot be written as JSON' };
   }
 }

@@ -75,9 +75,13 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         },
       );
     case 'unrestorable':
-      return scriptFailure('SuspensionError', 'The script was suspended, and its stored data cannot be resumed here.', {
-        metadata: facts,
-      });
+      return scriptFailure(
+        'SuspensionError',
+        'The script was suspended, and this process cannot resume its stored data. Resume it with the release that started it.',
+        {
+          metadata: facts,
+        },
+      );
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure(
@@ -94,8 +98,8 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
-      ? 'Another process has resumed this script, so it ended here. Read its outcome there.'
-      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored, and it can be recovered.';
+      ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in that process.'
+      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Recover the script.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
@@ -107,7 +111,7 @@ function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
   if (refused !== undefined) return thrownFailure(refused, sources);
   return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
-    hint: 'Only tool calls and sleep() settle from outside; a `new Promise` must be resolved by the script itself.',
+    hint: 'Only tool calls and sleep() settle by themselves. Resolve every `new Promise` in the script.',
     metadata: sources.facts,
   });
 }

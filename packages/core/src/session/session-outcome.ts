@@ -168,7 +168,7 @@ function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | un
   const names = withEffects.map(({ tool }) => `tools.${tool}`).join(', ');
   return scriptFailure(
     'DetachedPromiseError',
-    `The script ended while ${names} was still running; whether it took effect is not known.`,
+    `The script ended while ${names} ${withEffects.length === 1 ? 'was' : 'were'} still running. Whether ${withEffects.length === 1 ? 'it' : 'they'} took effect is not known.`,
     {
       toolName: first.tool,
       callId: first.callId,
@@ -200,7 +200,7 @@ function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | u
   if (pending.length === 0 || end.type !== 'returned') return [];
   const [what, whose] =
     pending.length === 1 ? ['a timer was', 'its callback'] : [`${pending.length} timers were`, 'their callbacks'];
-  const message = `The script ended while ${what} pending; ${whose} will not run any more. Await the work, or clear the timer.`;
+  const message = `The script ended while ${what} pending; ${whose} will not run. Await the work, or clear the timer.`;
   return [{ severity: 'warning', code: 'pending-timer', message, ...pending.find((place) => place !== undefined) }];
 }
 

@@ -19,7 +19,7 @@ export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonO
   for (const [old, name] of Object.entries(oldNames as OldNames)) {
     if (names.includes(old))
       throw new ToolscriptUsageError(
-        `"oldNames" of ${tool} has "${old}", which is the name of an argument today; remove it there or rename the argument.`,
+        `"oldNames" of ${tool} has "${old}", which is the current name of an argument; remove it from "oldNames" or rename the argument.`,
       );
     if (!names.includes(name))
       throw new ToolscriptUsageError(

@@ -9,7 +9,7 @@ export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: s
 export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
   // defence: argument-depth-is-capped
-  if (depth > MAX_JSON_DEPTH) return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
+  if (depth > MAX_JSON_DEPTH) return { ok: false, reason: `they are nested deeper than ${MAX_JSON_DEPTH} levels` };
   // defence: argument-values-are-capped
   if (values > maxValues) {
     const reason = `they hold ${values} values and names of members, and ${maxValues} are allowed; send fewer in one call`;
@@ -18,7 +18,7 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as JsonValue };
   } catch {
-    return { ok: false, reason: 'it is not JSON' };
+    return { ok: false, reason: 'they are not valid JSON' };
   }
 }
 

@@ -94,7 +94,7 @@ function deepest(branch: BranchIssues): number {
 }
 
 function listKeys(keys: readonly string[]): string {
-  if (keys.length === 0) return 'no keys are taken here';
+  if (keys.length === 0) return 'no keys are allowed';
   const shown = keys.slice(0, 10).map((key) => key.slice(0, MAX_KEY_LENGTH));
   return `the keys are ${shown.join(', ')}${keys.length > shown.length ? ', …' : ''}`;
 }

@@ -272,6 +272,6 @@ function judged(pattern: RegExp): TextCheck {
   // defence: zod-patterns-are-judged
   throw new UnsafeZodPattern(
     `the pattern ${String(pattern)} may take exponential time, and a script chooses the text: ${verdict.reason}. ` +
-      'Write it without that, or use .refine() to test it as code of your own',
+      'Write the pattern without this part, or test the text in .refine()',
   );
 }
