@@ -44,7 +44,7 @@ export interface ScriptHost {
   detector(): Detector;
 }
 
-/** A structured call whose decision is pending: the script that saves it, and the requests. */
+/** The end of a structured call. `scriptId` and `pendingApprovals`: set if a decision about the call is pending. */
 type CallEnd = Operation & {
   readonly scriptId?: string;
   readonly pendingApprovals?: readonly ApprovalRequest[];

@@ -59,15 +59,15 @@ interface Answer {
 
 /**
  * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
- * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and to
- * the SHA-256 of the text that was shown, and can be redeemed once.
+ * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and
+ * to the SHA-256 of its arguments, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** A user's decisions for all further calls to a tool, or for those of the plan. */
+  /** A user's decisions for all further calls to a tool, by the tool's name. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were granted and not yet redeemed. */

@@ -105,8 +105,8 @@ function installedAt(packageFolder: string, source: string): URL {
 }
 
 const NOT_FOUND = [
-  'Toolscript does not find the files that it loads by path (its worker threads, its engine), because a bundler has copied its',
-  'code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
+  'Toolscript does not find the files that it loads by path (its worker threads, its engine), because a',
+  'bundler has copied its code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
   '"serverExternalPackages"), or install it in a node_modules beside the program, or set TOOLSCRIPT_CORE to the folder',
   'of the installed package.',
 ].join(' ');

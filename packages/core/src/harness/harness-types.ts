@@ -125,7 +125,7 @@ export interface ResumeOptions {
   /** For `recover`: the item that the script already has in the log that `sink` continues. Default: a new item. */
   item?: { readonly id: string; readonly call_id: string };
   /**
-   * For `recover`: reports the outcome of a script that has ended again. The script is replayed along its tape: no tool
+   * For `recover`: reports the outcome again if the script has ended. The script is replayed along its tape: no tool
    * is called, and nothing is written. Default false: the outcome is a `SuspensionError`.
    */
   evenEnded?: boolean;

@@ -71,7 +71,9 @@ export async function listRevertible(
   return changing(details).map((operation) => revertibleCall(services, operation, states.get(operation.callId)));
 }
 
-/** Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool. */
+/**
+ * Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool.
+ */
 export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
   const before = await listRevertible(services, scriptId, run.principal);
   if (before === undefined)

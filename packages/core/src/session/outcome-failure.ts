@@ -98,7 +98,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
-      ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in that process.'
+      ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.'
       : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Recover the script.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }

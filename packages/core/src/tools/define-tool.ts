@@ -37,8 +37,8 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   /** The description for the model. Short listings show only its first sentence. */
   description: string;
   /**
-   * Schema of an object: zod 4, or Standard Schema with a JSON Schema. If both it and `inputSchema` are omitted, the tool
-   * takes no arguments.
+   * Schema of an object: zod 4, or Standard Schema with a JSON Schema. A tool without this schema and without
+   * `inputSchema` takes no arguments.
    */
   input?: Input;
   /** JSON Schema of an object (2020-12, or an older draft). */

@@ -23,7 +23,7 @@ export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
   const { path, expected, received } = issue;
-  // A key is invalid for every value except undefined.
+  // An unknown key is invalid with every value except undefined.
   const isKey = isUnknownKey(issue);
   const isGivenKey = isKey && known.given.includes(path);
   const touches = (place: string) => leadsThrough(path, place) || leadsThrough(place, path);

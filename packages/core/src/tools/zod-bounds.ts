@@ -13,7 +13,7 @@ type Run = ZodSchema['_zod']['run'];
  * members takes 10.
  */
 const MIN_STEPS = 200_000;
-/** For data with more values than the default maximum of arguments. */
+/** The steps per value, for data with more values than the default maximum of arguments. */
 const STEPS_PER_VALUE = 7;
 const STEPS_PER_ISSUE = 10;
 /** The steps for the path that zod prepends to an inner issue. */
@@ -41,7 +41,7 @@ export class ZodBounds {
   #data: unknown;
   /** The value that the current schema validates. */
   #holder: Payload | undefined;
-  /** An intersection discards issues of one side, so all of them must be known. */
+  /** The number of open intersections. An intersection discards issues of one side, so all of its issues must be known. */
   #intersections = 0;
 
   /** Changes the schema, which must be a copy of the user's schema. */

@@ -267,7 +267,9 @@ class SchemaCopy {
   #refuseWhatJsonCannotCarry(definition: Definition, path: readonly string[]): void {
     const replacement = replacementFor(definition);
     if (replacement !== undefined)
-      throw new ToolscriptUsageError(`${this.#where} cannot cross as JSON at ${placeOf(path)}: ${replacement}.`);
+      throw new ToolscriptUsageError(
+        `${this.#where} cannot be represented as JSON at ${placeOf(path)}: ${replacement}.`,
+      );
   }
 
   #textChecks(schema: ZodSchema, path: readonly string[]): TextCheck[] {
