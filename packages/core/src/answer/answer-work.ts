@@ -34,7 +34,7 @@ export interface WorkSettings {
   readonly callers: ReadonlyMap<string, ToolCallers>;
   /** Functions that the caller performs: their calls stay without a result. */
   readonly clientFunctions: ReadonlySet<string>;
-  /** Receives every result of a call, which may contain images. */
+  /** Receives the result of every call. A result may contain images. */
   readonly onResult: (result: unknown) => void;
 }
 

@@ -47,7 +47,7 @@ export class EventStream implements PayloadSink {
   }
 }
 
-/** The names of a run in its events; generated if omitted. */
+/** Returns the names of a run in its events. Missing names are generated. */
 export function runIdentity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
   return {
     runId: names.runId ?? newId('run'),
@@ -125,7 +125,7 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 }
 
 /**
- * The events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
+ * Returns the events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
  * it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after those
  * that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
  */

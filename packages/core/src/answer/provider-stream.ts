@@ -68,7 +68,7 @@ const USAGE_WAIT_MS = 1000;
 export class AnswerCut {
   readonly #stop: () => void;
   #isClosing = false;
-  /** The counts of payloads with output that have arrived and that were read. */
+  /** The number of payloads with output that have arrived, and the number that were read. */
   #came = 0;
   #read = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -56,7 +56,10 @@ function addPackage(name: string, via: string | undefined, found: Set<string>): 
   for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) addPackage(next, manifest, found);
 }
 
-/** Returns undefined if the package is not installed: packages with native code exist for one platform only. */
+/**
+ * Returns the path of a package's manifest. Undefined if the package is not installed, because packages with native
+ * code exist for one platform only.
+ */
 function manifestOf(name: string, via: string | undefined): string | undefined {
   const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
   for (let folder = dirname(own); ; folder = dirname(folder)) {

@@ -194,7 +194,7 @@ export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInt
 /** Maximum number of notices. Without a maximum, texts with varying details would be reported without end. */
 const MAX_NOTICES = 10;
 
-/** Reports the first script that runs without a type check because there is no type checker. */
+/** Returns a function that reports the first script that runs without a type check because there is no type checker. */
 function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
   let isReported = false;
   return (reason) => {

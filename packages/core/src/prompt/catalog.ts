@@ -45,7 +45,7 @@ const FRAME = 'interface Tools {\n}\n';
 /** The minimum tokens of a step. */
 const MIN_STEP_TOKENS = 3;
 
-/** A fast first check, which stops as soon as the text of the tools is too long. */
+/** Whether all tools fit in full. The check stops as soon as the text of the tools is too long. */
 function fitsInFull(tools: readonly Tool[], room: number): boolean {
   const declare = declarationWriter(tools);
   let left = room;

@@ -27,7 +27,7 @@ export type AuditEntry = AuditCommon &
         remember?: Remember;
         /** The script's arguments, if a user replaced them. */
         replacedInputJson?: string;
-        /** The arguments of the decision. They run if it approves them. */
+        /** The arguments that were decided about. The call runs with them if it is approved. */
         inputJson: string;
       }
     | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }

@@ -205,7 +205,9 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
 /** Errors that the guest's bridge creates itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
-/** The guest only reports which call rejected; the host knows how that call ended. */
+/**
+ * Returns the code of a thrown error. The guest only reports which call rejected; the host knows how that call ended.
+ */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)

@@ -2,7 +2,7 @@ import { MAX_TIMER_MS, type SandboxJob, type Limits, type SandboxLimits } from '
 import type { ScriptStart } from './script-start.js';
 import type { SessionOptions } from './session-options.js';
 
-/** The stored part of a session's options. `attempt`: the number of the session. */
+/** Returns the stored part of a session's options. `attempt`: the number of the session. */
 export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
   const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
   const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;

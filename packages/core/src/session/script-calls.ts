@@ -52,7 +52,7 @@ interface CallsOptions {
 interface PendingTimer {
   readonly call: SandboxCall;
   readonly timeout: NodeJS.Timeout;
-  /** On the monotonic clock. */
+  /** The end of the timer, on the monotonic clock. */
   readonly endsAtMs: number;
 }
 

@@ -75,7 +75,7 @@ export interface TaskReport extends TaskSummary {
   /** The tail of the tool's output, or of its progress if it has no output, one line each. */
   output: string;
   outputTruncated: boolean;
-  /** The value; present if the task completed. */
+  /** The tool's result; present if the task completed. */
   result?: unknown;
   error?: { code: string; message: string };
 }

@@ -9,7 +9,7 @@ type UsageOptions = Pick<SessionOptions, 'limits' | 'earlier' | 'cacheHit' | 'ru
 export class SessionUsage {
   readonly clock: WallClock;
   readonly #options: UsageOptions;
-  /** On the monotonic clock. */
+  /** The start of the script, on the monotonic clock. */
   readonly #startedAt: number;
   #computeMs: number;
   #memoryBytes: number;
@@ -213,7 +213,7 @@ export class SuspensionPlan {
   readonly #suspendAfterMs: number | undefined;
   readonly #suspend: () => void;
   #timeout: NodeJS.Timeout | undefined;
-  /** On the monotonic clock. */
+  /** The time of the suspension, on the monotonic clock. */
   #dueAtMs: number | undefined;
 
   constructor(suspendAfterMs: number | undefined, suspend: () => void) {

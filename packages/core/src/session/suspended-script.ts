@@ -36,9 +36,9 @@ export interface ClockReading {
 
 export interface SpentSoFar {
   readonly wall: ClockReading;
-  /** Since the script's start, in ms. */
+  /** The time since the script's start, in ms. */
   readonly elapsedMs: number;
-  /** In ms since 1970. */
+  /** The time of the suspension, in ms since 1970. */
   readonly atMs: number;
   readonly guestClockMs: number;
   readonly computeMs: number;

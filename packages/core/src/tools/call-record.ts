@@ -181,7 +181,7 @@ export class CallTable {
     executing: 0,
     settled: 0,
   };
-  /** Detached tasks that are queued or execute. */
+  /** The number of detached tasks that are queued or execute. */
   #detached = 0;
   #parked = 0;
 
@@ -248,7 +248,10 @@ export class CallTable {
     return this.#records.size === this.#states.settled;
   }
 
-  /** Calls over the budget wait for every other call, including one that awaits approval. */
+  /**
+   * Whether only calls over the budget remain. These calls wait for every other call, including one that awaits
+   * approval.
+   */
   get onlyOverBudget(): boolean {
     return this.#underWay === 0 && this.#states.awaiting_approval === 0;
   }

@@ -149,7 +149,7 @@ export type FacadeEvent =
       approvalId: string;
       callId: string;
       tool: string;
-      /** The text that runs if it was approved. */
+      /** The arguments with which the call runs if it is approved. */
       inputJson: string;
       /** The script's own arguments, if a user replaced them. */
       replacedInputJson?: string;
