@@ -125,9 +125,9 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 }
 
 /**
- * Returns the events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
- * it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after those
- * that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
+ * Returns the events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function
+ * that it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after
+ * those that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
  */
 export function generateEvents(
   outer: AbortSignal | undefined,

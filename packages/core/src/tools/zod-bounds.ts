@@ -41,7 +41,9 @@ export class ZodBounds {
   #data: unknown;
   /** The value that the current schema validates. */
   #holder: Payload | undefined;
-  /** The number of open intersections. An intersection discards issues of one side, so all of its issues must be known. */
+  /**
+   * The number of open intersections. An intersection discards issues of one side, so all of its issues must be known.
+   */
   #intersections = 0;
 
   /** Changes the schema, which must be a copy of the user's schema. */
