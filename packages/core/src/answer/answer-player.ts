@@ -31,7 +31,9 @@ export interface AnswerSettings {
   readonly scriptsInText: 'run' | 'warn' | 'none';
   readonly stopsAfterScript: boolean;
   readonly detector: () => Detector;
-  /** Called with each payload before it is played, also in `stopped`; the payload that it returns is played. */
+  /**
+   * Called with each payload before the player handles it, even in `stopped`. The player handles the returned payload.
+   */
   readonly onPayload?: (payload: EventPayload) => EventPayload;
   /** Ends the provider's stream. */
   readonly stop: () => void;
@@ -60,9 +62,14 @@ interface OpenMessage {
 export class AnswerPlayer {
   readonly #settings: AnswerSettings;
   readonly #messages = new Map<string, OpenMessage>();
-  /** Types of the items that started and have not ended, without messages that are searched for scripts. */
+  /**
+   * The types of the started items that have not ended, by id; messages that are searched for scripts are not included.
+   */
   readonly #open = new Map<string, string>();
-  /** Payloads of other items that arrived while a message was open: the pieces of a message stay together. */
+  /**
+   * Payloads of other items that arrived while a message was open. The player holds them, so that the pieces of a
+   * message stay together.
+   */
   #held: ItemPayload[] = [];
   readonly #heldIds = new Set<string>();
   /** Ids of the calls that were made. */
@@ -136,7 +143,7 @@ export class AnswerPlayer {
     this.#settings.emit(payload);
   }
 
-  /** Makes each call once, and only calls that name a tool, whatever the provider. */
+  /** Makes each call once, and makes only calls that name a tool. */
   async #call(id: string, payload: ItemPayload, call: FunctionCallItem): Promise<void> {
     // defence: call-taken-once
     if (call.name === '' || this.#calls.has(call.call_id))
@@ -157,7 +164,7 @@ export class AnswerPlayer {
     this.#settings.emit(payload);
   }
 
-  /** No message is open now. A held payload may open one again. */
+  /** Plays the held payloads after a message has ended. A held payload may open another message. */
   async #release(): Promise<void> {
     const held = this.#held;
     this.#held = [];
@@ -207,7 +214,10 @@ export class AnswerPlayer {
     }
   }
 
-  /** After a suspended script no script starts: its source is emitted when it is complete. */
+  /**
+   * Emits the start of a script whose source streams. After a suspended script no script starts: the source of a later
+   * script is emitted when the source is complete.
+   */
   #startScript(pieces: TextPieces, { language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
     if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
   }
@@ -217,7 +227,7 @@ export class AnswerPlayer {
     return type !== 'text' && type !== 'reasoning' && scriptsInText === 'run' && stopsAfterScript && !atEnd;
   }
 
-  /** Drops incomplete calls. */
+  /** Stops the answer at a script and cancels incomplete calls. */
   #stop(saysMore: boolean): void {
     this.#stopped = true;
     for (const [id, type] of this.#open) if (type === 'function_call') this.#cancel(id);
@@ -237,7 +247,7 @@ export class AnswerPlayer {
   }
 }
 
-/** Keeps the text that the detector held back because it might have become a script. */
+/** Emits the text that the detector held back because the text might have become a script, then cancels the message. */
 function interrupt({ pieces, detector }: OpenMessage, reason: string | undefined): void {
   for (const event of detector.end()) {
     if (event.type === 'text_delta') pieces.delta('message', event.text);
@@ -267,7 +277,7 @@ interface OpenPiece {
   type: 'message' | 'reasoning';
 }
 
-/** Members of a provider's message that each of its pieces has too, once they are known. */
+/** The members of a provider's message that each of its pieces receives. */
 const SHARED = ['native_id', 'phase'];
 
 /**
@@ -283,10 +293,10 @@ export class TextPieces {
   /** The item of the script whose source is being emitted. */
   #openScript: string | undefined;
   #final: MessageItem | undefined;
-  /** A message of one piece keeps its members as the provider sent them. */
+  /** True: the message is one piece and keeps its members as the provider sent them. */
   #isWhole = false;
 
-  /** `initial`: the members of the provider's announcement. */
+  /** `initial`: the members in the provider's announcement of the message. */
   constructor(id: string, initial: Readonly<Record<string, unknown>>, emit: Emit) {
     const { role: _role, ...members } = initial;
     this.#id = id;
@@ -300,19 +310,19 @@ export class TextPieces {
     this.#emit({ type: 'item_delta', item_id: this.#open!.id, delta });
   }
 
-  /** A piece of text, or of reasoning in text, has ended. */
+  /** Ends a piece of text, or of reasoning in text. */
   close(type: 'message' | 'reasoning', text: string, raw: string): void {
     this.#openPiece(type);
     this.#done(type, text, type === 'reasoning' ? { raw_text: raw } : {});
   }
 
-  /** Replaces a script that is disabled. */
+  /** Emits a warning in place of a script that is disabled. */
   warn(raw: string): void {
     this.delta('message', DISABLED_WARNING);
     this.#done('message', DISABLED_WARNING, { raw_text: raw });
   }
 
-  /** A script begins whose source is emitted while it streams. */
+  /** Starts the item of a script whose source is emitted while the source streams. */
   startScript(language: ScriptLanguage, format: 'xml' | 'fence'): void {
     const id = this.#nextId();
     this.#openScript = id;
@@ -320,12 +330,12 @@ export class TextPieces {
     this.#emit({ type: 'item_start', item_id: id, item_type: 'script_execution', initial });
   }
 
-  /** Ignored unless the script has started. */
+  /** Does nothing unless the script has started. */
   sourceDelta(delta: string): void {
     if (this.#openScript !== undefined) this.#emit({ type: 'item_delta', item_id: this.#openScript, delta });
   }
 
-  /** Members of the item of a script in text. */
+  /** Returns the members of the item of a script in text. */
   script(format: 'xml' | 'fence', raw: string): ScriptItemMembers {
     const started = this.#openScript;
     this.#openScript = undefined;
@@ -334,12 +344,12 @@ export class TextPieces {
     return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...stage };
   }
 
-  /** The provider's message is complete: the next piece that ends is the last one. */
+  /** Marks the provider's message as complete: the next piece that ends is the last one. */
   finishing(final: MessageItem): void {
     this.#final = final;
   }
 
-  /** Every piece has ended. */
+  /** Completes the message after every piece has ended. */
   finished(): void {
     const final = this.#final!;
     if (this.#ids.length === 0) return this.close('message', final.content, final.content);
@@ -349,7 +359,10 @@ export class TextPieces {
     for (const id of this.#ids) this.#emit({ type: 'item_update', item_id: id, changes });
   }
 
-  /** The message was interrupted: the text so far is kept and marked, and half a script is dropped. */
+  /**
+   * Cancels the open piece or the open script of an interrupted message. The text so far stays, and an incomplete
+   * script is dropped.
+   */
   cancel(reason: string | undefined): void {
     const id = this.#open?.id ?? this.#openScript;
     if (id === undefined) return;

@@ -21,7 +21,7 @@ export interface WorkSettings {
   readonly host: ScriptHost;
   readonly emit: (payload: EventPayload) => void;
   readonly mode: HarnessMode;
-  /** Tokens of a call's result that the model reads. */
+  /** Maximum tokens of a call's result that the model reads. */
   readonly modelOutputTokens: Limits['modelOutputTokens'];
   readonly continueOnError: boolean;
   /** Scripts arrive as calls of the tool `run_script`. */
@@ -34,19 +34,19 @@ export interface WorkSettings {
   readonly callers: ReadonlyMap<string, ToolCallers>;
   /** Functions that the caller performs: their calls stay without a result. */
   readonly clientFunctions: ReadonlySet<string>;
-  /** Receives every result of a call, which may contain images. */
+  /** Receives the result of every call. A result may contain images. */
   readonly onResult: (result: unknown) => void;
 }
 
-/** A suspended script: the members of its `response_done`. */
+/** The suspended script or call: the members of its `response_done`. */
 export interface Waiting {
   script_id: string;
   approval_ids: string[];
 }
 
 /**
- * Runs the scripts and calls of one answer one at a time, in order of appearance. Each has a result, until a script
- * is suspended: the scripts and calls after it wait for its end.
+ * Runs the scripts and calls of one answer one at a time, in order of appearance. Each script or call gets a result.
+ * After a script is suspended, the later scripts and calls wait for its end.
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
@@ -56,13 +56,13 @@ export class AnswerWork {
   #suspended: ScriptEnd | undefined;
   #waiting: Waiting | undefined;
 
-  /** `failed`: a script of the answer failed before the suspension that this work continues after. */
+  /** `failed`: true if a script of the answer failed before the suspension after which this work continues. */
   constructor(settings: WorkSettings, failed = false) {
     this.#settings = settings;
     this.#failed = failed;
   }
 
-  /** The number of scripts and calls that have a result, or wait for a decision. */
+  /** The number of scripts and calls that were started or refused. */
   get started(): number {
     return this.#started;
   }
@@ -99,14 +99,21 @@ export class AnswerWork {
     const source = sourceOf(call);
     if (source === undefined)
       return this.#refuse(call, '`run_script` needs { "code": string }: the TypeScript to run.');
-    if (mode === 'disabled') return this.#refuse(call, 'ScriptDisabledError: Scripts are disabled here.');
+    if (mode === 'disabled')
+      return this.#refuse(
+        call,
+        'ScriptDisabledError: Scripts are disabled here, so this script did not run. Use structured tool calls instead.',
+      );
     const { api, answer_id } = call;
     const carrier = call.native_type === 'custom_tool_call' ? 'custom' : 'tool';
     const item = { call_id: call.call_id, format: 'tool', carrier, api, answer_id } as const;
     return this.script({ source, language: 'ts', item });
   }
 
-  /** Why the caller of a tool may not call it. Toolscript checks this, because providers only advise their models. */
+  /**
+   * Returns the reason why the caller of a tool may not call the tool. Toolscript checks the caller, because providers
+   * only advise their models.
+   */
   #wrongCaller(call: FunctionCallItem): string | undefined {
     const callers = this.#settings.callers.get(call.name) ?? 'direct';
     if (codeOfCall(call) === undefined)
@@ -122,7 +129,7 @@ export class AnswerWork {
     this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skipped()));
   }
 
-  /** Records how a script of the answer ended. */
+  /** Records the end of a script of the answer. */
   note(end: ScriptEnd): void {
     const { outcome } = end;
     if (outcome.status === 'failed') this.#failed = true;
@@ -132,14 +139,17 @@ export class AnswerWork {
     this.#waiting = waitingFor(outcome);
   }
 
-  /** The model wrote the rest of its answer on the assumption that the script succeeds. */
+  /**
+   * Returns the failure of a script that does not run because an earlier one failed: the model wrote the rest of its
+   * answer on the assumption that the earlier script succeeds.
+   */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
-    const message = 'An earlier script of this answer failed, so nothing of this one ran.';
+    const message = 'An earlier script of this answer failed, so this script did not run.';
     return scriptFailure('ScriptSkippedError', message);
   }
 
-  /** Emits the item alone: the script runs after the resume. */
+  /** Emits only the item; the script runs after the resume. */
   #postpone(block: ScriptBlock): void {
     if (block.item.stage === 'pending') return void this.#postponed.push(block);
     const item = pendingItem(block);
@@ -151,7 +161,10 @@ export class AnswerWork {
   async #function(call: FunctionCallItem): Promise<void> {
     const { host, mode, functions } = this.#settings;
     if (this.#skipped() !== undefined)
-      return this.#refuse(call, 'An earlier script of this answer failed, so this call was not made.');
+      return this.#refuse(
+        call,
+        'An earlier script of this answer failed, so this call was not made. Correct the script, then make the call again.',
+      );
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
     const input = this.#inputOf(call);
     if (input === undefined)
@@ -168,7 +181,10 @@ export class AnswerWork {
     this.#settings.emit({ type: 'item_update', item_id: call.id, changes: { suspended: true } });
   }
 
-  /** Emits the output of a structured call that has ended. Code reads a result whole, and as JSON; a model does not. */
+  /**
+   * Emits the output of a structured call that has ended. Code receives the whole result as JSON; a model receives a
+   * shortened one.
+   */
   endCall(operation: Operation, call: FunctionCallItem): void {
     const { emit, onResult, modelOutputTokens } = this.#settings;
     const identity = { id: newId('item'), callId: operation.callId };
@@ -178,7 +194,7 @@ export class AnswerWork {
     putItem(emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 
-  /** Empty arguments are an input only of tools that take none; for other tools they were lost. */
+  /** Returns undefined for empty arguments of a tool that takes arguments, because the provider lost the arguments. */
   #inputOf(call: FunctionCallItem): Record<string, unknown> | undefined {
     // defence: call-without-arguments, without it: if (call.arguments.trim() === '') return {};
     if (call.arguments.trim() === '' && this.#settings.withoutArguments.has(call.name)) return {};
@@ -192,14 +208,14 @@ export class AnswerWork {
   }
 }
 
-/** Undefined if the call has none. */
+/** Returns the source of a script that arrived as a call; undefined if the call has none. */
 function sourceOf(call: FunctionCallItem): string | undefined {
   if (call.native_type === 'custom_tool_call') return call.arguments;
   const code = argumentsOf(call)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Undefined for text that is not a JSON object. */
+/** Returns the arguments of a call; undefined if their text is not a JSON object. */
 function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(call.arguments);
@@ -236,8 +252,9 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
 }
 
 /**
- * The script that saves a structured call: made from the call's names, so that a process that recovers the run finds it
- * before an event names it. Undefined if the call's answer has no name.
+ * Returns the id of the script that saves a structured call; undefined if the call has no id of its answer. The id
+ * depends only on the ids of the call, so a process that recovers the run finds the script before an event names the
+ * script.
  */
 export function savedScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
   if (typeof answer_id !== 'string') return undefined;

@@ -9,7 +9,7 @@ import { newId } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import type { PayloadSink } from './script-host.js';
 
-/** The events of one run: the only place that puts payloads into envelopes, in order and without gaps. */
+/** Emits the events of one run. Only this class puts payloads into envelopes, in order and without gaps. */
 export class EventStream implements PayloadSink {
   readonly identity: RunIdentity;
   readonly #envelopes: EventEnvelopes;
@@ -23,7 +23,7 @@ export class EventStream implements PayloadSink {
     this.#listeners = listeners.filter((listener) => listener !== undefined);
   }
 
-  /** Costs nothing without listeners. A listener that throws does not change the run. */
+  /** Does nothing without listeners. A listener that throws does not change the run. */
   emit(payload: EventPayload): void {
     if (this.#listeners.length === 0) return;
     const merged = this.#plan.take(payload);
@@ -47,7 +47,7 @@ export class EventStream implements PayloadSink {
   }
 }
 
-/** The names of a run in its events; generated if omitted. */
+/** Returns the names of a run in its events. Missing names are generated. */
 export function runIdentity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
   return {
     runId: names.runId ?? newId('run'),
@@ -64,7 +64,7 @@ interface Receivers {
 }
 
 /**
- * The destination of the payloads of a script or a call: envelopes for listeners, and the host's own log. `onEvent`:
+ * Returns the sink for the payloads of a script or a call: envelopes for listeners, and the host's own log. `onEvent`:
  * the harness's listener.
  */
 export function sinkOf(
@@ -77,7 +77,7 @@ export function sinkOf(
   return run.sink === undefined ? stream : bothSinks(stream, run.sink);
 }
 
-/** Emits to both, for a host that keeps its own log in addition to the listeners of the harness. */
+/** Emits to both sinks, for a host that keeps its own log in addition to the listeners of the harness. */
 function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
   if (!first.hasListeners) return second;
   return {
@@ -95,12 +95,12 @@ function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
 
 type ItemPayload = Extract<EventPayload, { item_id: string }>;
 
-/** A run has one plan: each later plan item becomes an update of the first. */
+/** Merges the plans of a run into one: each later plan item becomes an update of the first plan item. */
 class PlanMerger {
   #id: string | undefined;
   #later: Set<string> | undefined;
 
-  /** Undefined: the payload changes nothing and is not emitted. */
+  /** Returns the payload to emit; undefined if the payload changes nothing. */
   take(payload: EventPayload): EventPayload | undefined {
     if (payload.type === 'item_start' && payload.item_type === 'plan') return this.#start(payload);
     if (this.#later === undefined || !isOfItem(payload) || !this.#later.has(payload.item_id)) return payload;
@@ -125,9 +125,9 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 }
 
 /**
- * The events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
- * it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after those
- * that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
+ * Returns the events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function
+ * that it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after
+ * those that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
  */
 export function generateEvents(
   outer: AbortSignal | undefined,

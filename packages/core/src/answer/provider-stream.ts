@@ -4,15 +4,15 @@ import { EventQueue, type EventPayload } from '../protocol/index.js';
 export class SourceFailure extends Error {}
 
 export interface ReadAheadOptions<Item> {
-  /** Ends the source when it aborts. */
+  /** Its abort ends the source. */
   readonly signal: AbortSignal;
-  /** Maximum time in ms that a source may continue after the signal; after that it is no longer read. */
+  /** Maximum time in ms that a source may continue after the signal; after that time the source is no longer read. */
   readonly graceMs: number;
   /** Called with each item when it arrives, before it is read. */
   readonly onArrival?: (item: Item) => void;
 }
 
-/** Pulls from a source without waiting for the reader, so that a running script never holds up the model. */
+/** Pulls from a source without waiting for the reader, so that a running script never delays the model. */
 export async function* readAhead<Item>(
   source: AsyncIterable<Item>,
   { signal, graceMs, onArrival }: ReadAheadOptions<Item>,
@@ -47,7 +47,7 @@ export async function* readAhead<Item>(
     left.abort();
     clearTimeout(grace);
     signal.removeEventListener('abort', giveUp);
-    // Runs in a separate task, because a source may throw here too.
+    // Runs in a separate task, because the `return` of a source may throw too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});
@@ -68,7 +68,7 @@ const USAGE_WAIT_MS = 1000;
 export class AnswerCut {
   readonly #stop: () => void;
   #isClosing = false;
-  /** The counts of payloads with output that have arrived and that were read. */
+  /** The number of payloads with output that have arrived, and the number that were read. */
   #came = 0;
   #read = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export class AnswerCut {
     this.#stop = stop;
   }
 
-  /** A payload has arrived from the provider; it is read later. */
+  /** Notes that a payload has arrived from the provider; the player reads the payload later. */
   came(payload: EventPayload): void {
     if (!saysSomething(payload)) return;
     this.#came += 1;
@@ -89,14 +89,14 @@ export class AnswerCut {
     if (saysSomething(payload)) this.#read += 1;
   }
 
-  /** The script has ended. `saysMore`: more text follows it in the same chunk. */
+  /** Notes that the script has ended. `saysMore`: more text follows the script in the same chunk. */
   close(saysMore: boolean): void {
     this.#isClosing = true;
     if (saysMore || this.#came > this.#read) return this.#stop();
     this.#timer = setTimeout(this.#stop, USAGE_WAIT_MS);
   }
 
-  /** The answer was read to its end. */
+  /** Notes that the answer was read to its end. */
   end(): void {
     clearTimeout(this.#timer);
   }

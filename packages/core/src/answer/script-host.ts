@@ -33,7 +33,10 @@ interface ToolCall {
 }
 
 export interface ScriptHost {
-  /** Runs a script; with a `refusal`, reports it as the script's failure and runs nothing. Emits to the answer's log. */
+  /**
+   * Runs a script. With a `refusal`, the host reports the refusal as the script's failure and runs nothing. Emits to
+   * the answer's log.
+   */
   runScript(block: ScriptBlock, refusal: ScriptFailure | undefined): Promise<ScriptEnd>;
   /** Makes a structured call. Never rejects because of the tool. */
   callTool(call: ToolCall): Promise<CallEnd>;
@@ -41,13 +44,15 @@ export interface ScriptHost {
   detector(): Detector;
 }
 
-/** A structured call whose decision is pending: the script that saves it, and the requests. */
+/** The end of a structured call. `scriptId` and `pendingApprovals`: set if a decision about the call is pending. */
 type CallEnd = Operation & {
   readonly scriptId?: string;
   readonly pendingApprovals?: readonly ApprovalRequest[];
 };
 
-/** How a script ended. `pending`: it is suspended, and its suspension can be written once the rest is known. */
+/**
+ * The end of a script. `pending`: the script is suspended, and its suspension can be written once the rest is known.
+ */
 export interface ScriptEnd {
   readonly outcome: Outcome;
   readonly pending?: Sealable;
@@ -55,14 +60,17 @@ export interface ScriptEnd {
 
 /** A suspended script whose suspension is not written yet. */
 export interface Sealable {
-  /** Writes the suspension. `nextSeq`: the number of the first event after the resume. Rejects when the store fails. */
+  /**
+   * Writes and returns the suspension. `nextSeq`: the number of the first event after the resume. Rejects when the
+   * store fails.
+   */
   seal(nextSeq: number, rest: AnswerRest): Promise<string>;
 }
 
 /** The part of an answer that runs after a suspended script. */
 export interface AnswerRest {
   readonly blocks: readonly ScriptBlock[];
-  /** Replaces `blocks` in suspensions of an earlier release: text was held back with the scripts. */
+  /** Replaces `blocks` in suspensions of an earlier release, which also held back the text between the scripts. */
   readonly segments?: readonly AnswerSegment[];
   readonly continueOnError: boolean;
   /** True: a script of the answer failed before the suspended one. */
@@ -72,13 +80,13 @@ export interface AnswerRest {
 /** Receives the payloads of a run's events, in order. The run's log puts them into envelopes. */
 export interface PayloadSink {
   emit(payload: EventPayload): void;
-  /** Without listeners, no payloads need to be built. */
+  /** False: no payloads need to be built. */
   readonly hasListeners: boolean;
   /** The number of the next event. */
   readonly nextSeq: number;
   /** The run, turn and thread of the events. */
   readonly identity?: RunIdentity;
-  /** Counts a tool call of the run. False: its budget permits no further one. */
+  /** Counts a tool call of the run. Returns false if the run's budget permits no further call. */
   readonly takeCall?: (() => boolean) | undefined;
   /**
    * Resolves when everything emitted so far is stored. A script is stored only after the events that name it: a process

@@ -71,7 +71,7 @@ export type ResumeFirst = (
   onClaimed: () => void,
 ) => Promise<ScriptEnd & { readonly refused?: true }>;
 
-/** Emits a run that ends at once, because a suspension cannot be resumed. */
+/** Emits the events of a run that ends at once because a suspension cannot be resumed. */
 export function emitRefusal(outcome: Outcome, stream: EventStream): void {
   const { code, message } = outcome.status === 'failed' ? outcome.error : { code: '', message: '' };
   stream.emit({ type: 'response_start' });
@@ -113,7 +113,7 @@ class TextRun {
     await this.#end(await this.#reached(player.play(answerOf(text, this.#signal))));
   }
 
-  /** A harness that is closed meanwhile interrupts the answer. */
+  /** Waits for the answer. Closing the harness interrupts the answer. */
   async #reached(playing: Promise<AnswerEnd>): Promise<AnswerEnd> {
     try {
       return await playing;
@@ -135,7 +135,10 @@ class TextRun {
     await this.#end({ status: 'completed' });
   }
 
-  /** The process that resumed owns the rest of the run and its event numbers: so the refusal is a separate run. */
+  /**
+   * Emits the refusal as a separate run, because the process that resumed the script owns the rest of the run and its
+   * event numbers.
+   */
   #refuse(outcome: Outcome): void {
     emitRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
   }
@@ -149,7 +152,7 @@ class TextRun {
     else await this.#suspend(suspended, reached);
   }
 
-  /** An earlier failure does not keep the script from being resumed if later scripts run anyway. */
+  /** Seals the suspended script together with the scripts after it, and ends the answer. */
   async #suspend({ outcome, pending }: ScriptEnd, reached: ResponseStatus): Promise<void> {
     const { continueOnError, onOutcome } = this.#options;
     const { postponed, hasFailed, waiting } = this.#work;
@@ -160,7 +163,8 @@ class TextRun {
       this.#emit({ type: 'response_done', status, ...(waiting as Waiting) });
       onOutcome?.({ ...outcome, suspension } as Outcome);
     } catch {
-      const message = 'The script is suspended, but Toolscript could not save the scripts after it. Send those again.';
+      const message =
+        'The script is suspended, but Toolscript could not save the scripts after it. Send those scripts again.';
       this.#emit({ type: 'response_error', code: 'SuspensionError', message });
       this.#emit({ type: 'response_done', status: 'failed' });
     }
@@ -197,12 +201,12 @@ async function* answerOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   yield { type: 'response_done', status: 'completed' };
 }
 
-/** The chunks of a source. The signal ends the source, also while a chunk is awaited. */
+/** Yields the chunks of a source. The signal ends the source, even while a chunk is awaited. */
 async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<string> {
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
-    // Runs in a separate task, because a source may throw here too.
+    // Runs in a separate task, because the `return` of a source may throw too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

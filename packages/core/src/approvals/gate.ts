@@ -18,22 +18,23 @@ import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPoli
 import { renderForPerson } from './render.js';
 
 export interface GateOptions {
-  /** How long the gate waits for a user, in ms; `MAX_TIMER_MS`: without a limit. */
+  /** The time in ms that the gate waits for a user; `MAX_TIMER_MS`: without a limit. */
   readonly approvalTimeoutMs: number;
   /**
-   * How long a request accepts a decision, also while its script is suspended, in ms. Default: as long as the script is
-   * stored.
+   * The time in ms that a request accepts a decision, even while its script is suspended. Default: as long as the
+   * script is stored.
    */
   readonly expiresAfterMs?: number | undefined;
   /** Characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
-  /** If no user can be asked, a call waits for its script to be resumed. Default false: it is denied. */
+  /** True: if no user can be asked, a call waits for its script to be resumed. Default false: the call is denied. */
   readonly parks?: boolean;
   /** Decisions that were made while the script was suspended, by the request's `approvalId`. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   readonly memory?: GateMemory | undefined;
   /**
-   * Called with each decision of the host while the script runs, before it counts. It handles its own failures.
+   * Called with each decision of the host while the script runs, before the decision counts. The gate ignores failures
+   * of this function.
    */
   readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
@@ -58,15 +59,15 @@ interface Answer {
 
 /**
  * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
- * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and to
- * the SHA-256 of the text that was shown, and can be redeemed once.
+ * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and
+ * to the SHA-256 of its arguments, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** A user's decisions for all further calls to a tool, or for those of the plan. */
+  /** A user's decisions for all further calls to a tool, by the tool's name. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were granted and not yet redeemed. */
@@ -131,7 +132,10 @@ class PolicyGate implements ApprovalGate {
     return granted !== undefined && granted.callId === callId && granted.sha256 === sha256(inputJson);
   }
 
-  /** Requests of earlier releases have no times. */
+  /**
+   * Returns whether a request accepts no decision any longer. Requests of earlier releases have no times and do not
+   * expire.
+   */
   #hasExpired({
     createdAt = Number.POSITIVE_INFINITY,
     expiresAt = Number.POSITIVE_INFINITY,
@@ -154,7 +158,10 @@ class PolicyGate implements ApprovalGate {
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
-  /** If a predicate fails, or returns anything but false, a user must decide. */
+  /**
+   * Returns true, so that a user must decide, if the predicate returns anything but false. Rejects if the predicate
+   * fails.
+   */
   async #askPredicate(call: GateCall): Promise<boolean> {
     const { approval, name } = call.tool;
     if (typeof approval !== 'function') return true;
@@ -196,7 +203,7 @@ class PolicyGate implements ApprovalGate {
       );
     const approvalId = requestId(call);
     const decided = this.#options.decisions?.get(approvalId);
-    // The call was started before its script was interrupted.
+    // An earlier process of the script made the same call and stored the user's decision.
     if (decided !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decided));
     const request = await this.#makeRequest(call, approvalId);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -221,7 +228,7 @@ class PolicyGate implements ApprovalGate {
     try {
       await this.#options.onDecided?.(approvalId, decision as Decision);
     } catch {
-      // A call does not start after its journal has failed.
+      // A call does not start after the journal has failed.
     }
   }
 
@@ -291,8 +298,8 @@ class PolicyGate implements ApprovalGate {
   }
 
   /**
-   * A user may replace the script's arguments: the tool and the rules check the new ones as they checked the old
-   * ones.
+   * Applies a decision with replacement arguments. The tool and the rules check the user's arguments like those of the
+   * script.
    */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
@@ -330,13 +337,16 @@ async function settled(ask: () => unknown): Promise<Waited> {
   try {
     return { type: 'answered', value: await ask() };
   } catch (error) {
-    // Only errors made for this purpose are shown to a script, because others may reveal too much.
+    // A script sees only the message of an `ApprovalDeniedError`, because other messages may reveal too much.
     const reason = error instanceof ToolCallError && error.code === 'ApprovalDeniedError' ? error.message : undefined;
     return { type: 'failed', reason };
   }
 }
 
-/** Runs a function that may throw or never end; returns `otherwise` if it throws or the signal aborts first. */
+/**
+ * Runs an asynchronous function that may reject or never end. Returns `otherwise` if the function rejects or the signal
+ * aborts first.
+ */
 function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(otherwise), { once: true });
@@ -362,7 +372,7 @@ function readAnswer(answer: unknown): Answer | undefined {
   };
 }
 
-/** In ms since 1970. */
+/** Whether the value is a time, in ms since 1970. */
 export function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
@@ -371,7 +381,10 @@ export function isRemember(value: unknown): value is Remember {
   return value === 'script' || value === 'plan' || value === 'workspace';
 }
 
-/** The user who decided about the plan saw these arguments. A plan contains no computed arguments. */
+/**
+ * Whether the plan contains the call with these arguments, so that the user who decided about the plan saw them. A plan
+ * contains no computed arguments.
+ */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
   const names = writtenNames(tool.name);
   return plan.some((planned) => {
@@ -403,7 +416,7 @@ function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
   };
 }
 
-/** Uses the system's clock, because the other time comes from another process. */
+/** Compares with the system's clock, because the other time comes from another process. */
 function isPast(timeMs: number): boolean {
   return timeMs <= Date.now();
 }
@@ -414,8 +427,8 @@ function expired(call: GateCall, approvalId: string): GateDecision {
 }
 
 /**
- * The same call of a script with the same bytes always gets the same id, also during a replay: a decision holds for
- * this call and no other.
+ * Returns the id of a request. The same call of a script with the same bytes always gets the same id, even during a
+ * replay, so a decision holds only for this call.
  */
 function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
   if (scriptId === undefined) return `apr_${randomUUID()}`;

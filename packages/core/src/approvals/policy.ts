@@ -4,17 +4,17 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
 import { matchesPattern } from './pattern.js';
 
-/** A policy in normal form: rules first, then the action if none matches. */
+/** A policy in normal form: the rules, then the action for a call that no rule matches. */
 export interface ReadPolicy {
   readonly rules: readonly ApprovalRule[];
   /** The action if no rule matches. */
   readonly otherwise: 'approve' | 'deny' | 'ask';
-  /** Why a call is denied by `otherwise`, or because no user can be asked. */
+  /** The reason for the denial of a call by `otherwise`, or of a call about which no user can be asked. */
   readonly denial: string;
   readonly ask: ApprovalCallback | undefined;
 }
 
-/** Throws a `ToolscriptUsageError` unless it is a policy. `undefined`: no approvals were configured. */
+/** Throws a `ToolscriptUsageError` unless the value is a policy. `undefined`: the host configured no approvals. */
 export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
   if (policy === undefined)
     return { rules: [], otherwise: 'ask', denial: 'no approvals are configured here', ask: undefined };
@@ -70,8 +70,8 @@ function assertRule(rule: unknown, where: string): void {
 }
 
 /**
- * The view of a call that rules match. `permissions`: those that the tool reports for the call; undefined if it cannot
- * report any.
+ * The view of a call that rules match. `permissions`: the permissions that the tool reports for the call; undefined if
+ * the tool cannot report them.
  */
 export interface RuledCall {
   readonly tool: Tool;
@@ -88,7 +88,7 @@ export function findApprovalRule(
   return matchRule(rules, { tool, input, permissions: permissionsOf(tool, input) });
 }
 
-/** The permissions that the tool reports for the call; undefined if it cannot report any. */
+/** The permissions that the tool reports for the call; undefined if the tool cannot report them. */
 export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
   if (tool.permissions === undefined) return [];
   try {
@@ -99,7 +99,7 @@ export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] |
   }
 }
 
-/** The first rule that matches. */
+/** Returns the first rule that matches; undefined if no rule matches. */
 export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): ApprovalRule | undefined {
   return rules.find((rule) => ruleMatches(rule, call));
 }
@@ -127,7 +127,7 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   );
 }
 
-/** A rule may use an old name of an argument. */
+/** Returns the path with the current name of the argument, because a rule may use an old name. */
 function presentPath(path: string, { oldNames }: Tool): string[] {
   const [first = '', ...rest] = path.split('.');
   // defence: rules-know-old-names, without it: return [first, ...rest];
@@ -135,8 +135,8 @@ function presentPath(path: string, { oldNames }: Tool): string[] {
 }
 
 /**
- * An approval covers a call only if it covers everything that the call touches. A prohibition or a question applies
- * if it covers one thing, and also if the tool cannot report what it touches.
+ * An approval covers a call only if the approval covers everything that the call touches. A prohibition or a question
+ * applies if it covers one thing that the call touches, or if the tool cannot report what the call touches.
  */
 function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: readonly string[] | undefined): boolean {
   // defence: prohibitions-hold-where-a-tool-cannot-say, without it: if (rule.action !== 'approve') return permissions?.some((permission) => matchesPattern(pattern, permission)) ?? false;
@@ -150,7 +150,10 @@ function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: read
   );
 }
 
-/** The value at a path; with `looksIntoLists` also the values at this path in the entries of lists. */
+/**
+ * Returns the values at a path. With `looksIntoLists`, the result includes the values at this path in the entries of
+ * lists.
+ */
 function valuesAt(value: unknown, path: readonly string[], looksIntoLists: boolean): unknown[] {
   const [key, ...rest] = path;
   if (key === undefined) return [value];

@@ -1,8 +1,8 @@
 import { showHidden } from '../protocol/invisible.js';
 
 /**
- * Users decide by this text, so it must show every character: those that are invisible, reorder text or look like
- * others are written as `\u{…}`; line ends and tabs are marked.
+ * Options of the text on which a user bases a decision. The text must show every character: characters that are
+ * invisible, reorder text or look like others are written as `\u{…}`, and line ends and tabs are marked.
  */
 export interface RenderOptions {
   /** Maximum characters of the result, without the note about the omitted part. Default 4000. */
@@ -13,7 +13,7 @@ const DEFAULT_MAX_LENGTH = 4_000;
 /** The share of the room that shows the end of a truncated text. */
 const TAIL_SHARE = 0.3;
 
-/** A space at the start or at the end. */
+/** The mark for a space at the start or at the end. */
 const EDGE_BLANK = '\\u{20}';
 
 /**
@@ -76,7 +76,7 @@ function renderCharacter(character: string): string {
   if (character === '\n') return '⏎\n';
   if (character === '\r\n') return '␍⏎\n';
   if (character === '\t') return '⇥ ';
-  // Escapes the backslash, so that text which looks like an escape is not read as one.
+  // Escapes the backslash, so that no reader takes text that looks like an escape for an escape.
   if (character === '\\u{') return '\\\\u{';
   return showHidden(character);
 }

@@ -34,10 +34,13 @@ function heldBy(owner: string): string {
 }
 
 export function damagedBy({ message }: JournalDamage): string {
-  return `The stored data of this script is damaged: ${message}. It cannot be resumed, because a call could run twice. Inspect it, or delete it.`;
+  return `The stored data of this script is damaged: ${message}. The script cannot be resumed, because a call could run twice. Inspect the script, or delete it.`;
 }
 
-/** A lost unflushed tail can be ignored if no flushed work depends on it. */
+/**
+ * Whether lost lines can be ignored. Lines that were not flushed can be ignored if `force` is set or if no flushed work
+ * depends on them.
+ */
 export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: JournalContent, force: boolean): boolean {
   return isUnflushedTail && (force || journalState({ lines, slot: undefined })?.durability === 'power');
 }
@@ -48,7 +51,7 @@ export function keepingOf({ keeping }: DurabilityServices, what: string): Keepin
   return keeping;
 }
 
-/** The script did not run: the outcome says why. */
+/** The answer for a script that was not run or changed; the outcome has the reason. */
 export interface Refusal {
   outcome: Outcome;
   refused: true;
@@ -61,8 +64,8 @@ export interface Claimed {
 }
 
 /**
- * Claims a suspended script if it still waits in the state of this suspension: no process has resumed it since,
- * whatever its epoch is now.
+ * Claims a suspended script if no process has resumed the script since this suspension. The stored suspension decides,
+ * whatever the script's epoch is now.
  */
 export async function claimSuspended(
   services: DurabilityServices,
@@ -71,7 +74,7 @@ export async function claimSuspended(
   options: { force?: boolean } & Pick<TakeOptions, 'lines' | 'status'>,
 ): Promise<Claimed | Refusal> {
   const stillWaits = (content: JournalContent | undefined, current: number): boolean => {
-    // A harness without a store suspended it.
+    // A harness without a store suspended a script that has no stored journal. In this case the epoch decides.
     const recorded = content === undefined ? undefined : journalState(content);
     return recorded === undefined ? current === epoch : recorded.suspension === text && recorded.ended === undefined;
   };
@@ -88,8 +91,8 @@ export async function claimSuspended(
 }
 
 /**
- * Reads a suspended script after its holder has released it. The holder is storing a decision, or has just suspended
- * the script.
+ * Reads a suspended script. Waits a short time for its holder to release it, because the holder may be storing a
+ * decision or may have just suspended the script.
  */
 async function readUnheld(services: DurabilityServices, scriptId: string, force = false): ReturnType<typeof readKept> {
   const until = performance.now() + RELEASE_WAIT_MS;
@@ -102,7 +105,7 @@ async function readUnheld(services: DurabilityServices, scriptId: string, force 
   }
 }
 
-/** The stored content of a script and its holder. `method`: the harness method that asks. */
+/** Reads the stored content of a script and its holder. `method`: the harness method that needs them. */
 export async function readKept(
   services: DurabilityServices,
   scriptId: string,
@@ -116,7 +119,10 @@ export async function readKept(
   }
 }
 
-/** Claims the script from its current or former holder. Exactly one of several callers succeeds. */
+/**
+ * Claims a script that no living process holds, or any script with `force`. If several callers try, exactly one
+ * succeeds.
+ */
 export async function claimScript(
   services: DurabilityServices,
   scriptId: string,
@@ -136,8 +142,8 @@ export async function claimScript(
 }
 
 /**
- * Claims a script without stored lines. Its process, if it is alive, can then store nothing of it and make no call
- * with effects. False if the script has stored lines, or another process was faster.
+ * Claims a script without stored lines. The script's process, if alive, can then store nothing of the script and make
+ * no call with effects. Returns false if the script has stored lines, or if another process was faster.
  */
 export async function claimUnstored(services: DurabilityServices, scriptId: string): Promise<boolean> {
   const { store, holder } = keepingOf(services, 'abandon').leases;
@@ -167,14 +173,17 @@ export function refused(scriptId: string | undefined, message: string): Refusal 
   return { outcome: failedOutcome(scriptFailure('SuspensionError', message), scriptId), refused: true };
 }
 
-/** Without a store, a script is resumed by its id only in the process that suspended it. */
+/**
+ * Refuses a script that this process does not know. Without a store, a script is resumed by its id only in the process
+ * that suspended it.
+ */
 export function notInProcess(scriptId: string): Refusal {
   if (wasResumedInProcess(scriptId)) return refused(scriptId, RESUMED_ONCE);
   const message = `This process knows no suspended script "${scriptId}". Resume it by its \`suspension\`, or give the harness a store.`;
   return refused(scriptId, message);
 }
 
-/** Nothing was done: the stored script is unchanged. */
+/** Reports the store's failure and refuses. The stored script is unchanged. */
 function storeFailed(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
   reportInternalError(services, scriptId, storeFailure(error));
   const message = 'The store failed, so nothing was done and the stored script is unchanged. Try again later.';

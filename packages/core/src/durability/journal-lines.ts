@@ -19,7 +19,7 @@ export type JournalLine =
     }
   /** Calls that no delivery has listed yet. */
   | { t: 'made'; calls: readonly TapeCall[] }
-  /** The suspension is stored in the script's slot; version 1 stored it in the line. */
+  /** The suspension is stored in the script's slot; version 1 stored the suspension in the line. */
   | { t: 'suspended'; atMs: number; suspension?: string }
   /** Decisions were made, and the script was not resumed yet. */
   | { t: 'decided'; atMs: number; decisions: StoredDecisions }
@@ -43,13 +43,13 @@ export interface EndedLine {
 
 export interface StartedLine {
   t: 'started';
-  /** 1: suspensions are stored in lines. */
+  /** Version 1 stores suspensions in lines. */
   version: 1 | 2;
   atMs: number;
   identity: RunIdentity;
   /** Missing in version 1, which always meant `process`. */
   durability?: 'process' | 'power';
-  /** The script makes this structured call. */
+  /** The id of the structured call that the script makes. */
   callId?: string;
   start: ScriptStart;
 }
@@ -62,24 +62,26 @@ export interface JournalState {
   startedAtMs: number;
   updatedAtMs: number;
   script: InterruptedScript;
-  /** The newest suspension, if the script was not resumed since. */
+  /** The newest suspension; undefined after the script was resumed and has made progress. */
   suspension: string | undefined;
   /** A suspension exists but is unreadable. */
   isSuspensionLost: boolean;
-  /** The script was resumed, and only the decisions since then are known. */
+  /** True: the script was resumed after the newest suspension. */
   isResumed: boolean;
-  /** The decisions about the suspension. */
+  /** The decisions since the newest suspension. */
   decisions: StoredDecisions;
   ended: EndedLine | undefined;
   /** The calls whose revert has started, by call id. */
   reverts: ReadonlyMap<string, RevertState>;
 }
 
-/** Undefined unless the lines start with a script's start that this version knows. */
+/**
+ * Returns undefined unless the lines begin with a `started` line of a known version. Throws if a line is unreadable.
+ */
 function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
   if (all[0]?.t !== 'started') return undefined;
-  // A script that was started again had done nothing before.
+  // A script that has several `started` lines had done nothing before the last one.
   const [first, ...rest] = all.slice(all.findLastIndex(({ t }) => t === 'started'));
   if (first?.t !== 'started' || (first.version !== 1 && first.version !== 2)) return undefined;
   const reader = new StoryReader(slot);
@@ -100,7 +102,7 @@ function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
   };
 }
 
-/** Like `readState`; also undefined if a line is unreadable. */
+/** Like `readState`, but returns undefined if a line is unreadable. */
 export function journalState(content: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   try {
     return readState(content);
@@ -206,8 +208,9 @@ class StoryReader {
 }
 
 /*
- * The result of a call is stored in the settlement that delivered it to the script. Stores with both keep it once: the
- * operation is written without its result and gets it back when it is read.
+ * The settlement that delivered a call's result to the script stores the result. A store that has the settlement and
+ * the operation stores the result once: the operation is written without its result, and a reader adds the result
+ * again.
  */
 
 export function withoutResult({ callIndex, operation }: EndedCall): EndedCall {
@@ -222,7 +225,7 @@ export function withResult({ callIndex, operation }: EndedCall, results: Readonl
   return { callIndex, operation: { ...operation, result: JSON.parse(settlement.json) as unknown } };
 }
 
-/** Every settlement of a tape, by call. */
+/** The settlements of a tape, by the index of their call. */
 export function resultsOf(batches: readonly TapeBatch[]): ReadonlyMap<number, Settlement> {
   return new Map(
     batches.flatMap(({ settlements }) => settlements.map((settlement) => [settlement.callIndex, settlement])),

@@ -39,20 +39,20 @@ export interface KeptScriptDetails extends KeptScript {
   pendingApprovals: readonly ApprovalRequest[];
   logs: readonly LogEntry[];
   output: string;
-  /** The argument of `resume`. */
+  /** The suspension, for `resume`. */
   suspension?: string;
-  /** Why some details are missing. */
+  /** The reason why some details are missing. */
   problem?: string;
 }
 
 /** The scripts of a store, oldest change first. Needs no key. */
 export async function listScripts(store: HarnessStore, query: ListQuery = {}): Promise<KeptScript[]> {
   const { scripts } = await store.journal.list(query);
-  // The script was claimed and never written to, so nothing has happened.
+  // A script without bytes was claimed but never written, so it has done nothing.
   return scripts.filter(({ bytes }) => bytes > 0).map((script) => ({ ...script, approvals: script.approvals ?? [] }));
 }
 
-/** Undefined if there is no such script. */
+/** Returns the details of a stored script; undefined if there is no such script. */
 export async function inspectScript(
   services: DurabilityServices,
   scriptId: string,
@@ -93,17 +93,19 @@ function endOf({ status, code, message }: NonNullable<JournalState['ended']>): N
 }
 
 export interface PruneOptions {
-  /** Deletes scripts that ended longer ago than this. In ms; default 7 days. */
+  /** The time in ms after its end when a script is deleted. Default: 7 days. */
   endedAfterMs?: number;
-  /** Deletes scripts without a decision or a resume for this long. In ms; default: never. */
+  /**
+   * The time in ms without a decision or a resume after which a script that has not ended is deleted. Default: never.
+   */
   waitingAfterMs?: number;
-  /** Default: now, in ms since 1970. */
+  /** The current time, in ms since 1970. Default: the time of the system. */
   nowMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Number of listed scripts that are read together. */
+/** The number of listed scripts that are read together. */
 const PAGE = 100;
 
 /** Deletes old scripts, and the engines and images that no suspension refers to. Returns what was deleted. */
@@ -111,7 +113,7 @@ export async function pruneScripts(
   store: HarnessStore,
   { endedAfterMs = 7 * DAY_MS, waitingAfterMs = Number.POSITIVE_INFINITY, nowMs = Date.now() }: PruneOptions = {},
 ): Promise<{ scripts: string[]; images: string[] }> {
-  // A script that is suspended at this moment may lose its image. It is then replayed from its tape.
+  // A script that is suspended at this moment may lose its image. The script is then replayed from its tape.
   const images = new Set(await store.images.list());
   const scripts = [
     ...(await deleteOlder(store, 'ended', nowMs - endedAfterMs)),
@@ -137,7 +139,7 @@ async function deleteOlder(store: HarnessStore, state: StoredState, thanMs: numb
   }
 }
 
-/** Removes the images that scripts need from the set. Stops as soon as the set is empty. */
+/** Deletes from the set the images that suspended scripts need. Stops as soon as the set is empty. */
 async function withoutNeeded(store: HarnessStore, images: Set<string>): Promise<void> {
   let after: string | undefined;
   while (images.size > 0) {
@@ -171,7 +173,7 @@ function knownOf(services: DurabilityServices, recorded: JournalState | undefine
 function ofSuspension(services: DurabilityServices, suspension: string, written: JournalState['script']): Known {
   const { script } = openSuspension(services, suspension);
   const { waiting } = script.calls;
-  // Detached tasks end while their script is suspended.
+  // Detached tasks may end while their script is suspended.
   const endedSince = new Map(written.ended.map((call) => [call.callIndex, call]));
   const ended = script.calls.ended.map((call) =>
     call.operation.status === 'detached' ? (endedSince.get(call.callIndex) ?? call) : call,

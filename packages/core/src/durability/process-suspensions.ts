@@ -1,4 +1,4 @@
-/** Maximum characters that one harness stores: about 5 000 suspensions of small scripts. */
+/** Maximum characters of the suspensions that one harness stores: about 5 000 small scripts. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 const MAX_CLAIMS = 100_000;
 
@@ -7,7 +7,7 @@ export class ProcessSuspensions {
   readonly #texts = new Map<string, string>();
   #characters = 0;
 
-  /** Drops the oldest suspensions if there is no more room. */
+  /** Stores a suspension. Drops the oldest suspensions if there is no more room. */
   put(scriptId: string, text: string): void {
     this.delete(scriptId);
     this.#texts.set(scriptId, text);
@@ -28,10 +28,13 @@ export class ProcessSuspensions {
   }
 }
 
-/** Without a store, the process records which suspensions were resumed, across all its harnesses. By script. */
+/**
+ * The next epoch of each script that was resumed without a store, by script id. All harnesses of the process share this
+ * map.
+ */
 const claimedEpochs = new Map<string, number>();
 
-/** Whether the caller is the first one in this process to resume this suspension. */
+/** Returns true if the caller is the first one in this process to resume this suspension. */
 export function claimInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): boolean {
   // defence: one-resume-in-a-process
   if ((claimedEpochs.get(scriptId) ?? 0) > epoch) return false;

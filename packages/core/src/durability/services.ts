@@ -6,7 +6,7 @@ import type { SuspensionSeal } from './suspension-envelope.js';
 /** The services of a harness that save its scripts. */
 export interface DurabilityServices {
   runtime: SandboxRuntime;
-  /** Undefined: only this process stores its scripts. */
+  /** Undefined: the harness has no store. */
   keeping: Keeping | undefined;
   /** The suspended scripts of a harness without a store. */
   inProcess: ProcessSuspensions | undefined;
@@ -28,7 +28,7 @@ export function reportInternalError(
   }
 }
 
-/** The detail of a failure of the store, for the operator. */
+/** Returns the detail of a failure of the store, for the operator. */
 export function storeFailure(error: unknown): string {
   return `The store failed: ${String(error)}. Check the disk or the database of the store.`;
 }

@@ -16,7 +16,7 @@ import { withoutResult, type EndedLine, type JournalLine, type StartedLine } fro
 /** `power`: each intent is flushed to disk before the call starts. */
 export type Durability = 'process' | 'power';
 
-/** Where and how a harness stores journals. */
+/** The store of a harness's journals, and the events that a write survives. */
 export interface Keeping {
   readonly leases: Leases;
   readonly durability: Durability;
@@ -29,7 +29,7 @@ export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
 interface JournalOf {
   readonly identity: RunIdentity;
   readonly principal: string | undefined;
-  /** The script makes this structured call. */
+  /** The id of the structured call that the script makes. */
   readonly callId?: string | undefined;
   /** Resolves when the events that name the script are stored. */
   readonly flushEvents?: (() => Promise<void>) | undefined;
@@ -63,10 +63,10 @@ export class StoreJournal implements ScriptJournal {
   #hasWritten: boolean;
   #onLost: (error: unknown) => void = () => {};
   #isLeft = false;
-  /** Set when the script has ended or is suspended; its detached tasks may continue. */
+  /** The status of a script that has ended or is suspended. The script's detached tasks may continue. */
   #closedAs: ScriptStatus | undefined;
 
-  /** `epoch`: the epoch already claimed; 0 for a new script. */
+  /** `epoch`: the epoch that is already claimed; 0 for a new script. */
   constructor(
     { leases, durability }: Keeping,
     scriptId: string,
@@ -123,7 +123,7 @@ export class StoreJournal implements ScriptJournal {
     return this.#isOpen || this.#opening !== undefined ? this.#write() : undefined;
   }
 
-  /** This process owns the script; its epoch is known. */
+  /** Resolves when this process owns the script and its epoch is known. */
   async opened(): Promise<void> {
     this.#opening ??= this.#isOpen ? Promise.resolve() : this.#open();
     await this.#opening;
@@ -134,8 +134,9 @@ export class StoreJournal implements ScriptJournal {
   }
 
   /**
-   * After it resolves, the suspension survives a power failure. Rejects if the store does not have it. If the store has
-   * it but could not confirm, `onDoubt` receives the reason.
+   * Stores a suspension. After the method resolves, the suspension survives a power failure. Rejects if the store does
+   * not have the suspension. If the store has the suspension but did not confirm the write, `onDoubt` receives the
+   * reason.
    */
   async suspended(suspension: string, status: ScriptStatus, onDoubt: (error: unknown) => void): Promise<void> {
     this.#demandStaying();
@@ -150,7 +151,10 @@ export class StoreJournal implements ScriptJournal {
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** A successful script that wrote nothing leaves no entry. Rejects if the end is not (yet) written. */
+  /**
+   * Stores the end of the script. A successful script that wrote nothing leaves no entry. Rejects if the end is not
+   * written yet.
+   */
   async ended(line: Omit<EndedLine, 't'>): Promise<void> {
     this.#push({ t: 'ended', ...line });
     const { atMs: _atMs, ...ended } = line;
@@ -176,18 +180,18 @@ export class StoreJournal implements ScriptJournal {
     if (this.#isLeft) throw new RunInterruption();
   }
 
-  /** Interrupts the script here, so that another process may recover it. Never rejects. */
+  /** Stores the remaining lines and releases the script, so that another process may recover it. Never rejects. */
   async interrupt(): Promise<void> {
     if (!this.#isOpen && this.#opening === undefined) return;
     try {
       await this.#write();
     } catch {
-      // The stored lines suffice to recover the script.
+      // The lines that are already stored suffice to recover the script.
     }
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** A write failed, or another process has claimed the script. */
+  /** True: a write failed, or another process has claimed the script. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }
@@ -205,12 +209,14 @@ export class StoreJournal implements ScriptJournal {
     return this.#append(options);
   }
 
-  /** Stops after a failed append, because a journal without its middle describes a different run. */
+  /**
+   * Writes the new lines. Throws after a failed append, because a journal without its middle describes a different run.
+   */
   #append(options: AppendOptions): void | Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     const lines = this.#lines;
     this.#lines = [];
-    // An append in progress contains its lines.
+    // Without new lines, the append in progress contains everything.
     if (lines.length === 0 && options.flush !== true) return this.#appending;
     const status = options.status ?? this.#status;
     this.#status = undefined;
@@ -272,7 +278,9 @@ export class StoreJournal implements ScriptJournal {
     return content?.slot === suspension && content.damage === undefined;
   }
 
-  /** Includes the lines of earlier failed writes. */
+  /**
+   * Retries a failed write of the script's end. `lines`: all lines that were not passed to the store before the end.
+   */
   #endLater(lines: readonly string[], options: AppendOptions): void {
     this.#leases.finishLater(this.#scriptId, this.#epoch, async () =>
       this.#journal.append(this.#scriptId, this.#epoch, lines, options),
@@ -287,20 +295,20 @@ export class StoreJournal implements ScriptJournal {
 export interface Holder {
   /** A name for users to read. */
   readonly owner: string;
-  /** How long a store waits for a renewal before the claim expires. */
+  /** The time in ms that a store waits for a renewal before the claim expires. */
   readonly leaseMs: number;
 }
 
 /**
- * The claims that a harness holds in its store. It renews them three times in each lease and guarantees their release.
- * If the store fails, the next renewal retries. Its timer does not keep the process alive.
+ * The claims that a harness holds in its store. The class renews each claim three times per lease and guarantees its
+ * release. If the store fails, the class retries at the next renewal. The timer does not keep the process alive.
  */
 export class Leases {
   readonly store: HarnessStore;
   readonly holder: Holder;
-  /** By script: its epoch and the callback for a lost claim. */
+  /** The claimed scripts, each with its epoch and the callback for a lost claim. */
   readonly #held = new Map<string, { epoch: number; onLost: () => void }>();
-  /** By script: work to retry. */
+  /** The work to retry, by script. */
   readonly #later = new Map<string, () => Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -314,7 +322,7 @@ export class Leases {
     this.#timer ??= setInterval(() => void this.#tick(), this.holder.leaseMs / 3).unref();
   }
 
-  /** Never rejects. */
+  /** Releases a claim. If the store fails, retries at the next renewal. Never rejects. */
   async release(scriptId: string, epoch: number): Promise<void> {
     if (this.#held.get(scriptId)?.epoch === epoch) this.#held.delete(scriptId);
     await this.#orLater(scriptId, () => this.store.claim.release(scriptId, epoch));
@@ -342,7 +350,10 @@ export class Leases {
     this.#rest();
   }
 
-  /** If the store does not answer, the claim may still be held; the next append fails if another process holds it. */
+  /**
+   * Renews a claim. If the store does not answer, this process may still hold the claim; the next append fails if
+   * another process holds it.
+   */
   async #renew(scriptId: string, epoch: number, onLost: () => void): Promise<void> {
     const isOurs = await this.store.claim.renew(scriptId, epoch).catch(() => true);
     if (isOurs || this.#held.get(scriptId)?.epoch !== epoch) return;

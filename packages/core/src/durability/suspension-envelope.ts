@@ -17,11 +17,11 @@ const HeaderSchema = z.strictObject({
   kind: z.literal('toolscript.suspension'),
   version: z.literal(1),
   scriptId: z.string(),
-  /** How often the script had been claimed when this was created. Only one claim can follow. */
+  /** The number of claims of the script when the suspension was created. Only one more claim can resume it. */
   epoch: z.number().int().min(0),
   principal: z.string().optional(),
   threadId: z.string(),
-  /** In ms since 1970. */
+  /** The time of the suspension, in ms since 1970. */
   createdAtMs: z.number(),
   /** Names of the engine and the image that its memory needs. */
   images: z.array(z.string()),
@@ -31,7 +31,7 @@ const EnvelopeSchema = HeaderSchema.extend({ keyId: z.string(), nonce: z.string(
 
 export type SuspensionHeader = z.infer<typeof HeaderSchema>;
 
-/** Why a suspension cannot be opened, for the caller of `resume`. */
+/** The reason why a suspension cannot be opened, for the caller of `resume`. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
@@ -39,7 +39,7 @@ export class SealError extends Error {
 const MIN_KEY_BYTES = 32;
 /** Higher levels take twice as long and save a tenth more. */
 const DEFLATE_LEVEL = 3;
-/** Far more than any script's memory and results. */
+/** Maximum bytes of the inflated JSON, far more than any script's results need. */
 const MAX_BYTES = 2 ** 30;
 
 interface DerivedKey {
@@ -48,14 +48,18 @@ interface DerivedKey {
 }
 
 /**
- * Seals stored scripts: deflated, then AES-256-GCM with a unique nonce and the header as associated data. The key is
- * derived from the secret by HKDF (RFC 5869); its id distinguishes keys and reveals nothing about them.
+ * Seals stored scripts: deflates the data, then encrypts it with AES-256-GCM, a unique nonce and the header as
+ * associated data. The key is derived from the secret by HKDF (RFC 5869); its id distinguishes keys and reveals nothing
+ * about them.
  */
 export class SuspensionSeal {
   readonly #getKeys: () => readonly SuspensionKey[];
   #derived: readonly DerivedKey[] | undefined;
 
-  /** The first key seals; every key opens. None: a key of this process. A function is called at the first use. */
+  /**
+   * The first key seals; every key opens. Without keys, a random key of this process seals. A function is called at the
+   * first use.
+   */
   constructor(keys: readonly SuspensionKey[] | (() => readonly SuspensionKey[])) {
     this.#getKeys = typeof keys === 'function' ? keys : () => (keys.length === 0 ? [randomBytes(MIN_KEY_BYTES)] : keys);
     if (typeof keys !== 'function') this.#derived = this.#getKeys().map(derive);
@@ -66,7 +70,7 @@ export class SuspensionSeal {
     return this.#derived;
   }
 
-  /** `bytes` is stored unchanged, `data` as JSON. */
+  /** Seals a suspension. `bytes` is stored unchanged, `data` as JSON. */
   seal(header: SuspensionHeader, data: unknown, bytes: Uint8Array): string {
     const { id, secret } = this.#keys[0]!;
     const nonce = randomBytes(12);
@@ -85,7 +89,9 @@ export class SuspensionSeal {
     return JSON.stringify({ ...header, ...closed });
   }
 
-  /** Throws a `SealError` if the text was not sealed with one of the keys or was changed since. */
+  /**
+   * Opens a sealed text. Throws a `SealError` if none of the keys sealed the text, or if the text was changed since.
+   */
   open(text: string): { header: SuspensionHeader; data: unknown; bytes: Uint8Array } {
     const { keyId, nonce, sealed, ...header } = readEnvelope(text);
     const key = this.#keys.find(({ id }) => id === keyId);
@@ -127,7 +133,7 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
   }
 }
 
-/** Uses a fixed member order, so that the order in a JSON text does not matter. */
+/** Returns the associated data. Its members have a fixed order, so that the order in a JSON text does not matter. */
 function associated(header: SuspensionHeader, keyId: string): Buffer {
   const { kind, version, scriptId, epoch, principal, threadId, createdAtMs, images } = header;
   // defence: header-is-sealed-in, without it: return Buffer.from('');

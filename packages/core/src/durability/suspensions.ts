@@ -26,14 +26,14 @@ export interface ItemNames {
   reported?: true;
 }
 
-/** How a script arrived, and the ids for its events. */
+/** The form in which a script arrived, and the ids for its events. */
 export interface ScriptFrame {
   identity: RunIdentity;
   language: ScriptLanguage;
   format: ScriptFormat;
   /** Undefined if no event announced the script. */
   item: ItemNames | undefined;
-  /** The script makes this structured call. */
+  /** The id of the structured call that the script makes. */
   callId?: string;
 }
 
@@ -41,7 +41,7 @@ export interface ScriptFrame {
 export interface Suspension {
   header: SuspensionHeader;
   frame: ScriptFrame;
-  /** Where the event stream continues. */
+  /** The number of the first event after the resume. */
   nextSeq: number;
   script: SuspendedScript;
   /** Earlier decisions of the user. */
@@ -57,7 +57,7 @@ interface SealedData {
   answer: AnswerRest | undefined;
 }
 
-/** A script that is being suspended. Inside an answer, it is sealed once the rest of the answer is known. */
+/** A script that is being suspended. A script inside an answer is sealed once the rest of the answer is known. */
 export class PendingSuspension implements Sealable {
   readonly #services: DurabilityServices;
   readonly #end: SuspendedEnd;
@@ -65,7 +65,7 @@ export class PendingSuspension implements Sealable {
   readonly #epoch: number;
   readonly #journal: StoreJournal | undefined;
 
-  /** `epoch`: the epoch of a script without a store. */
+  /** `kept`: the script's journal, and its epoch for a harness without a store. */
   constructor(services: DurabilityServices, end: SuspendedEnd, frame: ScriptFrame, kept: ClaimedScript) {
     this.#services = services;
     this.#end = end;
@@ -78,7 +78,7 @@ export class PendingSuspension implements Sealable {
     return this.#end.scriptId;
   }
 
-  /** After it resolves, the script is as durable as its store. */
+  /** Seals and stores the suspension. After the method resolves, the suspension is as durable as its store. */
   async seal(nextSeq: number, answer: AnswerRest | undefined): Promise<string> {
     const { suspended } = this.#end;
     if (suspended.capture !== undefined) await keepImages(this.#services, suspended.capture.images);
@@ -131,7 +131,7 @@ export class PendingSuspension implements Sealable {
   }
 }
 
-/** Throws a `SealError`. */
+/** Opens a suspension. Throws a `SealError` for a text that cannot be opened. */
 export function openSuspension({ seal }: DurabilityServices, text: string): Suspension {
   const { header, data, bytes } = seal.open(text);
   const { frame, nextSeq, script, capture, answer } = data as SealedData;
@@ -147,7 +147,7 @@ export interface ClaimedScript {
   epoch: number;
 }
 
-/** The list entry of a suspended script. `decisions`: those already made. */
+/** Returns the list entry of a suspended script. `decisions`: the decisions that were already made. */
 export function suspendedStatus(
   { threadId, principal, images }: Pick<SuspensionHeader, 'threadId' | 'principal' | 'images'>,
   requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
@@ -157,7 +157,7 @@ export function suspendedStatus(
   return { state: 'suspended', threadId, ...(principal === undefined ? {} : { principal }), approvals, images };
 }
 
-/** The list entries of requests. `decisions`: those already made. */
+/** Returns the list entries of requests. `decisions`: the decisions that were already made. */
 export function waitingApprovals(
   requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
   decisions: StoredDecisions = {},
@@ -186,7 +186,7 @@ async function keepImages(services: DurabilityServices, names: readonly string[]
     names.map((name) => {
       const before = keepingImages.get(name);
       if (before !== undefined) return before;
-      // Scripts suspended at the same time need the same images.
+      // Scripts that are suspended at the same time need the same images.
       const keep = keepImage(services, store, name).finally(() => keepingImages.delete(name));
       keepingImages.set(name, keep);
       return keep;

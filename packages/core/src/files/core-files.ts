@@ -4,10 +4,11 @@ import { pathToFileURL } from 'node:url';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 
 /**
- * The files that core loads by path: the modules of its threads, the engine and its images, the type library. All of
- * them are found in one folder, `dist` of the installed package, in this order: the package that `TOOLSCRIPT_CORE`
- * names; the folder of this code; the package as the program's own files would import it, which serves programs whose
- * bundler has copied this code elsewhere. The working folder is never searched, because its files may be untrusted.
+ * The files that core loads by path: the modules of its worker threads, the engine and its images, the type library.
+ * All of them are in one folder, `dist` of the installed package. Core searches these places in this order: the package
+ * that `TOOLSCRIPT_CORE` names; the folder of this code; the package as the program's own files would import it, which
+ * serves programs whose bundler has copied this code elsewhere. The working folder is never searched, because its files
+ * may be untrusted.
  *
  * No path is written as `new URL('…', import.meta.url)`: bundlers replace such expressions, each in another way, and
  * none of them copies all that the files need.
@@ -16,21 +17,27 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 /** The version of this code. Files of another version are refused. */
 export const CORE_VERSION = '0.1.0';
 
-/** `path` is relative to `dist`. Throws a `ToolscriptUsageError` where the package's files cannot be found. */
+/**
+ * Returns the URL of a file. `path` is relative to `dist`. Throws a `ToolscriptUsageError` if the package's files
+ * cannot be found.
+ */
 export function coreFile(path: string): URL {
   return new URL(path, folder());
 }
 
 /**
- * The path of a file of another package, as core's own modules would import it, or, with `via`, as the modules of that
- * package of core's would. Throws if the package is not installed.
+ * Returns the path of a file of another package, as core's own modules would import it. `via`: a dependency of
+ * core whose modules would import the file. Throws if the package is not installed.
  */
 export function packageFile(name: string, via?: string): string {
   const own = requireFrom(new URL('index.js', folder()));
   return via === undefined ? own.resolve(name) : requireFrom(own.resolve(via)).resolve(name);
 }
 
-/** `createRequire` is not imported: webpack evaluates calls of an imported one while it builds, and replaces them. */
+/**
+ * `createRequire` is not imported, because webpack evaluates calls to an imported `createRequire` while it builds, and
+ * replaces them.
+ */
 function requireFrom(file: string | URL): NodeJS.Require {
   return process.getBuiltinModule('node:module').createRequire(file);
 }
@@ -44,8 +51,8 @@ function folder(): URL {
 }
 
 /**
- * `named`: the folder of a package. `own`: the URL of this code. `programs`: files whose packages are searched when
- * this code has been bundled.
+ * Finds the folder of the package's files. `named`: the folder of a package. `own`: the URL of this code. `programs`:
+ * files whose packages are searched when a bundler has copied this code.
  */
 export function findFolder(
   named: string | undefined,
@@ -62,7 +69,7 @@ export function findFolder(
   throw new ToolscriptUsageError(NOT_FOUND);
 }
 
-/** Undefined in a bundle whose format has neither `import.meta.url` nor `__filename`. */
+/** Returns the URL of this file; undefined in a bundle whose format has neither `import.meta.url` nor `__filename`. */
 function ownFile(): string | undefined {
   // Bundlers replace exactly this expression.
   const url = import.meta.url as string | undefined;
@@ -74,7 +81,7 @@ function hasFiles(folder: URL): boolean {
   return existsSync(new URL('sandbox/artefacts/execute.json', folder));
 }
 
-/** The folder of the package that a file would import. */
+/** Returns the folder of the package that a file would import. */
 function installedFor(file: string): string | undefined {
   try {
     const index = requireFrom(file).resolve('@toolscript/core');
@@ -98,15 +105,15 @@ function installedAt(packageFolder: string, source: string): URL {
 }
 
 const NOT_FOUND = [
-  'Toolscript does not find the files that it loads by path (its threads, its engine), because a bundler has copied its',
-  'code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
+  'Toolscript does not find the files that it loads by path (its worker threads, its engine), because a',
+  'bundler has copied its code elsewhere. Leave @toolscript/core out of the bundle (esbuild, Vite, webpack: "external"; Next.js:',
   '"serverExternalPackages"), or install it in a node_modules beside the program, or set TOOLSCRIPT_CORE to the folder',
   'of the installed package.',
 ].join(' ');
 
 /**
- * The path of TypeScript's native compiler for this platform, an optional dependency of the package `typescript`.
- * Throws if it is not installed.
+ * Returns the path of TypeScript's native compiler for this platform, an optional dependency of the package
+ * `typescript`. Throws if the compiler is not installed.
  */
 export function compilerExecutable(): string {
   const name = `@typescript/typescript-${process.platform}-${process.arch}`;

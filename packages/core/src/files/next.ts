@@ -10,8 +10,9 @@ export interface NextSettings {
 }
 
 /**
- * A configuration of Next.js whose server leaves `@toolscript/core` in `node_modules`, and whose `output: 'standalone'`
- * contains the files that it loads by path: its threads, the native parser, TypeScript's native compiler.
+ * Returns a configuration of Next.js whose server leaves `@toolscript/core` in `node_modules`. The output of
+ * `output: 'standalone'` then contains the files that core loads by path: its worker threads, the native parser,
+ * TypeScript's native compiler.
  *
  * Next.js reads these paths relative to the folder that it builds, which must be the working folder. Throws if the
  * native compiler is not installed.
@@ -30,7 +31,7 @@ export function withToolscript<Config extends NextSettings>(config: Config): Con
 
 const EVERY_ROUTE = '/*';
 
-/** Packages that only the threads load, so that a tracer which starts at core's modules misses them. */
+/** Packages that only the worker threads load, so that a tracer which starts at core's modules misses them. */
 const OF_THREADS = ['oxc-parser', 'oxc-transform', '@jridgewell/trace-mapping'];
 
 function tracedFiles(from: string): string[] {
@@ -55,7 +56,10 @@ function addPackage(name: string, via: string | undefined, found: Set<string>): 
   for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) addPackage(next, manifest, found);
 }
 
-/** Undefined if the package is not installed: packages with native code exist for one platform only. */
+/**
+ * Returns the path of a package's manifest. Undefined if the package is not installed, because packages with native
+ * code exist for one platform only.
+ */
 function manifestOf(name: string, via: string | undefined): string | undefined {
   const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
   for (let folder = dirname(own); ; folder = dirname(folder)) {

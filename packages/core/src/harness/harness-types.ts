@@ -38,7 +38,8 @@ export interface RunOptions {
   approvals?: ApprovalPolicy;
   onEvent?: (event: StreamEvent) => void;
   /**
-   * For a host that stores the run's log: receives the payloads of events without envelopes, in addition to `onEvent`.
+   * For a host that stores the run's log: receives the payloads of events without envelopes. `onEvent` receives the
+   * events too.
    */
   sink?: PayloadSink;
 }
@@ -56,12 +57,12 @@ export interface RunScriptOptions extends RunOptions {
   mode?: HarnessMode;
   /** Default 'ts', which includes JavaScript. */
   language?: 'ts' | 'js';
-  /** Ids for the run's events and the script's context; generated if omitted. */
+  /** Ids for the run's events and for the script's context; generated if omitted. */
   threadId?: string;
   turnId?: string;
   /** For a host with its own conversation: members of the script's item. Its output then has a `report`. */
   item?: ScriptItemMembers;
-  /** Why the script must not run: reported as the script's failure. */
+  /** The reason why the script must not run. The harness reports the reason as the script's failure. */
   refusal?: ScriptFailure;
 }
 
@@ -117,15 +118,15 @@ export interface ResumeOptions {
    */
   sink?: PayloadSink;
   /**
-   * Claims the script even if its holder may be alive. A call that the holder is making may still take effect; here its
-   * outcome is `unknown`. Default false.
+   * Claims the script even if its holder may be alive. A call that the holder is making may still take effect; the
+   * resumed script gets the outcome `unknown` for this call. Default false.
    */
   force?: boolean;
-  /** For `recover`: the item that the script has already, in the log that `sink` continues. Default: a new item. */
+  /** For `recover`: the item that the script already has in the log that `sink` continues. Default: a new item. */
   item?: { readonly id: string; readonly call_id: string };
   /**
-   * For `recover`: if the script has ended, its outcome is reported again. It is replayed along its tape: no tool is
-   * called, and nothing is written. Default false: the outcome is a `SuspensionError`.
+   * For `recover`: reports the outcome again if the script has ended. The script is replayed along its tape: no tool
+   * is called, and nothing is written. Default false: the outcome is a `SuspensionError`.
    */
   evenEnded?: boolean;
 }
@@ -137,13 +138,13 @@ export type RevertOptions = Pick<ResumeOptions, 'app' | 'principal' | 'signal' |
 export type Decided = { ok: true; undecided: readonly string[] } | { ok: false; error: ScriptFailure };
 
 export interface InstructionsOptions {
-  /** How scripts reach the harness. Default 'tool'. */
+  /** The form in which scripts reach the harness. Default 'tool'. */
   carrier?: ScriptCarrier;
-  /** For scripts in text: whether the answer ends after a script. Undefined: the text does not mention it. */
+  /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not mention it. */
   afterScript?: 'stop' | 'continue';
-  /** Maximum tokens of the whole text, which shows as many tools as fit. Default 3 000. */
+  /** Maximum tokens of the instructions, which show as many tools as fit. Default 3 000. */
   tokenBudget?: number;
-  /** Overrides of the limits that the text mentions: those under which the scripts will run. */
+  /** Overrides of the limits that the instructions mention: the limits under which the scripts will run. */
   limits?: Partial<LimitsInput>;
 }
 
@@ -166,7 +167,7 @@ export interface TypecheckStats {
   state: 'off' | 'untried' | 'available' | 'unavailable';
   /** Number of checks that were skipped because no checker could be started. */
   unchecked: number;
-  /** Present while the checker is unavailable: why. */
+  /** Present while the checker is unavailable: the reason. */
   reason?: string;
 }
 
@@ -180,23 +181,26 @@ export interface HarnessTools {
   (): readonly Tool[];
   /** Throws if a tool with one of these names exists. */
   add(tools: readonly Tool[]): void;
-  /** By the tools' own names. Throws for an unknown name. */
+  /** Removes tools by their own names. Throws for an unknown name. */
   remove(names: readonly string[]): void;
-  /** Removes and adds in one step, as for the new list of a server. A tool of the same name keeps its place. */
+  /**
+   * Removes and adds tools in one step, as for the new list of an MCP server. A tool with the name of a removed one
+   * keeps its place.
+   */
   replace(names: readonly string[], tools: readonly Tool[]): void;
 }
 
 /** Runs the scripts that a model writes, with the given tools. */
 export interface Harness {
-  /** Runs one script. Rejects only for the host programmer's own mistakes. */
+  /** Runs one script. Rejects only for mistakes of the host's programmer. */
   runScript<T = unknown>(source: string, options?: RunScriptOptions): Promise<Outcome<T>>;
   /** Runs the scripts in a model's answer as they arrive. Leaving the loop early cancels running scripts. */
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /**
-   * Resumes a suspended script at the exact await, in this process or another one: by its suspension or, if the harness
-   * has a store, by the script's id. `decisions` are keyed by `approvalId`; approvals without a decision here or by
-   * `decide` stay pending. Exactly one of several resumes wins; the others, and scripts that cannot be resumed, end in
-   * a `SuspensionError`. The rest of an answer is played too: see `resumeText`.
+   * Resumes a suspended script at the exact await, in this process or another one. The first argument is the script's
+   * suspension or, if the harness has a store, the script's id. `decisions` are keyed by `approvalId`; approvals
+   * without a decision in `decisions` or by `decide` stay pending. Exactly one of several resumes wins; the others, and
+   * scripts that cannot be resumed, end in a `SuspensionError`. The rest of an answer is played too: see `resumeText`.
    */
   resume(suspensionOrScriptId: string, decisions?: Decisions, options?: ResumeOptions): Promise<Outcome>;
   /** Like `resume`, for a script that `processText` suspended: yields the events up to the end of the answer. */
@@ -211,23 +215,23 @@ export interface Harness {
    */
   decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
-   * Ensures that a script without stored lines does nothing from now on, even if its process is alive: it can run again
-   * under another id. False if the harness has no store, if the script has stored lines, or if another process was
-   * faster.
+   * Ensures that a script without stored lines does nothing from now on, even if its process is alive. The caller can
+   * then run the script again under another id. Returns false if the harness has no store, if the script has stored
+   * lines, or if another process was faster.
    */
   abandon(scriptId: string): Promise<boolean>;
   /**
-   * Continues a stored script whose process ended. Completed calls are not repeated. A call with effects that had only
-   * started has an unknown outcome: its await rejects with that explanation.
+   * Continues a stored script whose process ended. Completed calls are not repeated. The outcome of a call with effects
+   * that had only started is unknown, so the await of this call rejects with that explanation.
    */
   recover(scriptId: string, options?: ResumeOptions): Promise<Outcome>;
   /** Replays a stored script along its tape: calls no tool and writes nothing. */
   replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
-  /** A stored script with all details for a user; undefined if there is none. */
+  /** Returns a stored script with all details for a user; undefined if there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
   /**
-   * The calls with effects of a stored script, newest first, and which of them `revert` can undo. Undefined if there is
-   * no such script.
+   * Returns the calls with effects of a stored script, newest first, and which of them `revert` can undo. Undefined if
+   * there is no such script.
    */
   revertible(
     scriptId: string,
@@ -235,17 +239,17 @@ export interface Harness {
   ): Promise<readonly RevertibleCall[] | undefined>;
   /**
    * Undoes the calls of a stored script whose tools have a `revert`, newest first, up to the first that fails. Each
-   * needs the same approval as a call of its tool; no decision now is a denial. No call is reverted twice, and exactly
-   * one of several processes reverts. Files and other effects without `revert` stay as they are.
+   * revert needs the same approval as a call of its tool; a revert without a decision is denied. No call is reverted
+   * twice, and exactly one of several processes reverts. Files and other effects without `revert` stay as they are.
    */
   revert(scriptId: string, options?: RevertOptions): Promise<Reverted>;
   /**
-   * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects because of the tool. A
-   * call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and
-   * recovered as a script that returns the result of this one call. A harness with a store saves every call with
-   * effects in the same way. A call that is cancelled, takes longer than `timeoutMs` or loses its harness is
-   * `not_started`, or ends as its tool does within a short time: `completed`, `aborted` where it throws, otherwise
-   * `unknown` (a read: `aborted`).
+   * Makes a structured call, with the same tools, approvals and limits as a script's call. Never rejects because of the
+   * tool. A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: the call is saved,
+   * resumed and recovered as a script that returns the result of this one call. A harness with a store saves every call
+   * with effects in the same way. A call that is cancelled, that takes longer than `timeoutMs`, or whose harness is
+   * closed is `not_started`, or has the status of its tool's end within a short time: `completed`, `aborted` if the
+   * tool throws, otherwise `unknown` (a read: `aborted`).
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** Whether scripts are stored beyond the process. */
@@ -263,7 +267,8 @@ export interface Harness {
    */
   readonly tools: HarnessTools;
   /**
-   * Finds tools, as scripts do with `catalog`. `principal`: shapes of results come only from this principal's calls.
+   * Finds tools, as scripts do with `catalog`. `principal`: the shapes of results come only from this principal's
+   * calls.
    */
   catalog(options?: { principal?: string }): ToolCatalog;
   /** The harness as one tool for any agent library. Its description shows the tools that exist when it is created. */
@@ -276,14 +281,15 @@ export interface Harness {
   /** The approvals of runs that name none. */
   readonly approvals: ApprovalPolicy | undefined;
   /**
-   * This harness with only the named tools; they share everything else. Unknown names are ignored. A result with fewer
-   * tools keeps the tools of this moment. Its `close` does nothing: it ends with this harness.
+   * Returns this harness with only the named tools; they share everything else. Unknown names are ignored. A result
+   * with fewer tools keeps the current tools, even if this harness changes its tools later. The result's `close` does
+   * nothing: the result ends with this harness.
    */
   narrowed(tools: readonly string[]): Harness;
-  /** Starts threads before the first script. */
+  /** Starts worker threads before the first script. */
   warm(): Promise<void>;
   /** Throws a `ToolscriptUsageError` if the harness is closed. */
   assertOpen(): void;
-  /** Cancels every run and frees threads. Idempotent. */
+  /** Cancels every run and frees the worker threads. Idempotent. */
   close(): Promise<void>;
 }

@@ -89,7 +89,9 @@ class ToolscriptHarness implements Harness {
   readonly #suspended: SuspendedScripts;
   readonly #closed = new AbortController();
   readonly #isNarrowed: boolean;
-  /** By the names of their tools: a new one checks types with a new program. */
+  /**
+   * The narrowed harnesses, by the names of their tools. A new one checks types with a new program, so they are reused.
+   */
   readonly #narrower = new Map<string, Harness>();
   #closing: Promise<void> | undefined;
   /** The last instructions, because an agent requests the same ones in every turn. */
@@ -292,7 +294,7 @@ class ToolscriptHarness implements Harness {
   asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
     checkRunOptions(run, 'asTool');
     const { modelOutputTokens } = this.#shared(run).limits;
-    // If nobody receives the suspension, the script could never be resumed.
+    // If no listener or store receives the suspension, the script can never be resumed.
     const isLost = onOutcome === undefined && this.#options.store === undefined;
     const unattended = isLost ? denyUnattended(operatorNotices(this.#options)) : undefined;
     const approvals = run.approvals ?? this.#options.approvals ?? unattended;

@@ -73,7 +73,7 @@ export function withTools(options: HarnessOptions, services: HarnessServices, to
   return { ...services, ...openTools(options, services, tools, 'skip') };
 }
 
-/** `absent`: how to treat a name in `expose` that no tool has. */
+/** `absent`: the treatment of a name in `expose` that no tool has. */
 function openTools(
   options: HarnessOptions,
   shared: Pick<HarnessServices, 'checkPool' | 'observed'>,
@@ -95,7 +95,7 @@ function openTools(
   };
 }
 
-/** The declarations of all globals of a script other than the language's own. */
+/** Returns the declarations of all globals of a script other than the language's own. */
 export function scriptDeclarations(tools: readonly Tool[], { expose }: HarnessOptions): string {
   const options = { detail: 'full', optionalMembers: true, spawn: expose?.spawn === true, everything: true } as const;
   return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, options)}`;
@@ -122,7 +122,7 @@ function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefine
   return new Audit(audit, (detail) => onInternalError?.(detail, { scriptId: '' }));
 }
 
-/** Undefined: types are not checked. */
+/** Returns the type checker; undefined if types are not checked. */
 function openChecker(
   options: HarnessOptions,
   pool: LazyCheckPool | undefined,
@@ -174,12 +174,12 @@ function isList(keys: SuspensionKeys): keys is readonly SuspensionKey[] {
   return Array.isArray(keys);
 }
 
-/** Receives the details of a fault of the installation, which concerns every script of a harness. */
+/** Receives the details of a problem of the installation that concerns every script of a harness. */
 export type OperatorNotice = (detail: string) => void;
 
 /**
- * Each text is reported once: to the host's `onInternalError`, or as a warning of the process if the host has none,
- * because a program that does not look for such faults must not run with them in silence.
+ * Reports each text once: to the host's `onInternalError`, or as a warning of the process if the host has no such
+ * function. The host must get a report of such a problem even if its program does not look for one.
  */
 export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInternalError'>): OperatorNotice {
   const reported = new Set<string>();
@@ -191,10 +191,10 @@ export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInt
   };
 }
 
-/** Maximum number of notices: texts with varying details would otherwise be reported without end. */
+/** Maximum number of notices. Without a maximum, texts with varying details would be reported without end. */
 const MAX_NOTICES = 10;
 
-/** For scripts that run without a type check because there is no type checker. */
+/** Returns a function that reports the first script that runs without a type check because there is no type checker. */
 function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
   let isReported = false;
   return (reason) => {
@@ -206,7 +206,10 @@ function uncheckedNotice(notice: OperatorNotice): (reason: string) => void {
   };
 }
 
-/** For scripts whose suspension nobody would receive: denies calls that need approval, and names the options. */
+/**
+ * Returns the approvals function for scripts whose suspension nobody would receive. The function denies calls that need
+ * approval, and reports the options that avoid the denial.
+ */
 export function denyUnattended(notice: OperatorNotice): ApprovalCallback {
   return ({ tool }) => {
     notice(
@@ -247,8 +250,8 @@ function assertList(list: unknown, type: 'string' | 'object', message: string): 
 }
 
 /**
- * A new tool with the name of a removed one takes its position, so that the text for models changes as little as
- * possible.
+ * Replaces tools in a list. A new tool with the name of a removed one takes its position, so that the text for models
+ * changes as little as possible.
  */
 function replaced(
   all: readonly Tool[],

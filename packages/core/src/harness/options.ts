@@ -24,8 +24,8 @@ import { didYouMean } from '../text/nearest-names.js';
 export interface HarnessOptions {
   tools: readonly Tool[];
   /**
-   * The tools for scripts and structured calls: the pack's and the named ones; the name of a namespace (`mcp.github`)
-   * stands for all it holds. Default: all given tools.
+   * The tools for scripts and structured calls: the tools of the pack and the named ones. The name of a namespace
+   * (`mcp.github`) stands for all of its tools. Default: all given tools.
    */
   expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
   packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
@@ -36,12 +36,15 @@ export interface HarnessOptions {
    * isolated-vm. The harness closes the runtime.
    */
   runtime?: 'quickjs' | 'isolated-vm' | SandboxRuntime;
-  /** From `createCompiler`, to start its thread before the tools are known. The harness closes it. */
+  /**
+   * A compiler from `createCompiler`, whose worker thread starts before the tools are known. The harness closes the
+   * compiler.
+   */
   compiler?: Compiler;
   limits?: Partial<LimitsInput>;
   /** Decides about calls that need approval. Default: the script is suspended and waits for `resume`. */
   approvals?: ApprovalPolicy;
-  /** Suspends a script that has waited only for users for this long, in ms. Default: never. */
+  /** The time in ms that a script waits only for users before it is suspended. Default: without a limit. */
   suspendAfterMs?: number;
   /**
    * Seals suspensions: a secret of at least 32 bytes, shared by the processes that may resume. In a list, the first key
@@ -52,13 +55,14 @@ export interface HarnessOptions {
   /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
   store?: HarnessStore;
   /**
-   * How safely the intent of a call with effects is stored before the call starts: it survives the death of this
-   * process ('process', the default), or also a power failure ('power', one disk flush for each call).
+   * The events that the stored intent of a call with effects survives: the death of this process ('process', the
+   * default), or a power failure too ('power', one disk flush for each call). The intent is stored before the call
+   * starts.
    */
   durability?: Durability;
   /**
-   * How long the claim of this process lasts without a renewal, in ms. After that, other processes may claim its
-   * scripts. Default 30 000.
+   * The time in ms that the claim of this process lasts without a renewal. Other processes may claim its scripts after
+   * this time. Default 30 000.
    */
   leaseMs?: number;
   /** Receives every decision, and the start and end of every call with effects. */
@@ -73,8 +77,8 @@ export interface HarnessOptions {
   };
   detect?: { tags?: readonly string[]; fences?: boolean };
   /**
-   * How to treat a script with a type error: it is rejected before anything runs ('error', the default), it runs with a
-   * warning ('warn'), or types are not checked ('off').
+   * The treatment of a script with a type error: the script is rejected before anything runs ('error', the default),
+   * the script runs with a warning ('warn'), or types are not checked ('off').
    */
   typecheck?: 'error' | 'warn' | 'off';
   /** Receives every event of every run. */
@@ -204,7 +208,10 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   revert: ['app', 'principal', 'signal', 'approvals', 'limits', 'onEvent'],
 };
 
-/** Checks the options of one run. It is cheap, because every run calls it. Limits are checked when they are merged. */
+/**
+ * Checks the options of one run. The check is cheap, because every run calls it. Limits are checked when they are
+ * merged.
+ */
 export function checkRunOptions(run: object, method: string): void {
   const known = OPTIONS_OF[method]!;
   if (typeof run !== 'object' || run === null)
@@ -255,7 +262,7 @@ function assertApprovals(approvals: unknown, method: string): void {
   }
 }
 
-/** The effective limits: the harness's own with the overrides of one run. */
+/** Returns the effective limits: the harness's own with the overrides of one run. */
 export function resolveLimits(
   base: Partial<LimitsInput> | undefined,
   override: Partial<LimitsInput> | undefined,

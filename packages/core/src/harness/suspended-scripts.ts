@@ -42,7 +42,7 @@ import { failedOutcome } from '../session/index.js';
 import type { Decided, ProcessTextOptions, ResumeOptions, RunOptions } from './harness-types.js';
 import { resolveLimits, type HarnessOptions } from './options.js';
 
-/** The harness of the scripts. */
+/** The members of a harness that its suspended scripts need. */
 interface OfHarness extends Pick<HarnessOptions, 'approvals' | 'onEvent'> {
   services(): HarnessServices;
   readonly mode: HarnessMode;
@@ -140,14 +140,17 @@ export class SuspendedScripts {
     };
   }
 
-  /** Limits for resumed scripts: those set explicitly, by the harness or for the resume. */
+  /** Returns the limits for resumed scripts that the harness or the resume sets explicitly. */
   #ceilings(run: ResumeOptions): Partial<LimitsInput> {
     const ceilings = { ...this.#harness.hostLimits, ...run.limits };
     resolveLimits(ceilings, undefined);
     return ceilings;
   }
 
-  /** A script resumes only in the mode in which the harness runs; otherwise it stays suspended. */
+  /**
+   * Returns the failure of a resume if the harness's mode forbids the resume. A harness with mode `disabled` still
+   * resumes structured calls. The script stays suspended.
+   */
   #refusalToResume({ callId }: { callId?: string | undefined }): ScriptFailure | undefined {
     if (this.#harness.mode === 'disabled' && callId !== undefined) return undefined;
     // defence: modes-hold-for-resumed-scripts
@@ -215,7 +218,7 @@ export class SuspendedScripts {
     return playRest(first, answer, this.#harness.textRun(again, how));
   }
 
-  /** The events of a run that ends at once because its suspension cannot be resumed. */
+  /** Yields the events of a run that ends at once because its suspension cannot be resumed. */
   *#refusalEvents(outcome: Outcome, run: RunOptions): Generator<StreamEvent, void, undefined> {
     const events: StreamEvent[] = [];
     const listeners = [(event: StreamEvent) => void events.push(event), this.#harness.onEvent, run.onEvent];

@@ -17,12 +17,12 @@ export interface PromptCatalog {
   readonly text: string;
   /** Number of tools shown with at least name and first sentence. */
   readonly shown: number;
-  /** The number of these that are shown only with name and first sentence. */
+  /** The number of the shown tools that have only their name and first sentence. */
   readonly byName: number;
 }
 
 /**
- * Writes as much of the tools as fits in `room`, in estimated tokens. If everything fits in full, it is shown in full.
+ * Writes as many of the tools as fit in `room`, in estimated tokens. If everything fits in full, it is shown in full.
  * Otherwise the room is filled step by step, and each step goes to the namespace that has used the least: first the
  * number of its tools, then names with first sentences, then signatures, types, docs. So a large namespace never
  * displaces a small one, and a tool whose next step does not fit stays as it is while others continue. The result
@@ -42,10 +42,10 @@ export function writePromptCatalog(tools: readonly Tool[], room: number): Prompt
 const STEPS: readonly DeclarationDetail[] = ['names', 'signatures', 'types', 'full'];
 /** The text around all members. */
 const FRAME = 'interface Tools {\n}\n';
-/** With less room no step fits. */
+/** The minimum tokens of a step. */
 const MIN_STEP_TOKENS = 3;
 
-/** A fast first check, which stops as soon as the tools are too many. */
+/** Whether all tools fit in full. The check stops as soon as the text of the tools is too long. */
 function fitsInFull(tools: readonly Tool[], room: number): boolean {
   const declare = declarationWriter(tools);
   let left = room;
@@ -78,7 +78,7 @@ interface Step {
 class Filling {
   readonly #declare: (tool: Tool, detail: DeclarationDetail) => ToolDeclaration;
   readonly #namespaces: NamespaceShare[];
-  /** Namespaces already in the text, dotted. */
+  /** The namespaces that the text already contains, as dotted names. */
   readonly #open = new Set<string>();
   #left: number;
 
@@ -148,7 +148,7 @@ class Filling {
     }
   }
 
-  /** One line for the namespace, inside its parent. */
+  /** Returns the step that adds one line for the namespace, inside its parent. */
   #listing(path: readonly string[], count: number): Step {
     const starts = path.map((_, index) => path.slice(0, index + 1)).filter((start) => !this.#open.has(start.join('.')));
     const frames = starts.filter((start) => start.length < path.length).map(frame);
@@ -174,7 +174,7 @@ class Filling {
   }
 }
 
-/** Additional tokens of a namespace shown as a block with tools instead of a line. */
+/** Returns the additional tokens of a namespace that is shown as a block with tools instead of a line. */
 function tokensToOpen(path: readonly string[], count: number): number {
   const more = `${indentOf(path)}  ${missingLine(count)}\n`;
   const opened = path.length === 0 ? more : frame(path) + more;
@@ -194,7 +194,7 @@ function indentOf(path: readonly string[]): string {
   return '  '.repeat(path.length);
 }
 
-/** The first of the namespaces that have used the least. */
+/** Returns the first of the namespaces that have used the least. */
 function leastUsed(namespaces: Iterable<NamespaceShare>): NamespaceShare {
   let least: NamespaceShare | undefined;
   for (const namespace of namespaces) if (least === undefined || namespace.used < least.used) least = namespace;

@@ -7,7 +7,7 @@ export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
 export interface InstructionParts {
   carrier: ScriptCarrier;
-  /** For scripts in text; undefined: the text does not mention it. */
+  /** For scripts in text; undefined: the instructions do not mention the end of the answer. */
   afterScript: 'stop' | 'continue' | undefined;
   limits: Limits;
   /** The tag that contains scripts in text. */
@@ -20,8 +20,8 @@ export interface InstructionParts {
 }
 
 /**
- * The system text that teaches a model to write scripts, with as many tools as the budget allows. Equal parts give
- * equal bytes. Throws a `ToolscriptUsageError` if not even the first sentence fits.
+ * Returns the system text that teaches a model to write scripts, with as many tools as the budget allows. Equal parts
+ * give equal bytes. Throws a `ToolscriptUsageError` if not even the first sentence fits.
  */
 export function writeInstructions(parts: InstructionParts): string {
   const { tools, tokenBudget } = parts;
@@ -101,7 +101,7 @@ function section(catalog: string, note: string): string {
 
 type ShownTools = Pick<PromptCatalog, 'shown' | 'byName'> & { total: number };
 
-/** The longest note. It reserves room for the real one. */
+/** The longest note. Its length is reserved for the real note. */
 const MAX_NOTE: ShownTools = { shown: 999_998, byName: 999_998, total: 999_999 };
 
 function noteOn({ shown, byName, total }: ShownTools): string {

@@ -105,7 +105,10 @@ const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
 ];
 const RARE_CHARACTER = 3.5;
 
-/** A single space belongs to the following word or punctuation, but not to a number. */
+/**
+ * The tokens of a single space before a piece. The space belongs to the following word or punctuation, but not to a
+ * number.
+ */
 function spaceTokens(next: number): number {
   return next >= 0x30 && next <= 0x39 ? 1 : 0;
 }
@@ -165,10 +168,12 @@ function characterTokens(codePoint: number): number {
   return RARE_CHARACTER;
 }
 
-/** The table has 1 at `first * 26 + second` for each pair. */
+/** The table has 1 for each common pair and 0 for all others, at `first * 26 + second`. */
 let commonPairs: Uint8Array | undefined;
 
-/** Letters count from 0. */
+/**
+ * Whether two letters are a common pair. `first` and `second`: the positions of the letters in the alphabet, from 0.
+ */
 function isCommonPair(first: number, second: number): boolean {
   commonPairs ??= readPairs(COMMON_PAIRS);
   return commonPairs[first * 26 + second] === 1;

@@ -27,7 +27,7 @@ export type AuditEntry = AuditCommon &
         remember?: Remember;
         /** The script's arguments, if a user replaced them. */
         replacedInputJson?: string;
-        /** The arguments of the decision. They run if it approves them. */
+        /** The arguments that were decided about. The call runs with them if it is approved. */
         inputJson: string;
       }
     | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }
@@ -41,10 +41,13 @@ export type AuditEntry = AuditCommon &
       }
   );
 
-/** Called synchronously, in order: it should append and return. Errors that it throws do not affect the run. */
+/**
+ * Called synchronously for each entry, in order: it should append the entry and return. Errors that it throws do not
+ * affect the run.
+ */
 export type AuditLog = (entry: AuditEntry) => void;
 
-/** The owner of the event. */
+/** The owner of a script or call, for its entries. */
 interface EventOwner {
   scriptId: string | undefined;
   principal: string | undefined;
@@ -68,7 +71,9 @@ export class Audit {
     try {
       this.#log({ at, ...present({ scriptId, ...identity, principal }), ...entry } as AuditEntry);
     } catch (error) {
-      this.#onFailure(`the audit log failed: ${String(error)}`);
+      this.#onFailure(
+        `The audit log failed, so an entry may be missing: ${String(error)}. Check the option audit of createHarness.`,
+      );
     }
   }
 }

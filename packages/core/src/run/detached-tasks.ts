@@ -11,7 +11,10 @@ import {
   type TaskSummary,
 } from '../session/index.js';
 
-/** Ended tasks that stay readable, and the maximum characters of all of them. The last task always stays. */
+/**
+ * The maximum number of ended tasks that stay readable, and the maximum characters of all of them. The newest ended
+ * task always stays.
+ */
 const MAX_ENDED = 100;
 const MAX_ENDED_LENGTH = 16 * 1024 * 1024;
 const MAX_OUTPUT_LENGTH = 65_536;
@@ -21,7 +24,7 @@ const CLOSED = 'the harness was closed';
 
 /**
  * The tasks that scripts of one harness started with `tools.spawn.exec`. Scripts see only tasks of their own principal.
- * A task ends when its tool ends; a cancelled task runs until then.
+ * A task ends when its tool ends, so a cancelled task runs until its tool stops.
  */
 export class DetachedTasks {
   /** The tasks in start order. */
@@ -31,7 +34,7 @@ export class DetachedTasks {
   #endedLength = 0;
   #closed = false;
 
-  /** The tasks that scripts of one principal see. */
+  /** Returns the tasks that scripts of one principal see. */
   of(principal: string | undefined): ScriptTasks {
     const find = (id: string): DetachedTask | undefined => {
       const task = this.#tasks.get(id);
@@ -139,11 +142,11 @@ class DetachedTask implements OpenTask {
   }
 
   rejected(error: GuestError): void {
-    // A cancelled task is answered at once and ends when its tool has stopped.
+    // The call of a cancelled task is answered at once, and the task ends when its tool has stopped.
     if (!this.#isCancelling) this.#end('failed', error);
   }
 
-  /** Returns whether the task was still running. */
+  /** Cancels the task. Returns false if the task had ended. */
   cancel(reason: string): boolean {
     if (this.#hasEnded) return false;
     this.#isCancelling = true;
@@ -151,7 +154,7 @@ class DetachedTask implements OpenTask {
     return true;
   }
 
-  /** The returned function removes the listener. */
+  /** Calls the listener when the task ends. Returns a function that removes the listener. */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -206,20 +209,23 @@ class DetachedTask implements OpenTask {
   }
 }
 
-/** A call without an error that never started was aborted before its start. */
+/**
+ * Converts the status of a task's operation. An operation that did not start and has no error was aborted before its
+ * start.
+ */
 function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
   if (status === 'completed' || status === 'unknown') return status;
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
 }
 
-/** The tail of the output, starting with a whole line. */
+/** The tail of a task's output. A truncated tail starts with a whole line. */
 class OutputTail {
   #text = '';
   #isCut = false;
 
   add(text: string): void {
     this.#text += text;
-    // Truncates only occasionally, so up to twice the maximum is stored at times.
+    // Truncates only occasionally, so the tail sometimes stores up to twice the maximum.
     if (this.#text.length > 2 * MAX_OUTPUT_LENGTH) this.#cut();
   }
 

@@ -9,8 +9,8 @@ type CheckerModule = typeof typeChecking;
 type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
- * The checker processes of one harness, for every set of tools that it has. The pool loads nothing before the first
- * check, so it costs nothing without type checks or scripts.
+ * The checker processes of one harness, which check scripts against every set of tools that the harness has. The pool
+ * loads nothing before the first check, so it costs nothing without type checks or scripts.
  */
 export class LazyCheckPool {
   #pool: CheckPool | undefined;
@@ -96,7 +96,10 @@ export class LazyChecker implements TypeChecker {
 const identities = new WeakMap<Tool, number>();
 let lastIdentity = 0;
 
-/** Validators cannot be compared: tools with equal declarations may reject different arguments. */
+/**
+ * Returns a number that identifies a tool. Validators cannot be compared: tools with equal declarations may reject
+ * different arguments.
+ */
 function identityOf(tool: Tool): number {
   const identity = identities.get(tool) ?? ++lastIdentity;
   identities.set(tool, identity);

@@ -58,7 +58,7 @@ import {
 /** By approval id. Omitted approvals stay pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/** The host that resumes. `ceilings`: limits that apply if they are lower than the script's own. */
+/** The host that resumes. `ceilings`: each applies if it is lower than the script's own limit. */
 export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
   /** Ids for the events of a recovered script. A resumed one keeps its own. */
@@ -67,7 +67,10 @@ export interface ResumeHost extends RunHost {
   item?: { readonly id: string; readonly call_id: string } | undefined;
 }
 
-/** A suspended script: its suspension and its sealed text. `force`: even if another process may hold it. */
+/**
+ * A suspended script: its suspension and its sealed text. `force`: the script is claimed even if another process may
+ * hold it.
+ */
 export interface WaitingScript {
   suspension: Suspension;
   text: string;
@@ -115,7 +118,10 @@ export function waitsForNobody(scriptId: string): RunEnd {
   return refused(scriptId, 'No approval of this script is pending: it was interrupted. Use `recover` to resume it.');
 }
 
-/** A stored script that needs to be resumed or recovered. `recorded`: it was interrupted, or it has ended. */
+/**
+ * A stored script that needs to be resumed or recovered. `recorded`: the state of a script that was interrupted or has
+ * ended.
+ */
 export type Recoverable = WaitingScript | { recorded: JournalState };
 
 interface Asked {
@@ -124,7 +130,7 @@ interface Asked {
   evenEnded?: boolean | undefined;
 }
 
-/** Finds a suspended or interrupted script, or returns why it cannot be continued. */
+/** Finds a suspended or interrupted script, or returns the reason why the script cannot be continued. */
 export async function findRecoverable(
   services: HarnessServices,
   scriptId: string,
@@ -157,7 +163,7 @@ function recoverable(
   if (foreign !== undefined) return refused(scriptId, foreign);
   if (recorded.ended !== undefined && !evenEnded)
     return refused(scriptId, 'This script has already ended, so it cannot be resumed. Read its outcome in the store.');
-  // The suspension is unreadable. Replaying the tape leads to the same state.
+  // The suspension is unreadable, but replaying the tape leads to the same state.
   if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
   if (typeof suspension === 'string') return refused(scriptId, suspension);
@@ -165,9 +171,9 @@ function recoverable(
 }
 
 /**
- * Recovers an interrupted script. The journal at the time of the claim counts, not the one read before; if the script
- * turns out to be suspended, it is returned instead. The events of its first process have no end, so they are emitted
- * again.
+ * Recovers an interrupted script. The journal at the time of the claim counts, not the journal that was read before. If
+ * the script turns out to be suspended, the function releases and returns the script. The first process did not emit
+ * the end of the script's events, so recovery emits the events again.
  */
 export async function recoverScript(
   services: HarnessServices,
@@ -196,7 +202,9 @@ export async function recoverScript(
   return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
-/** Reports the outcome of a script that has ended, as its tape records it. Calls no tool and writes nothing. */
+/**
+ * Reports the outcome of a script that has ended, as the script's tape records it. Calls no tool and writes nothing.
+ */
 export async function reportEnd(
   services: HarnessServices,
   scriptId: string,
@@ -224,7 +232,10 @@ export async function reportEnd(
   return { outcome };
 }
 
-/** The end in the journal decides. Undefined if the replay contradicts it. */
+/**
+ * Returns the replayed outcome with the end in the journal, because the journal decides. Undefined if the replay
+ * contradicts the journal.
+ */
 function endedAs(replayed: Outcome, { status, code, message }: EndedLine): Outcome | undefined {
   if (replayed.status !== status) return undefined;
   if (replayed.status !== 'failed' || replayed.error.code === code) return replayed;
@@ -287,7 +298,7 @@ async function replay(services: HarnessServices, script: InterruptedScript, host
   return end;
 }
 
-/** Throws a `ToolscriptUsageError` unless these are valid decisions about this script's approvals. */
+/** Throws a `ToolscriptUsageError` unless the decisions are valid and about this script's approvals. */
 export function checkDecisions(decisions: unknown, { script }: Suspension): asserts decisions is Decisions {
   if (typeof decisions !== 'object' || decisions === null || Array.isArray(decisions))
     throw new ToolscriptUsageError(
@@ -306,7 +317,10 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
   }
 }
 
-/** The gate would treat an invalid decision as a denial, and the suspension would be used up. */
+/**
+ * Whether a decision is valid. The gate would treat an invalid decision as a denial, and the resume would use up the
+ * suspension.
+ */
 function isDecision(decision: unknown): boolean {
   if (typeof decision !== 'object' || decision === null) return isAnswer(decision);
   const { decision: said, note, remember, expiresAt } = decision as Record<string, unknown>;
@@ -319,7 +333,7 @@ function isAnswer(said: unknown): boolean {
   return said === 'approve' || said === 'deny';
 }
 
-/** The suspension, or why it cannot be resumed. */
+/** Returns the suspension, or the reason why the suspension cannot be resumed. */
 export function openFor(services: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
   const suspension = open(services, text);
   if (typeof suspension === 'string') return refused(undefined, suspension);
@@ -336,7 +350,9 @@ function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspe
   return foreign === undefined ? suspension : refused(suspension.header.scriptId, foreign);
 }
 
-/** Why this release cannot resume the script: its tape contains calls in an unknown bridge version. */
+/**
+ * Returns the reason why this release cannot resume the script: the tape contains calls in an unknown bridge version.
+ */
 function foreignBridge({ runtime }: HarnessServices, { bridge }: ScriptStart): string | undefined {
   const known = runtime.bridge?.known;
   // defence: known-bridges-only
@@ -353,7 +369,7 @@ function open(services: HarnessServices, text: string): Suspension | string {
   }
 }
 
-/** The recorded ends of tasks that ran when the script was suspended. No process can add more of them. */
+/** Returns the recorded ends of tasks that ran when the script was suspended. No process can add more of them. */
 function writtenTaskEnds(
   { running }: SuspendedScript,
   recorded: JournalState | undefined,
@@ -413,7 +429,7 @@ function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {
   return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
 }
 
-/** The release that suspended the script may not have had every limit. */
+/** Returns the limits of a resumed script. The release that suspended the script may not have had every limit. */
 export function resumedLimits({ limits }: ScriptStart, ceilings: Partial<LimitsInput>): Limits {
   return withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings);
 }

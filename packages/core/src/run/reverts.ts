@@ -19,14 +19,16 @@ import type { HarnessServices } from './script-run.js';
 import { callOnce } from './structured-call.js';
 
 /*
- * Undoes the calls of a stored script by the `revert` of their tools, newest first.
- *
- * The process claims the script, so that one process reverts and none resumes meanwhile. Each revert passes the
- * approvals like a call of its tool, and is written to the journal before it starts and after it has ended: no call is
- * reverted twice, also after a kill.
+ * Undoes the calls of a stored script by the `revert` of their tools, newest first. The process claims the script, so
+ * that exactly one process reverts and no process resumes at the same time. Each revert passes the approvals like a
+ * call of its tool. Each revert is written to the journal before it starts and after it has ended, so no call is
+ * reverted twice, even after a kill.
  */
 
-/** `not_undone`: the tool has no `revert`, or the call's outcome does not permit it. `unknown`: its revert started. */
+/**
+ * `failed`: the revert failed now. `unknown`: a revert started, and its end is unknown. `not_undone`: the tool has no
+ * `revert`, or the call's outcome does not permit a revert.
+ */
 export type RevertStatus = 'revertible' | 'reverted' | 'failed' | 'unknown' | 'not_undone';
 
 /** A call with effects of a stored script. */
@@ -36,11 +38,11 @@ export interface RevertibleCall {
   readonly input: unknown;
   readonly line?: number;
   readonly status: RevertStatus;
-  /** Why it is not undone. */
+  /** The reason why the call is not undone. */
   readonly reason?: string;
 }
 
-/** The result of `revert`. The calls are those that were reverted now, and the one that failed, if any. */
+/** The result of `revert`. `calls`: the calls that were reverted now, and the call whose revert failed, if any. */
 export type Reverted =
   | { readonly ok: true; readonly calls: readonly RevertibleCall[] }
   | { readonly ok: false; readonly error: ScriptFailure };
@@ -56,7 +58,7 @@ export interface RevertRun {
   readonly isDryRun: boolean;
 }
 
-/** The calls with effects of a stored script, newest first. Undefined if the principal has no such script. */
+/** Returns the calls with effects of a stored script, newest first. Undefined if the principal has no such script. */
 export async function listRevertible(
   services: HarnessServices,
   scriptId: string,
@@ -69,10 +71,13 @@ export async function listRevertible(
   return changing(details).map((operation) => revertibleCall(services, operation, states.get(operation.callId)));
 }
 
-/** Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool. */
+/**
+ * Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool.
+ */
 export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
   const before = await listRevertible(services, scriptId, run.principal);
-  if (before === undefined) return refusedRevert(`There is no script "${scriptId}" in the store.`);
+  if (before === undefined)
+    return refusedRevert(`There is no script "${scriptId}" in the store. \`listScripts(store)\` lists the ids.`);
   if (!before.some(({ status }) => status === 'revertible')) return { ok: true, calls: [] };
   const taken = await claimScript(services, scriptId, {});
   if ('outcome' in taken)
@@ -83,14 +88,18 @@ export async function revertCalls(services: HarnessServices, scriptId: string, r
     return { ok: true, calls: await revertClaimed(services, scriptId, taken.epoch, run) };
   } catch (error) {
     reportInternalError(services, scriptId, storeFailure(error));
-    const message = 'The store failed while calls were being undone. Look which calls are undone, then try again.';
+    const message =
+      'The store failed while calls were being undone. List the calls of the script to see which are undone, then try again.';
     return { ok: false, error: scriptFailure('StoreError', message, { retryable: true }) };
   } finally {
     await leases.release(scriptId, taken.epoch);
   }
 }
 
-/** The calls are listed again, because another process may have reverted some before the claim. */
+/**
+ * Reverts the calls of a claimed script. The calls are listed again, because another process may have reverted some of
+ * them before the claim.
+ */
 async function revertClaimed(
   services: HarnessServices,
   scriptId: string,
@@ -111,7 +120,7 @@ async function revertClaimed(
   return done;
 }
 
-/** Returns why it failed. */
+/** Reverts one call. Returns the reason of a failure; undefined if the call was reverted. */
 async function revertOne(
   services: HarnessServices,
   { scriptId, epoch, operation }: { scriptId: string; epoch: number; operation: Operation },
@@ -132,13 +141,13 @@ async function revertOne(
     input: operation.input,
     approvals: withoutSuspending(approvals),
   });
-  // A call that was denied did not start, and can be reverted later.
+  // A denied revert did not start, and can be made later.
   if (status === 'denied') return error?.message ?? 'its revert was denied';
   await write(status === 'completed' ? 'done' : 'failed');
   return status === 'completed' ? undefined : (error?.message ?? `its revert is ${status}`);
 }
 
-/** A tool of the same name, so that the rules of the tool apply, whose execution is the revert. */
+/** Returns a tool whose execution is the revert. The tool keeps its name, so that the rules of the tool apply. */
 function revertingTool(tool: Tool, operation: Operation, scriptId: string, onStart: () => Promise<void>): Tool {
   const { callId, input, result } = operation;
   return {
@@ -157,7 +166,7 @@ function revertingTool(tool: Tool, operation: Operation, scriptId: string, onSta
   };
 }
 
-/** The calls that may have had an effect, newest first. */
+/** Returns the calls that may have had an effect, newest first. */
 function changing({ operations }: KeptScriptDetails): Operation[] {
   const effective = ['completed', 'aborted', 'unknown', 'detached'];
   return operations.filter(({ effect, status }) => effect !== 'read' && effective.includes(status)).toReversed();
@@ -170,7 +179,7 @@ function revertibleCall(
 ): RevertibleCall {
   const call = { callId, tool, input, ...(line === undefined ? {} : { line }) };
   if (state === 'done') return { ...call, status: 'reverted' };
-  // A failed revert is retried.
+  // A revert that started and did not end is retried only if the tool is idempotent. A failed revert is retried.
   if (state === 'started' && services.registry.get(tool)?.idempotent !== true)
     return { ...call, status: 'unknown', reason: 'its revert started, and nobody knows whether it took effect' };
   const reason = whyNot(services.registry.get(tool), status, resultOmitted === true);
@@ -178,7 +187,7 @@ function revertibleCall(
 }
 
 function whyNot(tool: Tool | undefined, status: Operation['status'], isOmitted: boolean): string | undefined {
-  if (tool === undefined) return 'there is no such tool here';
+  if (tool === undefined) return 'the harness has no such tool';
   if (tool.revert === undefined) return 'the tool cannot undo its calls';
   if (status === 'detached') return 'it is still running';
   if (status !== 'completed') return 'nobody knows whether it took effect';
@@ -190,7 +199,7 @@ async function revertStates(services: HarnessServices, scriptId: string): Promis
   return (content && journalState(content)?.reverts) ?? new Map();
 }
 
-/** A revert does not outlive its process, so a deferred decision counts as a denial. */
+/** Replaces `suspend` as an answer by a denial, because a revert does not outlive its process. */
 function withoutSuspending(policy: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
   if (typeof policy === 'function') return answering(policy);
   if (typeof policy !== 'object' || !('rules' in policy) || policy.ask === undefined) return policy;

@@ -18,11 +18,11 @@ import type { HarnessServices } from './script-run.js';
 import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structured-call.js';
 
 /*
- * A structured call that may have to outlive its process: it is saved, suspended, resumed and recovered as a script
- * whose only work is the call. Its events and operations have the call's own id, and no line.
+ * A structured call that may have to outlive its process is saved, suspended, resumed and recovered as a script whose
+ * only work is the call. The script's events and operations have the call's own id, and no line.
  */
 
-/** The structured call, if a decision about it is pending. */
+/** The members of a structured call whose decision is pending. */
 export interface PendingCall {
   /** Resumes the call: `harness.resume(scriptId, decisions)`. */
   scriptId: string;
@@ -53,8 +53,8 @@ const CALLING_SCRIPT = restoreScript({
 });
 
 /**
- * The arguments, as a list, of a call that may wait for a decision, or whose effects a store must record. Undefined:
- * the harness makes the call directly, without a script.
+ * Returns the arguments, as a list, of a call that may wait for a decision, or whose effects a store must record.
+ * Undefined: the harness makes the call directly, without a script.
  */
 export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
   const { name, input, approvals, isDryRun } = call;
@@ -75,10 +75,11 @@ type SavedCall = StructuredCall & {
   readonly approvalExpiryMs: number | undefined;
 };
 
-/** Never rejects because of a failure of the tool. */
+/** Makes a call by a script. Never rejects because of a failure of the tool. */
 export async function callSaved(services: HarnessServices, call: SavedCall): Promise<Operation & Partial<PendingCall>> {
   const end = isAborted(services, call) ? undefined : await runCallingScript(services, call);
-  // A call that was aborted before its script could make it is reported like a refused call, which no script saves.
+  // A call that was aborted before its script could make the call is reported like a refused call, which no script
+  // saves.
   if (end === undefined || (end.operations.length === 0 && isAborted(services, call))) return callOnce(services, call);
   const operation = operationOf(services, end, call);
   if (end.status !== 'suspended') return operation;
@@ -103,7 +104,7 @@ async function runCallingScript(services: HarnessServices, call: SavedCall): Pro
   return (await runPrepared(services, request, script)).outcome;
 }
 
-/** The call that a stored script makes. */
+/** Returns the call that a stored script makes. */
 export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): { name: string; input: JsonValue } {
   const { call } = JSON.parse(contextJson) as { call: { path: string[]; args: JsonValue[] } };
   return { name: call.path.join('.'), input: call.args[0] ?? {} };
@@ -138,10 +139,13 @@ function payloadOfCall(payload: EventPayload, callId: string): EventPayload {
   }
 }
 
-/** The result of a call as an answer contains it, for every kind of call. */
+/** The members of a call that its outcome needs. */
 type CallNames = Pick<StructuredCall, 'callId' | 'name' | 'input' | 'limits'>;
 
-/** Converts the outcome of the script that makes a call to the outcome of the call: its value is the tool's result. */
+/**
+ * Converts the outcome of the script that makes a call to the outcome of the call. The value of the call's outcome is
+ * the tool's result.
+ */
 export function outcomeOfCall(services: HarnessServices, outcome: Outcome, call: CallNames): Outcome {
   const operation = operationOf(services, outcome, call);
   const operations = [operation];
@@ -172,13 +176,13 @@ function operationOf(services: HarnessServices, outcome: Outcome, call: CallName
     : { ...operation, error: errorOf(outcome, operation.status, call) };
 }
 
-/** The run ended before the call was made. */
+/** Returns the operation of a call that was not made, because the run ended before. */
 function notStarted({ registry }: HarnessServices, { callId, name, input }: CallNames): Operation {
   const effect = registry.get(name)?.effect ?? 'external';
   return { callId, tool: name, input, effect, status: 'not_started', startedAtMs: 0, durationMs: 0 };
 }
 
-/** Why the call did not complete: the error of the run, or the one that the script caught. */
+/** Returns the error of a call that did not complete: the error of the run, or the error that the script caught. */
 function errorOf(
   outcome: Outcome,
   status: Operation['status'],

@@ -22,7 +22,7 @@ import type { LazyChecker } from './lazy-checker.js';
 /** Maximum number of saved scripts that one script can run, including those that they run themselves. */
 const MAX_SCRIPTS = 32;
 
-/** The part of a harness's services that compiles scripts for its tools. */
+/** The members of a harness's services that compile scripts for its tools. */
 interface Services extends Pick<DurabilityServices, 'onInternalError'> {
   readonly compiler: Compiler;
   readonly checker: LazyChecker | undefined;
@@ -35,8 +35,8 @@ interface Services extends Pick<DurabilityServices, 'onInternalError'> {
 type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
 
 /**
- * Links a script to the saved scripts that its calls name, and those to the ones that they name. The script runs the
- * versions that are the newest now, even if it is resumed later.
+ * Links a script to the saved scripts that its calls name, and those saved scripts to the ones that their calls name.
+ * The script runs the versions that are the newest now, even if the script is resumed later.
  */
 export async function linkSavedScripts(
   services: Services,
@@ -89,18 +89,21 @@ async function link(
   return { ok: true, script: restoreScript({ ...script.stored(), linked: links }), cacheHit: false };
 }
 
-/** Whether a call of the script may run a saved script. Most scripts make none. */
+/** Whether a call of the script may run a saved script. Most scripts make no such call. */
 export function runsSavedScripts(services: Services, { plan }: CompiledScript): boolean {
   return plan.some(({ tool }) => toolWithScripts(services, tool) !== undefined);
 }
 
-/** Compiles a saved script as a script that runs it would, and its source by itself. */
+/**
+ * Compiles a saved script's source alone, and then the source inside the function that a calling script runs. Returns
+ * the names of the called tools, or the first problem.
+ */
 export async function checkSavedScript(
   services: Services,
   saved: SavedScript,
   { maxSourceBytes }: SourceLimits,
 ): Promise<SavedScriptCheck> {
-  // The source must be complete by itself: nothing in it may close the function around it.
+  // The source must be complete without the function around it, so that nothing in the source can close that function.
   const alone = await services.compiler.compile(saved.source, { language: 'ts', maxSourceBytes });
   // defence: saved-sources-are-complete
   if (!alone.ok) return { ok: false, problem: problemOf(alone.failure, 0) };
@@ -129,7 +132,7 @@ function toolWithScripts({ registry, exposed }: Services, name: string): Tool | 
   return tool;
 }
 
-/** The names of types in the line before the source start with this. */
+/** The prefix of the names of types in the line before the source. */
 const TYPE_PREFIX = 'SavedScript';
 
 function compileSaved(
@@ -160,7 +163,7 @@ function failed(script: CompiledScript, failure: ScriptFailure): CompileResult {
 
 function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
   return scriptFailure(failure.code, `The saved script ${id} cannot run here: ${problemOf(failure, 1)}`, {
-    hint: 'The tools have changed since it was saved. Save it again, or delete it.',
+    hint: 'The tools have changed since the script was saved. Correct the script and save it again, or delete it.',
   });
 }
 
@@ -172,7 +175,7 @@ function notFound(error: unknown): ScriptFailure {
   });
 }
 
-/** A saved script was deleted, and another one was saved under its name. */
+/** Reports two saved scripts with one id: the script was deleted, and another one was saved under its name. */
 function ambiguous(id: string): ScriptFailure {
   return scriptFailure(
     'ScriptRuntimeError',

@@ -35,7 +35,10 @@ import type { DetachedTasks } from './detached-tasks.js';
 import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import { checkSavedScript } from './saved-scripts.js';
 
-/** The tools of a harness at one moment, and the data derived from them. Immutable: a change creates a new one. */
+/**
+ * The tools of a harness at one moment, and the data derived from them. Immutable: a change of the tools creates a new
+ * object.
+ */
 export interface ToolServices {
   readonly registry: ToolRegistry;
   readonly exposed: ReadonlySet<string>;
@@ -58,7 +61,7 @@ export interface HarnessServices extends DurabilityServices, ToolServices {
   checkPool: LazyCheckPool | undefined;
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
-  /** Shapes of results of tools without an output schema, across all runs. */
+  /** Shapes of the results of tools without an output schema, across all runs. */
   observed: ObservedShapes;
   makeGate: (
     approvals: ApprovalPolicy | undefined,
@@ -76,7 +79,7 @@ export interface HarnessServices extends DurabilityServices, ToolServices {
 export interface RunHost {
   inAnswer: boolean;
   approvals: ApprovalPolicy | undefined;
-  /** How long a suspended call can be decided. Undefined: as long as it is stored. */
+  /** The time in ms in which a suspended call can be decided. Undefined: as long as the call is stored. */
   approvalExpiryMs: number | undefined;
   app: unknown;
   signal: AbortSignal | undefined;
@@ -95,9 +98,9 @@ export interface ScriptRun extends RunHost {
   clockMs: number;
   journal: ScriptJournal;
   earlier?: ResumeState | undefined;
-  /** The user's decisions while the script was suspended, by approval id. */
+  /** The decisions that users made while the script was suspended, by approval id. */
   decisions?: ReadonlyMap<string, Decision> | undefined;
-  /** The user's earlier decisions. */
+  /** The decisions that users made for several calls. */
   memory?: GateMemory | undefined;
 }
 
@@ -179,7 +182,7 @@ function emit(services: HarnessServices, sink: PayloadSink, scriptId: string, ev
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
-/** Converts a session's event to a stream payload; undefined for events that stay with the host. */
+/** Converts a session's event to a stream payload. Returns undefined for an event that stays with the host. */
 export function sessionPayload(event: SessionEvent, scriptId: string | undefined): EventPayload | undefined {
   const script = scriptId === undefined ? {} : { script_id: scriptId };
   switch (event.type) {
@@ -256,7 +259,7 @@ function approvalToEvent(request: ApprovalRequest) {
   };
 }
 
-/** Emits the plan of an operation whose tool shows plans. All plans of a run form one item in its log. */
+/** Emits the result of an operation as a plan if its tool shows plans. All plans of a run form one item in its log. */
 export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operation: Operation): void {
   if (operation.status !== 'completed' || registry.get(operation.tool)?.shows !== 'plan') return;
   const item = planItem(newId('item'), operation);
@@ -265,7 +268,7 @@ export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operatio
   sink.emit({ type: 'item_done', item_id: item.id, final_item: item });
 }
 
-/** Undefined if the result is not a plan. */
+/** Returns the plan item of an operation; undefined if the result is not a plan. */
 function planItem(id: string, { callId, result }: Operation): PlanItem | undefined {
   const { plan, explanation } = (result ?? {}) as { plan?: unknown; explanation?: unknown };
   const item = { type: 'plan', id, call_id: callId, steps: plan, explanation: explanation ?? '' };
@@ -291,7 +294,10 @@ export class ContextWriter {
     this.#toolNames = toolNames;
   }
 
-  /** JSON text. If a name occurs twice, the last member counts, so the host cannot override facts. */
+  /**
+   * Returns the context as JSON text. If a name occurs twice, the last member counts, so the host cannot override
+   * facts.
+   */
   write({ scriptId, identity, own, limits, mode, approvalsRequired }: ContextFacts): string {
     const members = JSON.stringify({
       conversationId: identity.threadId,

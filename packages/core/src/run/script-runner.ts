@@ -38,13 +38,13 @@ export interface ScriptRequest extends ScriptText {
   signal: AbortSignal | undefined;
   identity: RunIdentity;
   sink: PayloadSink;
-  /** The script is part of an answer that continues after it. */
+  /** True: the script is part of an answer that continues after the script. */
   inAnswer: boolean;
-  /** The script makes this structured call. */
+  /** The id of the structured call that the script makes. */
   callId?: string;
 }
 
-/** How a script ended. `refused`: it was not resumed, and nothing happened. */
+/** The end of a script. `refused`: the script was not resumed, and nothing happened. */
 export interface RunEnd extends ScriptEnd {
   refused?: true;
 }
@@ -53,7 +53,7 @@ export interface RunEnd extends ScriptEnd {
 export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
-  // Starts both kinds of threads in parallel. Later calls cost nothing.
+  // Starts the worker threads of the runtime while the compiler's worker thread starts. Later calls cost nothing.
   if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
   const compiled = await compile(services, request);
   const item = request.sink.hasListeners
@@ -67,7 +67,7 @@ export async function runRequest(services: HarnessServices, request: ScriptReque
   return { outcome };
 }
 
-/** Rejects if the harness was closed meanwhile. */
+/** Compiles a script. Rejects if the harness is closed during the compilation, and cancels the started item. */
 async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
     const compiled = await services.compiler.compile(request.source, {
@@ -96,7 +96,7 @@ interface Prepared {
   item: ItemNames | undefined;
 }
 
-/** Runs a script that is compiled. */
+/** Runs a compiled script. */
 export async function runPrepared(
   services: HarnessServices,
   request: ScriptRequest,
@@ -155,7 +155,10 @@ export async function endRun(
     sink: PayloadSink;
     signal: AbortSignal | undefined;
     kept: ClaimedScript;
-    /** The rest of the answer is not known yet, so the reader of the answer suspends the script together with it. */
+    /**
+     * True: the rest of the answer is not known yet, so the reader of the answer stores the suspension together with
+     * the rest.
+     */
     inAnswer: boolean;
     reported: ReportSource;
   },
@@ -179,7 +182,10 @@ export async function endRun(
   return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
 }
 
-/** The script waits for decisions but cannot be stored. With a store it is interrupted here and can be recovered. */
+/**
+ * Returns the failure of a script that waits for decisions but cannot be suspended. With a store, the script is
+ * interrupted and can be recovered.
+ */
 function notKept(
   services: HarnessServices,
   end: SuspendedEnd,
@@ -220,12 +226,15 @@ async function noteEnd(
     reportInternalError(
       services,
       scriptId,
-      `The journal could not be closed: ${String(error)}. Check the store of scripts.`,
+      `The end of the script could not be stored: ${String(error)}. Check the store of scripts.`,
     );
   }
 }
 
-/** The script can be recovered: the store failed, or the harness was closed or the run interrupted while it ran. */
+/**
+ * Whether the script can be recovered: the store failed, or the harness was closed or the run was interrupted while the
+ * script ran.
+ */
 function isInterrupted(services: HarnessServices, outcome: Outcome, signal: AbortSignal | undefined): boolean {
   if (outcome.status !== 'failed') return false;
   if (signal?.reason instanceof RunInterruption) return true;
@@ -259,7 +268,7 @@ export function cannotResume(mode: HarnessMode): ScriptFailure {
   );
 }
 
-/** Randomness for `Math.random` in the guest, which is not cryptographic. */
+/** Returns the seed of `Math.random` in the guest, which is not cryptographic. */
 function randomSeed(): [number, number, number, number] {
   const word = () => (Math.random() * 0x1_0000_0000) | 0;
   return [word(), word(), word(), word()];
@@ -317,13 +326,13 @@ export function announce(sink: PayloadSink, item: ScriptExecutionItem, members?:
   return { id, callId, ...(members === undefined ? {} : { reported: true }) };
 }
 
-/** Ends an item that the host has started if no script follows. */
+/** Cancels an item that the host has started, because no script follows. */
 function cancelStarted(sink: PayloadSink, members: ScriptItemMembers | undefined, reason: string): void {
   if (members?.stage === 'started' && members.id !== undefined)
     sink.emit({ type: 'item_cancelled', item_id: members.id, reason });
 }
 
-/** Emits a script's output once. A suspended script has no output yet; its item gets the status `suspended`. */
+/** Emits a script's output. A suspended script has no output yet, so only its item gets the status `suspended`. */
 export function announceOutcome(
   sink: PayloadSink,
   { id: itemId, callId, reported }: ItemNames,

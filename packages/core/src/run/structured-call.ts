@@ -13,9 +13,9 @@ import type { PayloadSink } from '../answer/index.js';
 import { sessionPayload, emitWorkPlan, type HarnessServices } from './script-run.js';
 import { checkSavedScript } from './saved-scripts.js';
 
-/** One structured call: the same tools, approvals and limits as a script's, with a facade of its own. */
+/** One structured call. It has the same tools, approvals and limits as a script's calls, and a facade of its own. */
 export interface StructuredCall {
-  /** The call's name in events and operations. */
+  /** The call's id in events and operations. */
   callId: string;
   name: string;
   input: unknown;
@@ -25,11 +25,11 @@ export interface StructuredCall {
   principal: string | undefined;
   signal: AbortSignal | undefined;
   sink: PayloadSink;
-  /** True: the call is only validated. */
+  /** True: the call is only checked. */
   isDryRun: boolean;
 }
 
-/** Never rejects because of a failure of the tool. */
+/** Makes a call directly. Never rejects because of a failure of the tool. */
 export async function callOnce(services: HarnessServices, call: StructuredCall): Promise<Operation> {
   const { callId, name, input, limits, approvals, app, principal } = call;
   const started = performance.now();
@@ -50,7 +50,7 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
     onEvent: (event) => {
-      // A user may take any time to decide; the tool may not.
+      // The time limit starts when the tool starts, because a user may take any time to decide.
       if (event.type === 'tool_call_start') timer = setTimeout(() => stop('timeout'), limits.timeoutMs);
       emit(services, call, event);
     },
@@ -89,7 +89,7 @@ function whenAborted(services: HarnessServices, call: StructuredCall, listener: 
   };
 }
 
-/** Denies every call. */
+/** Denies every call: a dry run makes no call. */
 const dryRunGate: ApprovalGate = {
   decide: (call) => Promise.resolve(notInDryRun(call)),
   recheck: (call) => Promise.resolve(notInDryRun(call)),
@@ -104,7 +104,7 @@ function notInDryRun({ callId, tool }: GateCall): GateDecision {
   return { decision: 'cancelled', approvalId: `apr_${callId}`, by: 'host', reason };
 }
 
-/** A call aborted while it ran has no error of its own; its result contains the reason. */
+/** Returns the error of a call. The result contains the error even if the operation of an aborted call has none. */
 function errorOf(result: CallResult, status: Operation['status'] = 'failed'): Pick<Operation, 'error'> {
   if (result.ok) return {};
   const { code, message } = result.error;
@@ -121,16 +121,19 @@ function emit(services: HarnessServices, { sink, principal }: StructuredCall, ev
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
-/** The harness has no such tool, so the call was never admitted. */
+/** Returns the operation of a call to a tool that the harness does not have. */
 function refusedOperation({ callId, name, input }: StructuredCall, failed: Pick<Operation, 'error'>): Operation {
   return { callId, tool: name, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0, ...failed };
 }
 
-/** The facade refuses arguments that cannot be written as JSON, like any other invalid arguments. */
+/**
+ * Returns the arguments as JSON text. The facade refuses arguments that cannot be written as JSON, like any other
+ * invalid arguments.
+ */
 export function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
   try {
     return { argsJson: JSON.stringify(input) ?? '' };
   } catch {
-    return { argsJson: '', argsProblem: 'it is not JSON' };
+    return { argsJson: '', argsProblem: 'they cannot be written as JSON' };
   }
 }

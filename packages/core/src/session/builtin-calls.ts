@@ -2,7 +2,7 @@ import type { SandboxCall } from '../protocol/index.js';
 import { parseJson, type CallResult, type ToolCatalog } from '../tools/index.js';
 import { hasEnded, type ScriptTasks } from './script-tasks.js';
 
-/** How long answers may block the event loop before other work gets a turn, in ms. */
+/** The time in ms that answers may block the event loop before other work gets a turn. */
 const TURN_MS = 8;
 
 /** Maximum characters of answers that wait for delivery; no further answer is created until then. */
@@ -12,9 +12,9 @@ const MAX_PENDING_UNITS = 4_194_304;
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
- * Answers a script's calls to the catalog and to tasks. An answer can be large and slow to create, and a script
- * chooses how many it requests. So answers are created over several turns of the event loop, at most as many at once
- * as the guest has room for, and only up to a total.
+ * Answers a script's calls to the catalog and to tasks. An answer can be large and slow to create, and a script chooses
+ * how many answers it requests. So answers are created over several turns of the event loop. Creation pauses while the
+ * answers that wait for delivery reach a maximum, and ends at a total.
  */
 export class BuiltinAnswers {
   readonly #settle: (call: SandboxCall, result: CallResult) => void;
@@ -37,7 +37,7 @@ export class BuiltinAnswers {
     else this.#answer(call, make);
   }
 
-  /** All answers so far were sent to the guest. */
+  /** Called after all answers so far were sent to the guest. */
   delivered(): void {
     this.#pendingUnits = 0;
     if (this.#queue.length > 0) this.#turn ??= setImmediate(() => this.#takeTurn());
@@ -77,7 +77,7 @@ export class BuiltinAnswers {
   }
 }
 
-/** For arguments that the guest's bridge never writes. */
+/** The message for arguments that the guest's bridge never writes. */
 export const WRONG_ARGUMENTS = 'The arguments are wrong. Call the function as its declaration shows.';
 
 function attempt(make: () => CallResult): CallResult {
@@ -105,7 +105,7 @@ export class CatalogCalls {
     this.#catalog = catalog;
   }
 
-  /** Throws a `TypeError` for an invalid query. */
+  /** Answers a query. Throws a `TypeError` for an invalid query. */
   answer(questionJson: string): CallResult {
     const known = this.#answers.get(questionJson);
     if (known !== undefined) return known;
@@ -152,7 +152,10 @@ export class TaskCalls {
   readonly #tasks: ScriptTasks;
   readonly #ownIdStart: string;
   readonly #answerLater: (call: SandboxCall, make: () => CallResult) => void;
-  /** By call index. `own`: the task belongs to this script, and the facade knows what it waits for. */
+  /**
+   * The open waits, by call index. `own`: the task belongs to this script, and the facade knows what the task waits
+   * for.
+   */
   readonly #waits = new Map<number, { readonly call: SandboxCall; readonly stop: () => void; readonly own: boolean }>();
 
   /** `ownIdStart`: see `taskIdStart`. `answerLater` receives a function that creates the answer and may throw. */
@@ -166,7 +169,7 @@ export class TaskCalls {
     this.#answerLater = answerLater;
   }
 
-  /** Throws a `TypeError` for an invalid query. */
+  /** Answers a query, or starts to wait for a task. Throws a `TypeError` for an invalid query. */
   ask(call: SandboxCall): void {
     const { what, id } = readArguments(call.argsJson);
     switch (what) {
@@ -189,18 +192,18 @@ export class TaskCalls {
     return [...this.#waits.values()].some(({ own }) => !own);
   }
 
-  /** The waits that have not ended. */
+  /** Returns the waits that have not ended. */
   open(): SandboxCall[] {
     return [...this.#waits.values()].map(({ call }) => call);
   }
 
-  /** Ends a wait; false if the call is not a wait. */
+  /** Ends a wait. Returns false if the call is not a wait. */
   endWait(callIndex: number): boolean {
     this.#waits.get(callIndex)?.stop();
     return this.#waits.delete(callIndex);
   }
 
-  /** The script has ended. */
+  /** Ends every wait, because the script has ended. */
   close(): void {
     for (const { stop } of this.#waits.values()) stop();
     this.#waits.clear();

@@ -12,7 +12,7 @@ interface EarlierCallsOptions {
   tasks: ScriptTasks | undefined;
 }
 
-/** Called with the end of a task. `result` undefined: the outcome is unknown. */
+/** Called with the end of a task. `result` undefined: the outcome of the task is unknown. */
 type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
 
 /**
@@ -45,14 +45,14 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return this.#calls.get(callIndex)?.operation;
   }
 
-  /** If the script ended before the waiting calls were resumed, these calls have not started. */
+  /** Adds the waiting calls that were not resumed before the script ended, as calls that have not started. */
   withWaiting(operations: readonly Operation[]): Operation[] {
     const known = new Set(operations.map(({ callId }) => callId));
     const waiting = this.#waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
     return [...operations, ...waiting].toSorted((left, right) => callIndexOf(left.callId) - callIndexOf(right.callId));
   }
 
-  /** Reports the ends of tasks: at once if they have ended, otherwise later. */
+  /** Reports the ends of tasks: at once for tasks that have ended, and later for the others. */
   followTasks(onEnd: OnTaskEnd): void {
     for (const [callIndex, result] of this.#ended) onEnd(callIndex, this.operation(callIndex)!, result);
     for (const callIndex of this.#running)
@@ -107,7 +107,7 @@ function operationOf(operation: Operation, { status, result, error, durationMs }
   };
 }
 
-/** Undefined if the outcome is unknown. */
+/** Returns the result of a task; undefined if its outcome is unknown. */
 function resultOf({ status, result, error }: TaskReport): CallResult | undefined {
   if (status === 'unknown') return undefined;
   if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };

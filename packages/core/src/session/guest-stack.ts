@@ -15,8 +15,8 @@ export interface MappedStack {
 }
 
 /**
- * Keeps the script's own frames and maps them to the model's source. Frames of the bridge name another file. The
- * script chooses function names, so they are shortened and cleaned.
+ * Keeps the frames of the script and its saved scripts, and maps them to the model's source. Frames of the bridge name
+ * another file. The script chooses function names, so they are shortened and cleaned.
  */
 export function mapGuestStack(stack: string, script: CompiledScript): MappedStack {
   const frames: string[] = [];

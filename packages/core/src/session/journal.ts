@@ -4,27 +4,29 @@ import { sha256 } from '../text/crypto.js';
 import type { ScriptStart } from './script-start.js';
 
 /**
- * Receives every settlement and every intent of a script. The entries, in order, suffice to replay the script to the
- * same point: its start, each settlement before it is delivered, and each intent before its effect starts. A method
- * that returns a promise is awaited.
+ * Receives every settlement and every intent of a script. The entries are the script's start, each settlement before it
+ * is delivered, and each intent before its effect starts. Their order suffices to replay the script to the same point.
+ * A method that returns a promise is awaited.
  */
 export interface ScriptJournal {
   /** False: nothing is written, so callers need not prepare entries. */
   readonly isStored: boolean;
   started(start: ScriptStart): void;
-  /** Calls `act` once after another process has resumed the script: no more effects may happen here. */
+  /** Calls `act` once if another process claims the script, because this process must then cause no more effects. */
   whenLost(act: (error: unknown) => void): void;
-  /** Stores the host's decision about a waiting call. If it throws or rejects, the decision is not stored. */
+  /** Stores the host's decision about a waiting call. If the method throws or rejects, the decision is not stored. */
   decided(approvalId: string, decision: Decision): void | Promise<void>;
-  /** Called before a call is executed. If it throws or rejects, the call is not made. */
+  /** Called before a call is executed. If the method throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
-  /** A call with effects has ended while nothing can be delivered to the guest. */
+  /** Stores the end of a call with effects while nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
-  /** The script is suspended: stores the calls that it made since the last delivery. */
+  /** Stores the calls that a script made between the last delivery and its suspension. */
   made(calls: readonly TapeCall[]): void;
-  /** Called before a batch is delivered to the guest. If it throws or rejects, the script ends. */
+  /** Called before a batch is delivered to the guest. If the method throws or rejects, the script ends. */
   delivered(delivery: Delivery): void | Promise<void>;
-  /** Stops all writes: the script is interrupted here, and continues from the stored entries. */
+  /**
+   * Stops all writes: the script is interrupted at this point, and a later process continues from the stored entries.
+   */
   leave(): void;
 }
 
@@ -37,7 +39,7 @@ export interface Delivery {
   readonly ended: readonly EndedCall[];
 }
 
-/** Stores nothing: the script cannot outlive its process. */
+/** Stores nothing, so the script cannot outlive its process. */
 export const noopJournal: ScriptJournal = {
   isStored: false,
   started: () => {},
@@ -51,8 +53,8 @@ export const noopJournal: ScriptJournal = {
 };
 
 /**
- * Writes a script's calls to its journal: each intent to start one, how it ended, and what was delivered to the
- * guest. A call has an answer for the guest and its own end. They usually coincide; a call that was aborted is
+ * Writes a script's calls to its journal: the intent and the end of each call, and the settlements that were delivered
+ * to the guest. A call has an answer for the guest and its own end. They usually coincide; a call that was aborted is
  * answered before it has ended, and a detached task may end long after the script.
  */
 export class CallJournal {
@@ -61,7 +63,9 @@ export class CallJournal {
   readonly #onFailure: (error: unknown) => void;
   /** Calls whose ends must be stored in case of a crash: those with effects, and detached tasks. */
   readonly #awaited = new Set<number>();
-  /** Answers of calls that have not ended: delivered ones, and ones that will never be delivered. */
+  /**
+   * The answers of calls that have not ended: answers that were delivered, and answers that will never be delivered.
+   */
   readonly #answers = new Map<number, Settlement>();
   /** The ends of calls, until their answers are delivered. */
   readonly #ends = new Map<number, EndedCall>();
@@ -80,7 +84,7 @@ export class CallJournal {
     if (this.#journal.isStored) this.#awaited.add(callIndex);
   }
 
-  /** Called before a call is executed. If it throws or rejects, the call is not made. */
+  /** Called before a call is executed. If the method throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void> {
     if (intent.operation.effect !== 'read') this.#awaited.add(intent.callIndex);
     return this.#journal.intended(intent);
@@ -94,8 +98,8 @@ export class CallJournal {
   }
 
   /**
-   * Stores an answer that cannot be delivered now, or ever. If the process ends first, calls that only read are
-   * repeated.
+   * Stores the answer and the end of a call if the answer cannot be delivered now, or ever. Calls without effects are
+   * not stored, because a later process can repeat them.
    */
   answered(answer: Settlement): void {
     const { callIndex } = answer;
@@ -110,7 +114,7 @@ export class CallJournal {
     this.#write(() => this.#journal.finished(end, answer));
   }
 
-  /** Called before a delivery. Throws or rejects if the write failed. */
+  /** Called before a delivery. Throws or rejects if the write fails. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
     if (!this.#journal.isStored) return undefined;
     const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
@@ -169,7 +173,7 @@ export class SettlementQueue {
     return new Set(this.#settlements.map(({ callIndex }) => callIndex));
   }
 
-  /** The first results, as many as may go at once. */
+  /** Removes and returns the first results, up to the maximum of a batch. */
   takeBatch(): Settlement[] {
     let units = 0;
     let count = 0;
@@ -185,7 +189,7 @@ export class SettlementQueue {
   }
 }
 
-/** The index at the end of a call's id. */
+/** Returns the index at the end of a call's id. */
 export function callIndexOf(callId: string): number {
   return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }
@@ -228,7 +232,7 @@ export class ScriptTape {
     this.#batches.push(batch);
   }
 
-  /** The calls starting with this index. */
+  /** Returns the calls starting with this index. */
   callsFrom(index: number): TapeCall[] {
     return this.#calls.slice(index).map(tapeCall);
   }
@@ -237,7 +241,7 @@ export class ScriptTape {
     return this.#calls.length;
   }
 
-  /** The code with which a call was rejected. */
+  /** Returns the code with which a call was rejected; undefined if the call was not rejected or has no settlement. */
   errorCode(callIndex: number): string | undefined {
     for (const { settlements } of this.#batches)
       for (const settlement of settlements)
@@ -267,7 +271,7 @@ export class TapeReader {
     return expected[0] === name && expected[1] === hash;
   }
 
-  /** Undefined at the tape's end. */
+  /** Returns the next batch; undefined at the tape's end. */
   next(): TapeBatch | undefined {
     return this.#tape.batches[this.#next++];
   }
@@ -298,14 +302,17 @@ export class Replay {
   readonly #mayEnd: boolean;
   #nextCall = 0;
 
-  /** `tape`: the one of this session, which records new calls. `mayEnd`: the script may end where its tape does. */
+  /**
+   * `tape`: the tape of this session, which records new calls. `mayEnd`: the script may end at the end of the earlier
+   * tape.
+   */
   constructor(earlier: StoredTape, tape: ScriptTape, mayEnd: boolean) {
     this.#reader = new TapeReader(earlier);
     this.#tape = tape;
     this.#mayEnd = mayEnd;
   }
 
-  /** Undefined if the guest made the calls of the tape; otherwise the difference. */
+  /** Compares the guest's calls with the tape. Returns the difference; undefined if the guest made the same calls. */
   accept(calls: readonly SandboxCall[]): string | undefined {
     for (const call of calls) {
       if (call.callIndex !== this.#nextCall++) return 'it counts its calls differently';

@@ -30,14 +30,17 @@ export interface FailureSources {
   readonly codeOf: (callIndex: number) => string | undefined;
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** Why the journal could not be written, if that ended the script. */
+  /** The reason why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
-/** The failure of a run with this end. The host's records decide the code; the guest's text only fills the message. */
+/**
+ * Returns the failure of a run with this end. The host's records decide the code; the guest's text only fills the
+ * message.
+ */
 export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
   const { limits, facts } = sources;
   switch (end.type) {
@@ -72,9 +75,13 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         },
       );
     case 'unrestorable':
-      return scriptFailure('SuspensionError', 'The script was suspended, and its stored data cannot be resumed here.', {
-        metadata: facts,
-      });
+      return scriptFailure(
+        'SuspensionError',
+        'The script was suspended, and this process cannot resume its stored data. Resume it with the release that started it.',
+        {
+          metadata: facts,
+        },
+      );
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure(
@@ -87,24 +94,24 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
   }
 }
 
-/** The script is interrupted, as if its process had ended. */
+/** Returns the failure of a script that is interrupted, as if its process had ended. */
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
-      ? 'Another process has resumed this script, so it ended here. Read its outcome there.'
-      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored, and it can be recovered.';
+      ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.'
+      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Recover the script.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
 /**
- * The rejection of a timer over its limit cannot be caught by the script, which then waits for a promise that never
- * settles.
+ * Returns the failure of a script that waits for a promise that never settles. A timer over its limit may be the cause,
+ * because the script cannot catch the rejection of the timer.
  */
 function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
   if (refused !== undefined) return thrownFailure(refused, sources);
   return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
-    hint: 'Only tool calls and sleep() settle from outside; a `new Promise` must be resolved by the script itself.',
+    hint: 'Only tool calls and sleep() settle by themselves. Resolve every `new Promise` in the script.',
     metadata: sources.facts,
   });
 }
@@ -145,13 +152,13 @@ export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' 
   return position === undefined ? '' : `    at ${toolName} (${placeText(position)})`;
 }
 
-/** For a ReferenceError: the replacement for the unknown name. */
+/** Returns the replacement for the unknown name of a ReferenceError. */
 function hintForMissingName(errorName: string, message: string): string | undefined {
   const name = errorName === 'ReferenceError' ? /^'?([\w$]+)'? is not defined/u.exec(message)?.[1] : undefined;
   return name === undefined ? undefined : insteadOf(name);
 }
 
-/** Names the limit that refused a call in the guest. */
+/** Returns a hint with the limit that refused a call in the guest. */
 function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: FailureSources): string | undefined {
   if (code !== 'ToolBudgetExceededError') return undefined;
   const { maxBuiltinCalls, maxToolCalls } = limits;
@@ -160,7 +167,7 @@ function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: Fa
   return `The limit is maxBuiltinCalls (${maxBuiltinCalls}): wait longer each time, or set limits.maxBuiltinCalls.`;
 }
 
-/** The engine's name for exceeding one of its own limits; scripts see such errors as RangeErrors. */
+/** Converts the engine's name for exceeding one of its own limits, because scripts see such errors as RangeErrors. */
 function publicName(name: string): string {
   return name === 'InternalError' ? 'RangeError' : name;
 }
@@ -173,8 +180,9 @@ const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
 };
 
 /**
- * The place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the last
- * call before it. In that case the next pattern of the kind is the place; without one, the trace is correct.
+ * Returns the place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the
+ * last call before the pattern. In this case the next pattern of the same kind is the place; if the source has no such
+ * pattern, the trace is correct.
  */
 function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
   const mapped = mapGuestStack(stack, script);
@@ -197,7 +205,9 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
 /** Errors that the guest's bridge creates itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
-/** The guest only reports which call rejected; the host knows how that call ended. */
+/**
+ * Returns the code of a thrown error. The guest only reports which call rejected; the host knows how that call ended.
+ */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)
@@ -244,7 +254,7 @@ function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSou
   return scriptFailure('ScriptTimeoutError', message, { hint, metadata: { clock, ...facts } });
 }
 
-/** Why a value cannot be returned. */
+/** Returns the reason why a value cannot be returned. */
 export function valueFault(
   end: Extract<SandboxEnd, { type: 'unserializable' | 'return_too_large' }>,
   { maxReturnBytes }: Limits,

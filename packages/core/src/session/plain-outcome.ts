@@ -2,7 +2,7 @@ import type { CompiledScript, Diagnostic, Outcome, PlannedCall, ScriptFailure } 
 import { newId } from '../text/crypto.js';
 import { roundMs } from './session-outcome.js';
 
-/** An outcome without a run. */
+/** Returns the outcome of a script that failed without a run. */
 export function failedOutcome(error: ScriptFailure, scriptId = newId('scr')): Outcome {
   return plainOutcome(scriptId, { error }, undefined, 0, 'none');
 }
@@ -17,7 +17,7 @@ interface Compiling {
   script?: CompiledScript;
 }
 
-/** The outcome of a script that was checked or rejected, and did not run. */
+/** Returns the outcome of a script that was checked or rejected, and did not run. */
 export function plainOutcome(
   scriptId: string,
   end: PlainEnd,

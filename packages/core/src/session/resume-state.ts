@@ -14,7 +14,7 @@ import type { InterruptedScript, OpenCall, SpentSoFar, SuspendedScript } from '.
 import type { StoredTape } from './journal.js';
 
 /**
- * The state from which a session resumes: a script that was suspended, or one that was interrupted by the end of its
+ * The state from which a session resumes a script that was suspended, or that was interrupted by the end of its
  * process.
  */
 export interface ResumeState {
@@ -44,7 +44,7 @@ export interface ResumeState {
   readonly notes?: readonly Diagnostic[] | undefined;
   /** Undefined: the script's clocks restart. */
   readonly spent: SpentSoFar | undefined;
-  /** True: calls without an answer in the tape are made again. */
+  /** True: the session makes the calls without an answer in the tape again. */
   readonly makesOpenCalls: boolean;
   /** True: the script ends at the end of its tape, and nothing runs again. */
   readonly endsWithTape?: boolean;
@@ -113,7 +113,7 @@ function rejectedCall({ callIndex, operation }: EndedCall): [number, RejectedCal
   return [[callIndex, { code: error.code, message: error.message, toolName: tool, callId, position }]];
 }
 
-/** The position of a call of an earlier process. Earlier releases stored only the line. */
+/** Returns the position of a call of an earlier process. Earlier releases stored only the line. */
 export function placeOfCall({ line, column = 1 }: Pick<Operation, 'line' | 'column'>): SourcePosition | undefined {
   return line === undefined ? undefined : { line, column };
 }

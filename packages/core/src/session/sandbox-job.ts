@@ -2,7 +2,7 @@ import { MAX_TIMER_MS, type SandboxJob, type Limits, type SandboxLimits } from '
 import type { ScriptStart } from './script-start.js';
 import type { SessionOptions } from './session-options.js';
 
-/** The stored part of a session's options. `attempt`: the number of the session. */
+/** Returns the stored part of a session's options. `attempt`: the number of the session. */
 export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
   const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
   const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
@@ -23,7 +23,7 @@ export function scriptStart(options: SessionOptions, attempt: number): ScriptSta
   };
 }
 
-/** The job for a runtime. */
+/** Returns the job for a runtime. */
 export function sandboxJob(options: SessionOptions): SandboxJob {
   const { scriptId, script, limits, tasks, earlier } = options;
   return {
@@ -59,8 +59,8 @@ interface CallsOfTape {
 }
 
 /**
- * The sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may repeat all
- * recorded calls. The host refuses new calls over the limits, and larger arguments.
+ * Returns the sandbox limits of a resumed script, whose limits may be lower now than at its start. The replay may
+ * repeat all recorded calls. The host refuses new calls over the limits, and larger arguments.
  */
 function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
@@ -88,14 +88,14 @@ export function countBuiltinCalls({ calls }: CallsOfTape): number {
   return calls.filter(([name]) => isBuiltin(name)).length;
 }
 
-/** Detached tasks and retries are tool calls. */
+/** Whether the name of a call is that of a built-in function. Detached tasks and retries are tool calls. */
 function isBuiltin(name: string): boolean {
   return name.startsWith('$') && name !== '$spawn' && name !== '$retry';
 }
 
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 
-/** The limits that the sandbox enforces; the same object for the same limits. */
+/** Returns the limits that the sandbox enforces. The same limits give the same object. */
 function sandboxLimits(limits: Limits): SandboxLimits {
   let made = limitsOf.get(limits);
   if (made === undefined) {

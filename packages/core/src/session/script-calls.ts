@@ -52,7 +52,7 @@ interface CallsOptions {
 interface PendingTimer {
   readonly call: SandboxCall;
   readonly timeout: NodeJS.Timeout;
-  /** On the monotonic clock. */
+  /** The end of the timer, on the monotonic clock. */
   readonly endsAtMs: number;
 }
 
@@ -72,12 +72,12 @@ export class ScriptCalls {
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, PendingTimer>();
-  /** Calls to `sleep` that run a callback, until their ends are delivered to the guest. */
+  /** Timers whose callbacks have not run, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
-  /** Calls that the facade has not answered, except detached ones. */
+  /** The number of calls that the facade has not answered, without detached ones. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
-  /** Calls that the facade has not answered, by their indexes; undefined for those of an earlier process. */
+  /** The calls that the facade has not answered, by their indexes; undefined for a call of an earlier process. */
   readonly #unanswered = new Map<number, SandboxCall | undefined>();
   #sourceLines: readonly string[] | undefined;
 
@@ -109,7 +109,7 @@ export class ScriptCalls {
     this.#builtins.delivered();
   }
 
-  /** Throws a `TypeError` for arguments that the guest's bridge never writes. */
+  /** Starts a call to a built-in function. Throws a `TypeError` for arguments that the guest's bridge never writes. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(
@@ -167,7 +167,10 @@ export class ScriptCalls {
     settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
-  /** Aborts a call that lost its race and that nothing in the script can still observe. Detached tasks keep running. */
+  /**
+   * Ends a call that lost its race and that nothing in the script can still observe: aborts a tool call, ends a timer
+   * or a wait. Detached tasks keep running.
+   */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
     if (this.detached.has(callId)) return;
@@ -180,7 +183,7 @@ export class ScriptCalls {
     this.#options.settle({ callIndex }, { ok: true, json: '' });
   }
 
-  /** Forwards a task's reports, also long after the script's end. */
+  /** Forwards a task's reports, even long after the script's end. */
   notifyTask(event: FacadeEvent): void {
     if (this.detached.size === 0) return;
     if (event.type === 'output') this.detached.get(event.callId)?.addOutput(event.text);
@@ -217,7 +220,7 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
-  /** The script cleared these timers in its last turn. */
+  /** Called for the timers that the script cleared in its last turn. */
   clearCallbacks(callIndexes: readonly number[]): void {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
@@ -236,7 +239,10 @@ export class ScriptCalls {
     this.#taskCalls?.close();
   }
 
-  /** Like `close`. Returns the calls that are made again when the script is resumed, in their original order. */
+  /**
+   * Ends every timer and every wait. Returns the calls that are made again when the script is resumed, in their
+   * original order.
+   */
   suspend(): OpenCall[] {
     const now = performance.now();
     const timers = [...this.#timers.values()].map(({ call, endsAtMs }) => {
@@ -298,7 +304,7 @@ export class ScriptCalls {
     });
   }
 
-  /** The text of a line; of a saved script, after its name and the number of the line. */
+  /** Returns the text of a line. For a saved script, the script's name and the line's number precede the text. */
   #lineAt({ saved, line }: ScriptPosition): string | undefined {
     const { script } = this.#options;
     if (saved === undefined) {
@@ -328,7 +334,7 @@ export class ScriptCalls {
     this.#callTool(call, { tool, argsJson: inputJson, task: this.#openTask(call.callIndex, tool, inputJson), ...how });
   }
 
-  /** Accepts only a call of this script whose outcome is unknown; it is repeated with the same arguments. */
+  /** Repeats a call of this script whose outcome is unknown, with the same arguments. Refuses every other call. */
   #retry(call: SandboxCall): void {
     const { call: callIndex } = readArguments(call.argsJson);
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
@@ -361,16 +367,16 @@ function linesOf(source: string): readonly string[] {
   return source.split(/\r\n|\n|\r/u);
 }
 
-/** The error for the script: its stack begins at the call. */
+/** Returns the error for the script. Its stack begins at the call. */
 function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
   const stack = callFrame(about);
   return stack === '' ? error : { ...error, stack };
 }
 
 /**
- * Maximum calls, and characters of their arguments, that start before other work gets a turn of the event loop. The
- * time limit is for expensive checks; it is long, so that the order of events rarely depends on the load of the
- * machine.
+ * The maximum number of calls, and of characters of their arguments, that start before other work gets a turn of the
+ * event loop. The time limit is for expensive checks. It is long, so that the order of events rarely depends on the
+ * load of the machine.
  */
 const TURN_CALLS = 64;
 const TURN_UNITS = 65_536;

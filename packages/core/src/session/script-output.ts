@@ -20,7 +20,7 @@ export interface OutputState {
 
 /**
  * The output of a running script: console lines, progress and text for the user, each with limits. Output over a limit
- * is dropped and counted; one last entry reports the count.
+ * is dropped and counted. The last log entry reports the number of dropped console lines.
  */
 export class ScriptOutput {
   readonly logs: LogEntry[];
@@ -102,7 +102,7 @@ export class ScriptOutput {
     return entry;
   }
 
-  /** True if a progress event may be sent now. */
+  /** Whether a progress event may be sent now. Counts the event. */
   mayProgress(): boolean {
     const now = this.#nowMs();
     const allowed =
@@ -121,7 +121,7 @@ export class ScriptOutput {
     return this.#droppedProgress;
   }
 
-  /** The closing line about dropped entries, if there are any. */
+  /** Returns the last entry, which reports the dropped console lines; undefined if none were dropped. */
   closingEntry(): LogEntry | undefined {
     if (this.#droppedLogs === 0) return undefined;
     const { maxLogEvents, logRatePerSec, maxLogBytes } = this.#limits;
@@ -143,7 +143,7 @@ export class ScriptOutput {
 
 const OUTPUT_CUT = '\n[the rest of the output was truncated]';
 
-/** The longest prefix of a text that fits into this many bytes of UTF-8, without a partial character. */
+/** Returns the longest prefix of a text that fits into this many bytes of UTF-8, without a partial character. */
 function firstBytes(text: string, maxBytes: number): string {
   const buffer = Buffer.from(text.slice(0, maxBytes));
   let end = Math.min(maxBytes, buffer.length);
@@ -164,8 +164,8 @@ const NO_OUTPUT: OutputState = {
 const MAX_NOTES = 20;
 
 /**
- * The host's notes about a script's calls at the time of the call. Contains each note once, and no note that the check
- * has reported.
+ * The notes that the host made when a script called tools. Contains each note once, and no note that the check has
+ * reported.
  */
 export class CallNotes {
   readonly #known: Set<string>;

@@ -26,7 +26,7 @@ import { ScriptCalls, startInTurns } from './script-calls.js';
 import { suspendedEnd } from './suspended-end.js';
 import { nextState, type SessionState, type StateEvent } from './session-state.js';
 
-/** Runs a script, and again if Toolscript itself failed and only reads had started. */
+/** Runs a script. Runs it a second time if Toolscript itself failed and only reads had started. */
 export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
   const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
@@ -41,7 +41,7 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
 /** Codes of failures that the script did not cause. */
 const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
 
-/** A script that its store interrupted may run again if it has done nothing. */
+/** Marks the failure of a script that its store interrupted as retryable if the script has done nothing. */
 function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
   const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
   return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;
@@ -50,17 +50,17 @@ function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
 /**
  * Runs one script, from its place in the queue to its outcome. `session-state.ts` has the states of a session.
  *
- * The wall clock runs while the guest or its calls do, and is paused while only approvals are pending. After a
- * cancellation or the end of a clock, the runtime ends the run; the last segment then states the reason.
+ * The wall clock runs while the guest or its calls run, and pauses while only approvals are pending. After a
+ * cancellation or the end of a clock, the runtime ends the run; the last segment then contains the reason.
  *
  * A script that was suspended or interrupted starts from its `ResumeState`: its memory is restored, or it is replayed
- * along its tape, and then the calls that it waited for are resumed.
+ * along its tape. The session then resumes the calls that the script waited for.
  */
 class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;
-  /** Why a write to the journal failed; undefined if none did. */
+  /** The reason why a write to the journal failed; undefined if no write failed. */
   #unwritten: 'failed' | 'taken' | undefined;
   readonly #facade: Facade;
   readonly #output: ScriptOutput;
@@ -144,8 +144,8 @@ class ScriptSession {
   }
 
   /**
-   * Whether the guest has the current limits. It keeps the limits that it enforces in its memory, so if they have
-   * changed, the script is replayed along its tape.
+   * Whether the guest has the current limits. The guest's memory contains the limits that the guest enforces, so a
+   * script whose limits have changed is replayed along its tape.
    */
   #isGuestOfItsLimits({ limits }: ResumeState): boolean {
     return isSameForTheGuest(limits, this.#options.limits);
@@ -160,7 +160,7 @@ class ScriptSession {
     onSegment: (segment: SandboxSegment) => this.#onSegment(segment),
   };
 
-  /** Applies an event if the state accepts it. This is the only place where the state changes. */
+  /** Applies an event if the state accepts it. Only this method changes the state. */
   #take(event: StateEvent): boolean {
     const next = nextState(this.#state, event);
     if (next !== undefined) this.#state = next;
@@ -174,7 +174,10 @@ class ScriptSession {
     this.#run = runtime.run(this.#job, this.#observer);
   }
 
-  /** Starts the clock at the first segment's report: until then the worker may execute other scripts. */
+  /**
+   * Marks the start in a sandbox. The clock starts only at the first segment's report, because the worker thread may
+   * execute other scripts until then.
+   */
   #onStart(): void {
     if (this.#replay !== undefined) this.#take('start_replay');
     else if (this.#options.earlier === undefined) this.#take('start');
@@ -224,7 +227,10 @@ class ScriptSession {
     this.#deliver();
   }
 
-  /** The host trusts no call count of a runtime: each index must be the next one. */
+  /**
+   * Returns the error of a runtime whose calls are not numbered in order. The host trusts no call count of a runtime:
+   * each index must be the next one.
+   */
   #breachOf(calls: readonly SandboxCall[]): string | undefined {
     let next = this.#tape.callCount;
     // defence: next-call-index-only
@@ -264,8 +270,8 @@ class ScriptSession {
   }
 
   /**
-   * The guest is in the state that it had when the script was suspended or interrupted; now the calls that it waits
-   * for are resumed.
+   * Resumes the calls that the script waits for. The guest is in the state that it had when the script was suspended or
+   * interrupted.
    */
   #resumeCalls(replayed: ReadonlyMap<number, SandboxCall> = new Map(), unobservable: readonly number[] = []): void {
     const earlier = this.#options.earlier!;
@@ -286,7 +292,10 @@ class ScriptSession {
     this.#deliver();
   }
 
-  /** A call whose outcome is unknown: it is repeated if its tool allowed that when it started, and still does. */
+  /**
+   * Repeats a call whose outcome is unknown if the call's tool allowed a repetition when the call started, and still
+   * does. Otherwise rejects the call.
+   */
   #repeat(call: SandboxCall, { repeatable }: ResumeState): void {
     const operation = this.#earlierCalls?.operation(call.callIndex);
     // defence: only-idempotent-calls-are-repeated
@@ -295,7 +304,7 @@ class ScriptSession {
     this.#startCall(call, true);
   }
 
-  /** `isNew`: not a repetition during a replay. */
+  /** `isNew` false: a replay repeats the segment. */
   #note(segment: SandboxSegment, isNew = true): void {
     this.#usage.note(segment);
     this.#output.take(segment, isNew ? (event) => this.#options.onEvent(event) : undefined);
@@ -329,7 +338,8 @@ class ScriptSession {
   #settle(call: { callIndex: number }, result: CallResult): void {
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
     const isOver = this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending';
-    // The guest may compute for long, or receives no more results. Stores the effects so far, in case the process ends.
+    // The guest may compute for a long time, or receives no more results. The journal stores the effects so far, in
+    // case the process ends.
     if (isOver || this.#state === 'running') this.#journal.answered(settlement);
     if (isOver) return;
     this.#ready.add(settlement);
@@ -369,7 +379,7 @@ class ScriptSession {
     this.#run?.settle(settlements, this.#guestClock.shownMs, clock.remainingMs());
   }
 
-  /** Another process has resumed the script, or the store has failed: no more effects may happen. */
+  /** Ends the script, because another process has claimed it or the store has failed. No more effects may happen. */
   #onJournalFailure(error: unknown): void {
     const detail = `The journal could not be written: ${String(error)}. Check the store, then recover the script.`;
     if (this.#state === 'finishing') return;
@@ -396,7 +406,10 @@ class ScriptSession {
     else this.#suspension.waits(pending.parked === pending.awaitingApproval);
   }
 
-  /** Captures the guest and ends the session. A decision that arrives meanwhile counts when the script is resumed. */
+  /**
+   * Captures the guest and ends the session. A decision that arrives during the capture counts when the script is
+   * resumed.
+   */
   async #suspend(): Promise<void> {
     if (!this.#take('suspend')) return;
     this.#suspension.cancel();
@@ -454,7 +467,7 @@ class ScriptSession {
     this.#take('calls_ended');
   }
 
-  /** Returns the operations that still run. */
+  /** Waits for the calls or aborts them. Returns the operations of the calls that did not stop. */
   async #endCalls(end: SandboxEnd): Promise<readonly Operation[]> {
     const { limits } = this.#options;
     if (end.type === 'returned' && limits.allowDetachedPromises)

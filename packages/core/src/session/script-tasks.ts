@@ -1,8 +1,9 @@
 import type { GuestError, Operation } from '../protocol/index.js';
 
 /**
- * The detached tasks that one script sees: those of its principal, also of earlier scripts. The harness stores them,
- * because they outlive the session that started them. Undefined everywhere means: no such task.
+ * The detached tasks that one script sees: the tasks of its principal, including those of earlier scripts. The harness
+ * stores the tasks, because they outlive the session that started them. A method that returns undefined has found no
+ * such task.
  */
 export interface ScriptTasks {
   /** Called before the call is made, so that no report is missed. A task with the same id is cancelled. */
@@ -10,11 +11,11 @@ export interface ScriptTasks {
   /** The tasks in start order. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
-  /** False if the task had ended. It ends only after its tool. */
+  /** Cancels a task, which ends only after its tool. Returns false if the task had ended. */
   cancel(id: string): boolean;
   /** Adds a task of another process, which reports nothing more. A task with the same id stays unchanged. */
   restore(task: RestoredTask, operation: Operation): void;
-  /** Calls back once, when a running task ends. Returns a function that removes the listener. */
+  /** Calls the listener once, when a running task ends. Returns a function that removes the listener. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
@@ -44,14 +45,14 @@ export interface OpenTask {
   /** Appends to the task's output. */
   addOutput(text: string): void;
   ended(operation: Operation): void;
-  /** The call was answered with an error. If it was never admitted, nothing else is reported. */
+  /** The call was answered with an error. If the call was never admitted, nothing else is reported. */
   rejected(error: GuestError): void;
 }
 
 /** `queued`: it waits for one of its script's places for tasks. */
 export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
 
-/** `unknown`: its process ended, or another process resumed its script, before its end was written. */
+/** `unknown`: its process ended, or another process resumed its script, before the task's end was written. */
 export type TaskStatus = OpenTaskStatus | 'completed' | 'failed' | 'cancelled' | 'unknown';
 
 export function hasEnded(status: TaskStatus): boolean {
@@ -64,7 +65,7 @@ export interface TaskSummary {
   status: TaskStatus;
   /** The start of the task, in ms since 1970. */
   startedAtMs: number;
-  /** The duration; until now if the task has not ended. */
+  /** The duration of the task, until now if the task has not ended. */
   durationMs: number;
 }
 
@@ -74,7 +75,7 @@ export interface TaskReport extends TaskSummary {
   /** The tail of the tool's output, or of its progress if it has no output, one line each. */
   output: string;
   outputTruncated: boolean;
-  /** The value; present if the task completed. */
+  /** The tool's result; present if the task completed. */
   result?: unknown;
   error?: { code: string; message: string };
 }

@@ -9,7 +9,7 @@ type UsageOptions = Pick<SessionOptions, 'limits' | 'earlier' | 'cacheHit' | 'ru
 export class SessionUsage {
   readonly clock: WallClock;
   readonly #options: UsageOptions;
-  /** On the monotonic clock. */
+  /** The start of the script, on the monotonic clock. */
   readonly #startedAt: number;
   #computeMs: number;
   #memoryBytes: number;
@@ -30,7 +30,7 @@ export class SessionUsage {
     this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
   }
 
-  /** Since the script's start. */
+  /** Returns the time in ms since the script's start. */
   nowMs(): number {
     return performance.now() - this.#startedAt;
   }
@@ -68,16 +68,16 @@ export class SessionUsage {
   }
 }
 
-/** The rest of the wall clock. The limit may be lower than before the suspension. */
+/** Returns the rest of the wall clock. The limit may be lower than before the suspension. */
 function remainingWallMs({ limits: { timeoutMs }, earlier }: UsageOptions): number {
   if (earlier?.spent === undefined) return timeoutMs;
   return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);
 }
 
 /**
- * A script's wall clock: counts down while the script or its tools run, pauses while the script waits only for
- * approvals, and calls back once at its end. During the guest's turn only the time that it used counts, not the time
- * that it waited for a thread.
+ * A script's wall clock. The clock counts down while the script or its tools run, pauses while the script waits only
+ * for approvals, and calls back once at its end. Only the time that the guest used counts in the guest's turn; the time
+ * that the guest waited for a worker thread does not count.
  */
 export class WallClock {
   #remainingMs: number;
@@ -107,7 +107,7 @@ export class WallClock {
     this.#remainingMs -= spentMs;
   }
 
-  /** The guest executes, or waits for its turn. */
+  /** Called when the guest executes, or waits for its turn. */
   turnBegins(): void {
     this.#turnSince = performance.now();
   }
@@ -124,7 +124,7 @@ export class WallClock {
     this.#pausedSince = performance.now();
   }
 
-  /** Permanently, or until `run`. */
+  /** Stops the clock, permanently or until `run`. */
   stop(): void {
     clearTimeout(this.#timer);
     if (this.#since !== undefined) this.#remainingMs -= performance.now() - this.#since;
@@ -139,7 +139,7 @@ export class WallClock {
     );
   }
 
-  /** How long it has been paused for approvals, in ms. */
+  /** Returns the time in ms in which the clock was paused for approvals. */
   pausedMs(): number {
     return this.#pausedMs + (this.#pausedSince === undefined ? 0 : performance.now() - this.#pausedSince);
   }
@@ -153,7 +153,10 @@ export class WallClock {
     this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
   }
 
-  /** Turns may have returned time since the timer was set; during a turn the guest has its own limit. */
+  /**
+   * Ends the clock at its time. Turns may have returned time since the timer was set, and during a turn the guest has
+   * its own limit.
+   */
   #ring(): void {
     if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
     else if (this.remainingMs() >= 1) this.#arm();
@@ -161,13 +164,14 @@ export class WallClock {
   }
 }
 
-/** How soon a clock that expired during a turn is checked again, in ms. */
+/** The time in ms after which a clock that expired during a turn is checked again. */
 const NEXT_LOOK_MS = 50;
 
 /**
- * The clock that a script reads, in ms since 1970. It is set to the system's time when the script starts and when it
- * is resumed; then it follows the monotonic clock, so that a change of the system's time neither delays nor shortens
- * a loop that reads it. It never goes back, and moves only at a delivery to the script.
+ * The clock that a script reads, in ms since 1970. The clock is set to the system's time when the script starts and
+ * when the script is resumed. Between these times the clock follows the monotonic clock, so that a change of the
+ * system's time neither delays nor shortens a loop that reads the clock. The clock never goes back, and moves only at a
+ * delivery to the script.
  */
 export class GuestClock {
   #shownMs: number;
@@ -203,13 +207,13 @@ export class GuestClock {
 
 /**
  * Decides when a script that waits for decisions is suspended: at once if no user is asked, otherwise after
- * `suspendAfterMs`. A timer that fires meanwhile does not postpone the suspension.
+ * `suspendAfterMs`. A timer that fires during the wait does not postpone the suspension.
  */
 export class SuspensionPlan {
   readonly #suspendAfterMs: number | undefined;
   readonly #suspend: () => void;
   #timeout: NodeJS.Timeout | undefined;
-  /** On the monotonic clock. */
+  /** The time of the suspension, on the monotonic clock. */
   #dueAtMs: number | undefined;
 
   constructor(suspendAfterMs: number | undefined, suspend: () => void) {
@@ -217,7 +221,7 @@ export class SuspensionPlan {
     this.#suspend = suspend;
   }
 
-  /** The script waits for decisions, and perhaps for timers. */
+  /** Called when the script waits for decisions, and perhaps for timers. */
   waits(nobodyIsAsked: boolean): void {
     this.pause();
     if (nobodyIsAsked) return this.#suspend();
@@ -229,12 +233,12 @@ export class SuspensionPlan {
     else this.#timeout = setTimeout(this.#suspend, leftMs);
   }
 
-  /** The guest executes. */
+  /** Called when the guest executes. */
   pause(): void {
     clearTimeout(this.#timeout);
   }
 
-  /** The script waits for other work. */
+  /** Called when the script waits for other work. */
   cancel(): void {
     this.pause();
     this.#dueAtMs = undefined;

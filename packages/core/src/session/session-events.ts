@@ -6,5 +6,5 @@ export type SessionEvent =
   | Exclude<FacadeEvent, { type: 'waiting_changed' | 'progress' | 'output' | 'call_noted' }>
   | { type: 'progress'; message: string; kind: 'info' | 'warn'; callId?: string }
   | { type: 'log'; entry: LogEntry }
-  /** For the host's own log. */
+  /** An event for the host's own log. */
   | { type: 'internal'; detail: string };

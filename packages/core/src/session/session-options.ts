@@ -35,7 +35,10 @@ export interface SessionOptions {
   clockMs: number;
   journal: ScriptJournal;
   signal: AbortSignal | undefined;
-  /** A script that waits only for decisions is suspended after this time, also while users are asked. */
+  /**
+   * The time in ms that a script waits only for decisions before it is suspended while users are asked. Undefined:
+   * without a limit. If no user is asked, the script is suspended at once.
+   */
   suspendAfterMs: number | undefined;
   /** Undefined: the script starts from its beginning. */
   earlier: ResumeState | undefined;

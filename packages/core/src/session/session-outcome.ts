@@ -29,23 +29,23 @@ export interface OutcomeParts {
   rejected: ReadonlyMap<number, RejectedCall>;
   /** The places of timers that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
-  /** The note that a value could not be returned, if a repair added its `return`. */
+  /** The warning that a value could not be returned, if a repair added its `return`. */
   readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** Why the journal could not be written, if that ended the script. */
+  /** The reason why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   output: ScriptOutput;
-  /** Notes about the calls from when they were made. */
+  /** The notes about calls that the host made at the time of the calls. */
   readonly notes: readonly Diagnostic[];
   metadata: OutcomeMetadata;
 }
 
 export type EndedOutcome = Exclude<Outcome, { status: 'suspended' }>;
 
-/** The outcome of a script that has ended. */
+/** Returns the outcome of a script that has ended. */
 export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const { end, script } = parts;
   const { text: output, logs } = parts.output;
@@ -64,7 +64,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
     ...(parts.valueWarning === undefined ? [] : [parts.valueWarning]),
     ...droppedProgress(parts.output.droppedProgress(), parts.limits),
   ];
-  // Written out twice, because members after a spread object cost more than the rest of a short script's end.
+  // Lists the members twice, because members after a spread object cost more than the rest of a short script's end.
   if (error !== undefined)
     return { status: 'failed', error, scriptId, output, logs, operations, diagnostics, plan, metadata };
   const json = end.type === 'returned' ? end.json : undefined;
@@ -94,8 +94,8 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
 ]);
 
 /**
- * The operations as the outcome reports them. An unawaited call counts as aborted, even if it was aborted before its
- * start. `detached`: the calls that outlive the script.
+ * Returns the operations as the outcome reports them. An unawaited call counts as aborted, even if it was aborted
+ * before its start. `detached`: the calls that outlive the script.
  */
 function finalOperations(
   operations: readonly Operation[],
@@ -140,7 +140,10 @@ interface ValueEnd {
   readonly warning: Diagnostic | undefined;
 }
 
-/** If a repair added the `return`, a value that cannot be returned is not a failure: the script's work is done. */
+/**
+ * Removes a value that cannot be returned if a repair added the `return`. The script has not failed in this case,
+ * because its work is done.
+ */
 export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: CompiledScript, limits: Limits): ValueEnd {
   if (end.type !== 'unserializable' && end.type !== 'return_too_large') return { end, warning: undefined };
   const repair = diagnostics.find(({ code }) => RETURNING_REPAIRS.has(code));
@@ -154,7 +157,10 @@ export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: Compiled
   };
 }
 
-/** A call with effects that was still running when the script had ended, and did not stop when it was aborted. */
+/**
+ * Returns the failure of a script with a call with effects that still ran at the script's end and did not stop when it
+ * was aborted.
+ */
 function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
   const withEffects = stillRunning.filter(({ effect }) => effect !== 'read');
   const [first] = withEffects;
@@ -162,7 +168,7 @@ function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | un
   const names = withEffects.map(({ tool }) => `tools.${tool}`).join(', ');
   return scriptFailure(
     'DetachedPromiseError',
-    `The script ended while ${names} was still running; whether it took effect is not known.`,
+    `The script ended while ${names} ${withEffects.length === 1 ? 'was' : 'were'} still running. Whether ${withEffects.length === 1 ? 'it' : 'they'} took effect is not known.`,
     {
       toolName: first.tool,
       callId: first.callId,
@@ -172,7 +178,7 @@ function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | un
   );
 }
 
-/** Rejections that nothing handled, one warning each. */
+/** Returns one warning for each rejection that nothing handled. */
 function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
   if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
   return (end.unhandled ?? []).map((thrown) => {
@@ -187,18 +193,20 @@ function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnost
   });
 }
 
-/** Warnings about callbacks of timers that never ran, because their effects are missing without any other sign. */
+/**
+ * Returns a warning about timers whose callbacks never ran, because nothing else shows that their effects are missing.
+ */
 function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
   if (pending.length === 0 || end.type !== 'returned') return [];
   const [what, whose] =
     pending.length === 1 ? ['a timer was', 'its callback'] : [`${pending.length} timers were`, 'their callbacks'];
-  const message = `The script ended while ${what} pending; ${whose} will not run any more. Await the work, or clear the timer.`;
+  const message = `The script ended while ${what} pending; ${whose} will not run. Await the work, or clear the timer.`;
   return [{ severity: 'warning', code: 'pending-timer', message, ...pending.find((place) => place !== undefined) }];
 }
 
 /**
- * Calls with effects that were aborted because nothing waited for them, one warning for each place. `void tools.x()`
- * marks a deliberate call; places that the compiler has already reported are omitted.
+ * Returns warnings about calls with effects that were aborted because nothing waited for them, one warning per place.
+ * `void tools.x()` marks a deliberate call. Places that the compiler has already reported are omitted.
  */
 function abortedDiagnostics(
   end: SandboxEnd,
@@ -223,7 +231,7 @@ function abortedDiagnostics(
 }
 
 const VOIDED = /\bvoid\s+[\w$.?![\]'"\s]*$/u;
-/** Longer names of tools are not searched. */
+/** The maximum characters before a call in which `void` is searched. */
 const VOIDED_LENGTH = 200;
 
 function isVoided(source: string, { line, column }: Operation): boolean {
@@ -233,12 +241,12 @@ function isVoided(source: string, { line, column }: Operation): boolean {
   return VOIDED.test([...lines, last].join('\n').slice(-VOIDED_LENGTH));
 }
 
-/** The reason in the errors of calls that are aborted because the run did not end by itself. */
+/** Returns the reason in the errors of calls that are aborted because the run did not end by itself. */
 export function abortReason(why: 'cancelled' | 'timeout', { timeoutMs }: Limits): string {
   return why === 'timeout' ? `the run took longer than ${timeoutMs} ms (timeoutMs)` : 'the run was cancelled';
 }
 
-/** The reason for aborting calls that still run at a script's end. */
+/** Returns the reason for aborting calls that still run at a script's end. */
 export function abortReasonAt(end: SandboxEnd, limits: Limits): string {
   if (end.type === 'cancelled') return abortReason(end.reason, limits);
   return end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended';

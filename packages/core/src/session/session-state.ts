@@ -56,7 +56,7 @@ const TRANSITIONS: Readonly<Record<SessionState, Readonly<Partial<Record<StateEv
   done: {},
 };
 
-/** Undefined if the event comes too late or too early for this state: then it is ignored. */
+/** Returns the next state; undefined if the event comes too late or too early for this state and is ignored. */
 export function nextState(state: SessionState, event: StateEvent): SessionState | undefined {
   return TRANSITIONS[state][event];
 }

@@ -36,9 +36,9 @@ export interface ClockReading {
 
 export interface SpentSoFar {
   readonly wall: ClockReading;
-  /** Since the script's start, in ms. */
+  /** The time since the script's start, in ms. */
   readonly elapsedMs: number;
-  /** In ms since 1970. */
+  /** The time of the suspension, in ms since 1970. */
   readonly atMs: number;
   readonly guestClockMs: number;
   readonly computeMs: number;
@@ -48,8 +48,8 @@ export interface SpentSoFar {
 }
 
 /**
- * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and
- * has no result may have taken effect; it is repeated only if its tool allows that.
+ * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and has
+ * no result may have taken effect. Such a call is repeated only if its tool allows repetitions.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;

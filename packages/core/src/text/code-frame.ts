@@ -31,7 +31,7 @@ export function codeFrame(source: string, line: number, column: number): string 
   return rows.join('\n');
 }
 
-/** Text that is safe to show on one line: control and bidi characters become U+FFFD, tabs become spaces. */
+/** Returns text that is safe to show on one line: control and bidi characters become U+FFFD, tabs become spaces. */
 export function printable(text: string): string {
   return text
     .replace(/\t/g, ' ')

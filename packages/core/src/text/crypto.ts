@@ -5,8 +5,8 @@ const PROCESS_PART = letters(12);
 let made = 0;
 
 /**
- * A short unique id, such as `scr_4f0…_1a`. It contains only letters, digits and `_`, so that a double click selects
- * it whole. Ids are not secrets: knowing one grants no access.
+ * Returns a short unique id, such as `scr_4f0…_1a`. The id contains only letters, digits and `_`, so that a double
+ * click selects all of it. Ids are not secrets: knowing one grants no access.
  */
 export function newId(prefix: string): string {
   return `${prefix}_${PROCESS_PART}_${(made++).toString(36)}`;
@@ -16,7 +16,7 @@ function letters(bytes: number): string {
   return BigInt(`0x${randomBytes(bytes).toString('hex')}`).toString(36);
 }
 
-/** SHA-256 of the UTF-8 bytes, as 64 hexadecimal digits in lower case. */
+/** Returns the SHA-256 of the UTF-8 bytes, as 64 hexadecimal digits in lower case. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

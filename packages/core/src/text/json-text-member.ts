@@ -29,7 +29,7 @@ export class JsonTextMember {
   }
 
   #read(): string {
-    // Whole characters and escapes, up to the closing quote; half of a pair waits for the other half.
+    // Takes whole characters and escapes, up to the closing quote. Half of a pair waits for the other half.
     const whole = /^(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/u.exec(this.#held)?.[0] ?? '';
     const text = whole.replace(/\\u[dD][89abAB][\da-fA-F]{2}$/u, '');
     const isClosed = this.#held[whole.length] === '"';

@@ -1,4 +1,4 @@
-/** The replacement for well-known globals that scripts lack. */
+/** The replacements for well-known globals that scripts lack. */
 const INSTEAD: Readonly<Record<string, string>> = {
   setImmediate: 'Use `await sleep(0)`.',
   fetch: 'Scripts have no network; use a tool (`await catalog.search("fetch url")` finds one, if there is one).',
@@ -27,7 +27,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   AbortController: 'Remove it: Toolscript aborts calls that lose a race or are not awaited.',
 };
 
-/** The replacement for a global that scripts lack; undefined for unknown names. */
+/** Returns the replacement for a global that scripts lack; undefined for unknown names. */
 export function insteadOf(name: string): string | undefined {
   return Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
 }

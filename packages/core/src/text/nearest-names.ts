@@ -1,16 +1,16 @@
-/** A longer name is not a misspelling. */
+/** The maximum length of a name that may be misspelled. */
 const MAX_NAME_LENGTH = 128;
 const MIN_SPELLING_LIKENESS = 0.6;
 const MIN_TOKEN_LIKENESS = 0.5;
 const MIN_STEM = 3;
-/** Maximum number of candidates that are compared, and of steps to compare their spelling. */
+/** The maximum characters of the compared candidates, and the maximum steps to compare their spelling. */
 const MAX_CHARACTERS = 100_000;
 const MAX_SPELLING_STEPS = 150_000;
 
 /**
- * The names most similar to `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
- * (`listFiles` → `listDir`, `read_file` → `readFile`). Dissimilar names are omitted. The work is bounded: of very many
- * names, only the first are compared.
+ * Returns the names most similar to `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
+ * (`listFiles` → `listDir`, `read_file` → `readFile`). Dissimilar names are omitted. The work is bounded: if the names
+ * are too many, only the first ones are compared.
  */
 export function nearestNames(name: string, names: Iterable<string>, max = 3): string[] {
   if (name === '' || name.length > MAX_NAME_LENGTH) return [];
@@ -27,7 +27,7 @@ export function nearestNames(name: string, names: Iterable<string>, max = 3): st
   return scored.slice(0, max).map((entry) => entry.name);
 }
 
-/** ` Did you mean a or b?` with a leading space; empty if no name is similar. */
+/** Returns ` Did you mean a or b?` with a leading space; empty if no name is similar. */
 export function didYouMean(name: string, names: Iterable<string>): string {
   const nearest = nearestNames(name, names);
   if (nearest.length === 0) return '';
@@ -36,7 +36,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return ` Did you mean ${list}?`;
 }
 
-/** The words of a name in lower case. Splits camelCase, snake_case, kebab-case and dots. */
+/** Returns the words of a name in lower case. Splits camelCase, snake_case, kebab-case and dots. */
 export function nameTokens(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -72,7 +72,9 @@ function likeness(wanted: DescribedName, candidate: DescribedName, budget: { ste
   return Math.max(spelling >= MIN_SPELLING_LIKENESS ? spelling : 0, words >= MIN_TOKEN_LIKENESS ? words * 0.9 : 0);
 }
 
-/** Whether a word is equal, or one is a prefix of the other: `exec` and `execute`, `dir` and `directory`. */
+/**
+ * Whether the words contain this word, a prefix of it or a longer form: `exec` and `execute`, `dir` and `directory`.
+ */
 function hasWord(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true;
   if (word.length < MIN_STEM) return false;
@@ -91,7 +93,7 @@ function spellingLikeness(left: string, right: string, budget: { steps: number }
   return budget.steps < 0 ? 0 : 1 - editDistance(from, to) / longest;
 }
 
-/** Both texts without their common beginning and end: the edit distance is the same. */
+/** Returns both texts without their common beginning and end, which does not change the edit distance. */
 function differingParts(left: string, right: string): [string, string] {
   const shorter = Math.min(left.length, right.length);
   let start = 0;
@@ -101,7 +103,7 @@ function differingParts(left: string, right: string): [string, string] {
   return [left.slice(start, left.length - end), right.slice(start, right.length - end)];
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

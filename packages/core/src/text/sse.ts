@@ -1,7 +1,7 @@
 /**
- * Server-sent events, after the WHATWG HTML standard, section 9.2.6. Lines end with LF, CR or CRLF; a blank line
+ * Server-sent events as defined in the WHATWG HTML standard, section 9.2.6. Lines end with LF, CR or CRLF; a blank line
  * ends an event; the `data` lines of an event are joined with LF. One difference: an event that the end of the body
- * truncates is still emitted, marked as unterminated, because some servers omit the last blank line.
+ * truncates is still emitted and marked as unterminated, because some servers omit the last blank line.
  */
 
 export interface SseEvent {
@@ -63,7 +63,7 @@ export class SseParser {
     return events;
   }
 
-  /** The length of the prefix to skip: a byte order mark at the start, or the LF of a CRLF. */
+  /** Returns the length of the prefix to skip: a byte order mark at the start, or the LF of a CRLF. */
   #skip(text: string): number {
     if (text === '') return 0;
     const first = text[0];

@@ -10,7 +10,7 @@ import { plainIssue } from './validation-issues.js';
 /** Former argument names, each mapped to its current name. */
 export type OldNames = Readonly<Record<string, string>>;
 
-/** `tool`: its name in messages. Throws a `ToolscriptUsageError` for invalid former names of these arguments. */
+/** Checks former argument names. `tool`: its name in messages. Throws a `ToolscriptUsageError` for invalid names. */
 export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonObject): OldNames | undefined {
   if (oldNames === undefined) return undefined;
   if (!isRecord(oldNames) || Object.values(oldNames).some((name) => typeof name !== 'string'))
@@ -19,7 +19,7 @@ export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonO
   for (const [old, name] of Object.entries(oldNames as OldNames)) {
     if (names.includes(old))
       throw new ToolscriptUsageError(
-        `"oldNames" of ${tool} has "${old}", which is the name of an argument today; remove it there or rename the argument.`,
+        `"oldNames" of ${tool} has "${old}", which is the current name of an argument; remove it from "oldNames" or rename the argument.`,
       );
     if (!names.includes(name))
       throw new ToolscriptUsageError(
@@ -29,7 +29,7 @@ export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonO
   return Object.freeze({ ...(oldNames as OldNames) });
 }
 
-/** Renames arguments to their current names. `issues`: arguments that are given under two names. */
+/** Arguments with their current names. `issues`: arguments that are given under two names. */
 interface RenamedArguments {
   readonly value: unknown;
   readonly issues: readonly ValidationIssue[];
@@ -51,8 +51,8 @@ export function withNewNames(value: unknown, oldNames: OldNames | undefined): Re
 }
 
 /**
- * A validator that treats null as absence of a member that may be omitted and must not be null. Only arguments that
- * are otherwise invalid are validated a second time.
+ * Returns a validator that treats null as the absence of a member that may be omitted and must not be null. Only
+ * arguments that are otherwise invalid are validated a second time.
  */
 export function nullsAsAbsent(
   jsonSchema: JsonObject,
@@ -70,7 +70,7 @@ export function nullsAsAbsent(
   };
 }
 
-/** Null if the value is not JSON. */
+/** Returns a copy of the value; null if the value is not JSON. */
 function copyOf(value: unknown): JsonValue {
   try {
     return copyJson(value);
@@ -84,7 +84,7 @@ function holdsNull(value: JsonValue): boolean {
   return Object.values(value).some((member) => holdsNull(member as JsonValue));
 }
 
-/** Paths of the members that were deleted. */
+/** Deletes members that count as absent. Returns their paths. */
 function withoutAbsent(root: JsonObject, schemas: ValueSchemas, value: JsonValue): string[] {
   const absent: string[] = [];
   schemas.visit(value, (described) => {

@@ -16,7 +16,7 @@ interface DecidedCalls {
   refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started' | 'unknown', error: GuestError): void;
   abort(record: CallRecord, reason: string): void;
   emit(event: FacadeEvent): void;
-  /** A call now waits for a decision, or no user is asked about it any longer. */
+  /** Called when a call starts to wait for a decision, or when no user is asked about a call any longer. */
   waitingChanged(): void;
 }
 
@@ -38,7 +38,9 @@ export class CallApprovals implements ApprovalListener {
     else this.#follow(record, pending);
   }
 
-  /** Asks about a call that waited for `request` when its script was suspended. `input`: as the tool reads it today. */
+  /**
+   * Asks about a call that waited for `request` when its script was suspended. `input`: as the current tool reads it.
+   */
   recheck(record: CallRecord, request: ApprovalRequest, input: JsonValue): void {
     // defence: rules-read-todays-arguments, without it: const call = this.#gateCall(record);
     const call = this.#gateCall(record, input);
@@ -89,7 +91,7 @@ export class CallApprovals implements ApprovalListener {
     this.#calls.enqueue(record);
   }
 
-  /** True if the call may run. */
+  /** Applies the decision. Returns true if the call may run. */
   #apply(record: CallRecord, decision: GateDecision): boolean {
     this.#resolved(record, decision);
     if (decision.decision !== 'approve') {
@@ -132,9 +134,9 @@ export class CallApprovals implements ApprovalListener {
 
 /** The gate calls these for a call that a user has to decide. */
 interface ApprovalListener {
-  /** The user is asked. */
+  /** Called when a user is asked. */
   requested(record: CallRecord, request: ApprovalRequest): void;
-  /** No user is asked about the call, or no longer. */
+  /** Called when no user is asked about the call, or no longer asked. */
   parked(record: CallRecord): void;
 }
 
@@ -172,7 +174,7 @@ class CallForGate implements GateCall {
     this.#listener = listener;
   }
 
-  /** The signal is created on demand. */
+  /** Creates the signal on demand. */
   get signal(): AbortSignal {
     return this.#record.signal;
   }
@@ -187,8 +189,8 @@ class CallForGate implements GateCall {
 }
 
 /**
- * Replaces the input by one that names exact versions of what it refers to, so that the decision and the call are about
- * the same. Rejects with the error of the tool.
+ * Replaces the input by one that names exact versions of the things to which it refers, so that the decision and the
+ * call are about the same versions. Rejects with the error of the tool.
  */
 export async function pinInput({ app, principal, identity }: FacadeOptions, record: CallRecord): Promise<void> {
   const { tool } = record;

@@ -16,25 +16,25 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
   return data === undefined ? { code, message: cut } : { code, message: cut, data };
 }
 
-/** The error of a call that was aborted. `reason`: part of a sentence. */
+/** Returns the error of a call that was aborted. `reason`: part of a sentence. */
 export function abortedCall(tool: string, reason: string): GuestError {
   return guestError('ToolExecutionError', `The call to ${tool} was aborted: ${reason}.`);
 }
 
-/** The error of a structured call that was aborted, whose outcome may be unknown. */
+/** Returns the error of an aborted structured call whose outcome may be unknown. */
 export function endOfAborted(status: Operation['status'], message: string): NonNullable<Operation['error']> {
   const end = status === 'unknown' ? `${message} Whether it took effect is not known.` : message;
   return { code: 'ToolExecutionError', message: end };
 }
 
-/** The message about a call that had started when its process ended. */
+/** Returns the message about a call that had started when its process ended. */
 export function unknownEndOf(tool: string): string {
   return `The call to ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
 }
 
 /**
- * The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its
- * retry.
+ * Returns the error of a script's call that had started when its process ended. `idempotencyKey`: the key of the call
+ * and of its retry.
  */
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
@@ -45,8 +45,8 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 }
 
 /**
- * The part of a tool's error that reaches a script: a catchable code, the message and JSON data. Never a stack, a
- * cause, or another member. Never throws, for any thrown value.
+ * Returns the part of a tool's error that reaches a script: a catchable code, the message and JSON data. Never a stack,
+ * a cause, or another member. Never throws, for any thrown value.
  */
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
@@ -83,13 +83,19 @@ function jsonData(data: unknown): unknown {
 
 const MAX_SHOWN_NAME = 80;
 
-/** `names`: of the exposed tools. A hidden tool is refused as if it did not exist. */
+/**
+ * Returns the error of a call to an unknown tool. `names`: the names of the exposed tools. A hidden tool is refused as
+ * if it did not exist.
+ */
 export function notFound(name: string, names: readonly string[]): GuestError {
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
   return guestError('ToolNotFoundError', `There is no tool "${shown}".${didYouMean(name, names)}`);
 }
 
-/** `operations`: the calls that the script made, including those that were refused for the same reason. */
+/**
+ * Returns the error of a call over the budget. `operations`: the calls that the script made, including the calls that
+ * were refused for the same reason.
+ */
 export function overBudget(maxToolCalls: number, operations: readonly Operation[]): GuestError {
   const counts = new Map<OperationStatus, number>();
   for (const { status } of operations) if (status !== 'not_started') counts.set(status, (counts.get(status) ?? 0) + 1);

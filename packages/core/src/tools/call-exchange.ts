@@ -48,7 +48,9 @@ export function checkArguments(
   return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
 }
 
-/** Notes null in an optional member. Arguments that are known before the script runs are noted by the check. */
+/**
+ * Returns the note about null in an optional member. The check notes arguments that are known before the script runs.
+ */
 export function absentNote(tool: Tool, { line, column }: FacadeCall, path: string): Diagnostic {
   const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   return { severity: 'info', code: NULL_AS_ABSENT, message: nullAsAbsent(tool.name, path), ...place };
@@ -75,7 +77,7 @@ const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
   configurable: true,
 };
 
-/** The key by which a tool recognises a repeated call. */
+/** Returns the key by which a tool recognises a repeated call. */
 export function idempotencyKey(
   scriptId: string | undefined,
   { callId, callIndex }: { callId: string; callIndex: number },
@@ -84,8 +86,8 @@ export function idempotencyKey(
 }
 
 /**
- * A tool's view of its call: a plain object. `signal` is created when it is read, which most tools never do; copies
- * of a context, and objects that inherit from it, have it too.
+ * Returns a tool's view of its call: a plain object. `signal` is created when the tool reads it, which most tools never
+ * do. Copies of a context, and objects that inherit from it, have the signal too.
  */
 export function callContext(
   { app, principal, scriptId, identity, limits, savedScripts }: FacadeOptions,
@@ -170,11 +172,14 @@ function serialise(
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
-/** Searches a result for objects that JSON would silently empty, such as a Map, and counts its values. */
+/** Searches a result for objects that JSON would empty without an error, such as a Map, and counts its values. */
 class ResultLook {
   /** The number of visited values and member names. */
   values = 1;
-  /** The path below the result, and the value there. Values nested too deeply for JSON are rejected later. */
+  /**
+   * The path to the first such object below the result, and its kind. Values nested too deeply for JSON are rejected
+   * later.
+   */
   readonly lost: string | undefined;
   hasErrors = false;
   readonly #maxValues: number;
@@ -226,12 +231,12 @@ function oddObject(value: object): string | undefined {
   return isBareIterator(value) ? 'an iterator' : undefined;
 }
 
-/** A generator, a `map.values()` or a similar object, which JSON cannot represent. */
+/** Whether the value is a generator, a `map.values()` or a similar object, which JSON cannot represent. */
 function isBareIterator(value: object): boolean {
   return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
 }
 
-/** A script sees only the name and the message of an error; its other members belong to the host. */
+/** Converts an error to its name and message, because its other members belong to the host. */
 function errorsAsData(this: Record<string, unknown>, key: string, value: unknown): unknown {
   // The `toJSON` of an error is not called, because it may expose the request with its keys.
   const error = this[key];

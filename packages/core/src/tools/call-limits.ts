@@ -3,7 +3,7 @@ import type { ArgumentLimits } from './call-exchange.js';
 import type { FacadeCall } from './facade-types.js';
 
 /**
- * After this many bytes of invalid arguments, a script may send only small ones, because large ones take long to
+ * After this many bytes of invalid arguments, a script may send only small arguments, because large ones take long to
  * reject.
  */
 const MAX_WRONG_BYTES = 2_097_152;
@@ -27,7 +27,7 @@ export class CallBudget {
     return this.#made;
   }
 
-  /** False if the call exceeds the budget. A repeated call was counted before. */
+  /** Counts a call. Returns false if the call exceeds the budget. A repeated call was counted before. */
   take({ isRepeated }: FacadeCall): boolean {
     if (isRepeated === true) return true;
     if (this.#made >= this.#limits.maxToolCalls) return false;
@@ -88,14 +88,14 @@ const MAX_UNITS_IN_TURN = 65_536;
 export class EventLoopTurns {
   #isUsed = false;
 
-  /** Runs at once, or in a later turn if large data has taken time in this one. */
+  /** Runs the work at once, or in a later turn if large data has taken time in this turn. */
   run(work: () => void): void {
     // defence: large-data-in-turns, without it: work();
     if (this.#isUsed) setImmediate(() => this.run(work));
     else work();
   }
 
-  /** Counts characters of arguments or of a result that were read in this turn. */
+  /** Notes the characters of arguments or of a result that were read in this turn. */
   use(units: number): void {
     if (units <= MAX_UNITS_IN_TURN || this.#isUsed) return;
     this.#isUsed = true;

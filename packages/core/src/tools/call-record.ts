@@ -6,9 +6,9 @@ import type { Tool } from '../protocol/tools.js';
 import type { CallResult, EndedCall, FacadeCall, PendingCalls, SuspendedCalls, WaitingCall } from './facade-types.js';
 
 /**
- * The state of a call. `deciding`: it is unknown whether a user must decide. `awaiting_approval`: a user must decide.
- * `over_budget`: it is refused after the calls before it have ended. A call leaves `executing` only after the tool
- * has settled or nothing waits for it any longer.
+ * The state of a call. `deciding`: the gate has not decided whether a user must decide. `awaiting_approval`: a user
+ * must decide. `over_budget`: the call is refused after the calls before it have ended. A call leaves `executing` only
+ * after the tool has settled or nothing waits for the call any longer.
  */
 type CallState = 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued' | 'executing' | 'settled';
 
@@ -32,13 +32,13 @@ export class CallRecord {
   abortReason: string | undefined;
   /** The request that a user has to decide. */
   request: ApprovalRequest | undefined;
-  /** True if no user is asked. */
+  /** True if no user is asked about the call. */
   isParked = false;
-  /** Stops waiting for a place. */
+  /** Removes the call from the queue for a place. */
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
-  /** Undefined after the script has received its answer. */
+  /** Delivers the answer to the script; undefined after the script has received it. */
   #deliver: ((result: CallResult) => void) | undefined;
   #settledListeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
@@ -67,7 +67,7 @@ export class CallRecord {
     return this.state === 'settled';
   }
 
-  /** Created when it is read: most tools never do. */
+  /** Creates the signal when it is read, because most tools never read it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     return this.#controller.signal;
@@ -90,14 +90,14 @@ export class CallRecord {
     deliver?.(result);
   }
 
-  /** Ends the call without an answer: it is stored with its script. */
+  /** Ends the call without an answer, because the call is stored with its script. */
   suspend(): void {
     this.state = 'settled';
     this.#deliver = undefined;
     this.abortSignal('the script is suspended');
   }
 
-  /** The end is final: later events do not change the reported operation. */
+  /** Ends the call. Later events do not change the reported operation. */
   settle(end: CallEnd, nowMs: number): void {
     this.state = 'settled';
     this.end = end;
@@ -132,7 +132,7 @@ export class CallRecord {
     };
   }
 
-  /** The status of a call that has not settled. */
+  /** Returns the status of a call that has not settled. */
   #currentStatus(): OperationStatus {
     if (this.state === 'awaiting_approval') return 'awaiting_approval';
     if (this.state === 'over_budget') return 'not_started';
@@ -142,8 +142,8 @@ export class CallRecord {
   }
 
   /**
-   * The status of a started call whose outcome is unknown. A read changed nothing; every other call may have had an
-   * effect.
+   * Returns the status of a started call whose outcome is unknown. An aborted read changed nothing; every other call
+   * may have had an effect.
    */
   statusOfUnfinished(): OperationStatus {
     return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
@@ -181,7 +181,7 @@ export class CallTable {
     executing: 0,
     settled: 0,
   };
-  /** Detached tasks that are queued or execute. */
+  /** The number of detached tasks that are queued or execute. */
   #detached = 0;
   #parked = 0;
 
@@ -248,7 +248,10 @@ export class CallTable {
     return this.#records.size === this.#states.settled;
   }
 
-  /** Calls over the budget wait for every other call, including one that awaits approval. */
+  /**
+   * Whether only calls over the budget remain. These calls wait for every other call, including one that awaits
+   * approval.
+   */
   get onlyOverBudget(): boolean {
     return this.#underWay === 0 && this.#states.awaiting_approval === 0;
   }
@@ -274,7 +277,7 @@ export class CallTable {
     return record.operation(this.#nowMs());
   }
 
-  /** The operations in call order. */
+  /** Returns the operations in call order. */
   operations(): Operation[] {
     const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
     if (this.#earlier === undefined) return now.map((record) => this.operation(record));
@@ -285,7 +288,8 @@ export class CallTable {
   }
 
   /**
-   * Returns the known state of every call; those that wait for a decision or a refusal are dropped without an answer.
+   * Returns the known state of every call. The calls that wait for a decision or a refusal are dropped without an
+   * answer.
    */
   suspend(): Pick<SuspendedCalls, 'ended' | 'waiting'> {
     const waiting: WaitingCall[] = [];
@@ -300,14 +304,14 @@ export class CallTable {
     return { ended, waiting };
   }
 
-  /** Excludes calls that the resumed script has made again. */
+  /** Returns the ends of earlier calls, without calls that the resumed script has made again. */
   #earlierEnds(): EndedCall[] {
     if (this.#earlier === undefined) return [];
     const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));
     return this.#earlier.filter(({ callIndex }) => !again.has(callIndex));
   }
 
-  /** Calls that end without a user's decision, except detached tasks and calls over the budget. */
+  /** The number of calls that end without a user's decision, without detached tasks and calls over the budget. */
   get #underWay(): number {
     const { deciding, queued, executing } = this.#states;
     return deciding + queued + executing - this.#detached;
@@ -319,7 +323,7 @@ export class CallTable {
   }
 }
 
-/** A call that waits for a decision, as it is stored while its script is suspended. */
+/** Returns a call that waits for a decision in the form that is stored while its script is suspended. */
 function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
   const { callId, callIndex, line, column, snippet, detached, retries } = record.call;
   return {
@@ -338,7 +342,7 @@ function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall 
   };
 }
 
-/** The call as the script made it, for the resumed script. */
+/** Returns the call as the script made it, for the resumed script. */
 export function resumedCall(waiting: WaitingCall): FacadeCall {
   const { callId, callIndex, tool, inputJson, line, column, snippet, detached, retries } = waiting;
   return {
@@ -354,7 +358,9 @@ export function resumedCall(waiting: WaitingCall): FacadeCall {
   };
 }
 
-/** The input in an operation whose tool was removed after its script was suspended. */
+/**
+ * Returns a stand-in for a tool that was removed after its script was suspended, for the operation of a waiting call.
+ */
 export function goneTool({ tool, effect }: WaitingCall): Tool {
   return {
     name: tool,

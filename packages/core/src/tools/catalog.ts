@@ -16,21 +16,23 @@ export interface ToolSummary {
 
 /** Finds tools for a script whose prompt did not show all of them. */
 export interface ToolCatalog {
-  /** Best match first; tools that share no word with the query are omitted. `limit`: 1 to 50, default 10. */
+  /**
+   * Returns the best match first. Tools that share no word with the query are omitted. `limit`: 1 to 50, default 10.
+   */
   search(query: string, options?: { limit?: number }): ToolSummary[];
   /**
-   * The tool's declaration, with the observed shape of its results if it has no output schema; undefined if there is
-   * no such tool.
+   * Returns the tool's declaration, with the observed shape of its results if the tool has no output schema; undefined
+   * if there is no such tool.
    */
   describe(name: string): string | undefined;
   /**
-   * The message for a name that `describe` does not know. `search`: the expression that finds tools; default
+   * Returns the message for a name that `describe` does not know. `search`: the expression that finds tools; default
    * `catalog.search(query)`.
    */
   explainMissing(name: string, search?: string): string;
-  /** The same tools, with the shapes of results that this principal's calls returned. */
+  /** Returns the same tools, with the shapes of results that this principal's calls returned. */
   forPrincipal(principal: string | undefined): ToolCatalog;
-  /** Every tool, or those in one namespace (`mcp.github`), in their original order. */
+  /** Lists every tool, or the tools in one namespace (`mcp.github`), in their original order. */
   list(namespace?: string): ToolSummary[];
 }
 
@@ -67,7 +69,7 @@ class TokenCatalog {
   readonly #tools: readonly Tool[];
   readonly #summaries: readonly ToolSummary[];
   readonly #byName = new Map<string, number>();
-  /** Token → tool index → weight. */
+  /** The weight of each token in each tool: token → tool index → weight. */
   readonly #postings = new Map<string, Map<number, number>>();
   readonly #sortedTokens: readonly string[];
   readonly #descriptions = new Map<number, string>();
@@ -168,7 +170,7 @@ class TokenCatalog {
   }
 }
 
-/** The first index whose token is not less than `token`. */
+/** Returns the first index whose token is not less than `token`. */
 function firstAtLeast(sorted: readonly string[], token: string): number {
   let low = 0;
   let high = sorted.length;
@@ -184,7 +186,7 @@ function queryTokens(query: string): Set<string> {
   return new Set(nameTokens(query.slice(0, MAX_QUERY_LENGTH)).map(stem).slice(0, MAX_QUERY_TOKENS));
 }
 
-/** `files` and `file`, `queries` and `query` are one word. */
+/** Returns the stem of a word: `files` and `file`, `queries` and `query` are one word. */
 function stem(token: string): string {
   if (token.length > 4 && token.endsWith('ies')) return `${token.slice(0, -3)}y`;
   return token.length > 3 && token.endsWith('s') && !token.endsWith('ss') ? token.slice(0, -1) : token;

@@ -41,20 +41,23 @@ export interface ToolDeclaration {
   readonly member: readonly string[];
 }
 
-/** One tool's declaration: the types it needs, then `interface Tools` with that tool alone. */
+/** Returns the declaration of one tool: the types that the tool needs, then `interface Tools` with only this tool. */
 export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): string {
   return declarationsFor([tool], { detail });
 }
 
-/** One tool's declaration on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{ … }>`. */
+/**
+ * Returns the declaration of one tool on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{
+ * … }>`.
+ */
 export function signatureOf(tool: Tool): string {
   return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), { ...STYLES.types, deprecated: false }))}`;
 }
 
 /**
- * `interface Tools { … }`, preceded by the types it needs. Dotted names become nested members. A name that is not an
- * identifier is declared under its identifier form, with the quoted name as an alias. The same text serves the model
- * and the type checker (`names` is only for reading).
+ * Returns `interface Tools { … }`, with the types that it needs before it. Dotted names become nested members. A name
+ * that is not an identifier is declared under its identifier form, with the quoted name as an alias. The same text
+ * serves the model and the type checker (`names` is only for reading).
  */
 export function declarationsFor(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const detail = options.detail ?? 'full';
@@ -67,7 +70,7 @@ export function declarationsFor(tools: readonly Tool[], options: DeclarationOpti
   );
 }
 
-/** Declares tools of one set, so that the names of their types differ. */
+/** Returns a function that declares tools of one set, so that the names of their types differ. */
 export function declarationWriter(
   tools: readonly Tool[],
   everything = false,
@@ -77,13 +80,13 @@ export function declarationWriter(
 }
 
 export interface LayoutOptions extends DeclarationOptions {
-  /** Declares quoted names beside their identifier forms. Default false. */
+  /** Declares quoted names in addition to their identifier forms. Default false. */
   aliases?: boolean;
   /** Namespaces (identifier form, '' for the root) with the number of their tools that are not declared. */
   missing?: ReadonlyMap<string, number>;
 }
 
-/** The text of `interface Tools`, with the types before it. */
+/** Returns the text of `interface Tools`, with the types before it. */
 export function layOutDeclarations(declarations: readonly ToolDeclaration[], options: LayoutOptions = {}): string {
   const root = newNamespace('');
   for (const declaration of declarations) addMember(root, declaration);
@@ -93,17 +96,17 @@ export function layOutDeclarations(declarations: readonly ToolDeclaration[], opt
   return [...definitions, 'interface Tools {', ...indented(members), '}', ''].join('\n');
 }
 
-/** The line that replaces the undeclared tools of a namespace. */
+/** Returns the line that replaces the undeclared tools of a namespace. */
 export function missingLine(count: number): string {
   return `// … ${count} more`;
 }
 
-/** The line for a namespace without declared tools. */
+/** Returns the line for a namespace without declared tools. */
 export function namespaceLine(name: string, count: number): string {
   return `// ${name}: ${count} tools`;
 }
 
-/** The parts of a tool's namespace in identifier form; empty for the root. */
+/** Returns the parts of a tool's namespace in identifier form; empty for the root. */
 export function namespaceOf(tool: Tool): string[] {
   return identifierName(tool.name).split('.').slice(0, -1);
 }
@@ -114,7 +117,7 @@ const STYLES = {
   signatures: { memberDocs: false, maxDepth: 1, oneLine: true },
 } satisfies Record<Exclude<DeclarationDetail, 'names'>, Omit<TypeStyle, 'deprecated'>>;
 
-/** The types of JSON Schemas, and the named types that they need, each without line ends. */
+/** Returns the types of JSON Schemas, and the named types that they need, each without line ends. */
 export function typesOfSchemas(
   prefix: string,
   schemas: readonly JsonObject[],
@@ -135,7 +138,7 @@ interface Namespace {
   readonly path: string;
   readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;
-  /** The given names that are not identifiers, and the part of the namespace that they denote, by identifier form. */
+  /** The given names that are not identifiers, by the identifier form of their part of this namespace. */
   readonly givenNames: Map<string, Set<string>>;
   missing: number;
 }
@@ -159,7 +162,10 @@ function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): st
   return `(args${needsArguments(tool) ? '' : '?'}: ${joinUnion(args)}): Promise<${result}>`;
 }
 
-/** With `everything`: also the former names of arguments, each as an alternative to its current name. */
+/**
+ * Returns the schemas of a tool's arguments. With `everything`, there is one schema for each way to write the required
+ * arguments by current and former names.
+ */
 function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): JsonObject[] {
   if (!everything || oldNames === undefined) return [inputSchema];
   const entries = Object.entries(oldNames);
@@ -180,12 +186,15 @@ function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): 
   });
 }
 
-/** If the arguments can be written in too many ways, or the schema is not plain, only the validator judges them. */
+/**
+ * The schema of arguments that can be written in too many ways, or whose schema is not plain. Only the validator judges
+ * these arguments.
+ */
 const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true };
 
 const MAX_NAMINGS = 16;
 
-/** Every way to write the required arguments: each by its current name, or by one of its former names. */
+/** Returns every way to write the required arguments: each by its current name, or by one of its former names. */
 function namings(
   required: readonly string[],
   oldNames: readonly [string, string][],
@@ -199,9 +208,7 @@ function namings(
   return ways;
 }
 
-/**
- * Whether a call without arguments is invalid; if the schema is not a plain list of members, the validator tries it.
- */
+/** Whether a call without arguments is invalid. If the schema is not a plain list of members, the validator decides. */
 function needsArguments(tool: Tool): boolean {
   const { anyOf, oneOf, allOf, $ref } = tool.inputSchema;
   if (requiredKeys(tool.inputSchema).length > 0) return true;
@@ -213,7 +220,7 @@ function needsArguments(tool: Tool): boolean {
   }
 }
 
-/** A doc comment; it keeps the lines of a description, because descriptions show formats in them. */
+/** Returns a doc comment. The comment keeps the lines of a description, because descriptions show formats in them. */
 function toolDoc(description: string): string[] {
   const text = description.trim();
   const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
@@ -224,7 +231,7 @@ function toolDoc(description: string): string[] {
   return ['/**', ...[first, ...rest].map((line) => ` * ${line}`.trimEnd()), ' */'];
 }
 
-/** The common prefix of the names of each tool's types. */
+/** Returns the prefix of the names of each tool's types. */
 function typePrefixes(tools: readonly Tool[]): ReadonlyMap<Tool, string> {
   const used = new Set<string>();
   const prefixes = new Map<Tool, string>();
@@ -281,7 +288,10 @@ function namespaceLines(namespace: Namespace, aliases: boolean): string[] {
   return aliases ? [...lines, ...aliasLines(namespace)] : lines;
 }
 
-/** `"get-user": Tools["get_user"];`; for a namespace with other tools too, only the members with the given name. */
+/**
+ * Returns the aliases of a namespace: `"get-user": Tools["get_user"];`. If the namespace has other tools too, the alias
+ * has only the members with the given name.
+ */
 function aliasLines(namespace: Namespace): string[] {
   return [...namespace.givenNames].map(([given, held]) => {
     const name = identifierName(given);
@@ -321,7 +331,7 @@ function afterName(tool: Tool): string {
   return sentence === '' ? '' : `: ${sentence}`;
 }
 
-/** The first sentence of a description, on one line, at most 160 characters. */
+/** Returns the first sentence of a description, on one line, at most 160 characters. */
 export function firstSentence(description: string): string {
   const line = docText(description, 1_000);
   const end = /(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/u.exec(line);

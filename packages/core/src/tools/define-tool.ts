@@ -8,7 +8,7 @@ import { compileJsonSchema } from './json-schema.js';
 import { compileStandardSchema, standardKind, type StandardSchema } from './standard-schema.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema } from './zod-schema.js';
 
-/** The common part of the schemas of all versions of zod 4: a host may use another version than core. */
+/** The common part of the schemas of all versions of zod 4, because a host may use another version than core. */
 interface AnyZodSchema {
   readonly _zod: { readonly input: unknown; readonly output: unknown };
 }
@@ -32,13 +32,13 @@ export type ToolResult<Output> = Output extends AnyZodSchema
     : unknown;
 
 export interface ToolDefinition<Input extends ToolSchema | undefined, Output extends ToolSchema | undefined> {
-  /** Letters, digits, `_`, `$` and `-`; dots make namespaces. */
+  /** The name consists of letters, digits, `_`, `$` and `-`; dots make namespaces. */
   name: string;
-  /** For the model. Short listings show only its first sentence. */
+  /** The description for the model. Short listings show only its first sentence. */
   description: string;
   /**
-   * Schema of an object: zod 4, or Standard Schema with a JSON Schema. If both it and `inputSchema` are omitted, the tool
-   * takes no arguments.
+   * Schema of an object: zod 4, or Standard Schema with a JSON Schema. A tool without this schema and without
+   * `inputSchema` takes no arguments.
    */
   input?: Input;
   /** JSON Schema of an object (2020-12, or an older draft). */
@@ -52,7 +52,10 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
    * not see them. After the call, only the current names are used.
    */
   oldNames?: OldNames;
-  /** Default `policy`. A function decides for each call whether it needs a user's decision; a throw counts as yes. */
+  /**
+   * Default `policy`. A function decides for each call whether the call needs a user's decision. If the function
+   * throws, the call needs one.
+   */
   approval?:
     | 'never'
     | 'always'
@@ -66,26 +69,26 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
    */
   callers?: ToolCallers;
   /**
-   * The tool itself makes repeated calls with the same `idempotencyKey` harmless. A call that had started when its
-   * process ended is then repeated under its old key; otherwise it rejects as unknown. Default false.
+   * True: the tool itself makes repeated calls with the same `idempotencyKey` harmless. A call that had started when
+   * its process ended is then repeated under its old key; otherwise the call rejects as unknown. Default false.
    */
   idempotent?: boolean;
-  /** The subjects that the call touches, for rules to match on. */
+  /** Returns the subjects that the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
-  /** The text that a deciding user reads instead of the arguments. */
+  /** Returns the text that a deciding user reads instead of the arguments. */
   preview?: (input: ToolInput<Input>, scope: ToolCallScope) => string | Promise<string>;
   /** See `Tool.previewLength`. Default 4000. */
   previewLength?: number;
   /**
-   * Returns the input with exact versions of what it refers to. Called before anybody decides about the call: the
-   * decision, the rules and `execute` get this input. A throw ends the call.
+   * Returns the input with exact versions of the things to which it refers. Called before anybody decides about the
+   * call: the decision, the rules and `execute` get this input. A throw ends the call.
    */
   pin?: (input: ToolInput<Input>, scope: ToolCallScope) => ToolInput<Input> | Promise<ToolInput<Input>>;
   /** The result is the work plan, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
-  /** A call runs a saved script, see `Tool.savedScript`. */
+  /** A call runs a saved script; see `Tool.savedScript`. */
   savedScript?: FindSavedScript;
-  /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
+  /** Runs the call. Only the message of a thrown error reaches the script; a `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
   /**
    * Undoes a completed call, after a user has agreed: `harness.revert` and `toolscript undo` call it, newest call first.
@@ -120,7 +123,7 @@ export interface DefineToolOptions {
 
 /**
  * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid name, an
- * unknown member, and a schema that JSON cannot represent.
+ * unknown member, or a schema that JSON cannot represent.
  */
 export function defineTool<
   Input extends ToolSchema | undefined = undefined,
@@ -154,7 +157,7 @@ export function defineTool<
     pin: definition.pin,
     shows: definition.shows,
     savedScript: definition.savedScript,
-    // A call may have been suspended with the former names.
+    // A call with the former names may have been suspended.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withNewNames(value, oldNames).value as never, context),
     revert: definition.revert && revertOf(definition.revert as never, oldNames),
@@ -291,7 +294,7 @@ function lower(text: string): string {
   return text.replace(/^The/, 'the');
 }
 
-/** Namespaces that belong to Toolscript. `http` alone is a tool's name; `http.x` is not. */
+/** The namespaces that belong to Toolscript. `http` alone is a tool's name; `http.x` is not. */
 const RESERVED_NAMESPACES: readonly string[] = ['mcp', 'spawn', 'http'];
 const FORBIDDEN_SEGMENTS: readonly string[] = ['then', '__proto__', 'constructor', 'prototype'];
 const SEGMENT = /^[A-Za-z0-9_$-]+$/;

@@ -11,29 +11,28 @@ import type { ObservedShapes } from './observed-shapes.js';
 import type { ToolRegistry } from './registry.js';
 
 /**
- * The only access to tools. A call passes: exists → exposed → within budget → arguments valid → approval (holds no
- * place) → queue (limited concurrency, in order) → execute → result checked and capped. The effective input is
- * serialised once; that text is approved, executed and recorded.
- *
- * A script's promise may settle before its aborted call has ended; the operation is reported only when its end is
- * known, or when `abortAll` stops waiting for it.
+ * The only access to tools. A call passes these steps: exists → exposed → within budget → arguments valid → approval
+ * (holds no place) → queue (limited concurrency, in order) → execute → result checked and capped. The effective input
+ * is serialised once; that text is approved, executed and recorded. A script's promise may settle before its aborted
+ * call has ended. The operation is reported only when its end is known, or when `abortAll` stops waiting for it.
  */
 export interface Facade {
-  /** Never rejects. */
+  /** Makes a call. Never rejects. */
   call(call: FacadeCall): Promise<CallResult>;
-  /** Aborts one call: a race that was lost, or a detached task that was cancelled. Unknown ids are ignored. */
+  /** Aborts one call: a call that lost its race, or a detached task that was cancelled. Unknown ids are ignored. */
   abort(callId: string, reason: string): void;
   /**
-   * Ends the script: further calls are refused, every call that is not detached is aborted, and running ones get
-   * `graceMs` to settle. Resolves with the calls that did not settle; their operations are final then.
+   * Ends the script: further calls are refused, every call that is not detached is aborted, and so is a detached call
+   * that waits for a decision about which no user is asked. Aborted calls that run get `graceMs` to settle. Resolves
+   * with the calls that did not settle; their operations are final then.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
   /**
    * Suspends the script: further calls are refused, and calls that wait for decisions or are over the budget are
-   * dropped without an answer. Call it only if all other pending calls are detached.
+   * dropped without an answer. Call this method only if all other pending calls are detached.
    */
   suspend(): SuspendedCalls;
-  /** Indexes of the calls over the budget that are not refused yet. A suspended script makes them again. */
+  /** Returns the indexes of the calls over the budget that are not refused yet. A suspended script makes them again. */
   overBudget(): number[];
   /** Resumes a call that waited when its script was suspended. Never rejects. */
   resumeCall(call: WaitingCall): Promise<CallResult>;
@@ -42,32 +41,35 @@ export interface Facade {
   /** Whether a call that had started in an earlier process may be repeated with the same arguments. */
   mayRepeat(operation: Operation): boolean;
   /**
-   * The current operations in call order: a running call is `unknown`; a task that outlives the script is `detached`,
-   * also before it runs.
+   * Returns the current operations in call order. A running call is `unknown`; a task that outlives the script is
+   * `detached`, even before it runs.
    */
   operations(): Operation[];
   pending(): PendingCalls;
-  /** Calls that count against the budget, including denied and invalid ones, but not those of unknown tools. */
+  /**
+   * Returns the number of calls that count against the budget, including denied and invalid ones, but not calls to
+   * unknown tools.
+   */
   callsMade(): number;
 }
 
 /** A call by a script, or a structured call. */
 export interface FacadeCall {
   readonly callId: string;
-  /** 0, 1, 2 … within the script. */
+  /** The index of the call within the script: 0, 1, 2 … */
   readonly callIndex: number;
   /** The tool's name, or its identifier form. */
   readonly tool: string;
   /** JSON text of the arguments; empty if there are none. */
   readonly argsJson: string;
-  /** Why the arguments could not be written as JSON, including the path. */
+  /** The reason why the arguments could not be written as JSON, including the path. */
   readonly argsProblem?: string;
   readonly line?: number;
   readonly column?: number;
   readonly snippet?: string;
-  /** A task that outlives the script: `abortAll` does not abort it. */
+  /** True: the call is a task that outlives the script, so `abortAll` does not abort it while it is queued or runs. */
   readonly detached?: boolean;
-  /** The call was counted and approved in an earlier process, see `Facade.mayRepeat`. */
+  /** True: the call was counted and approved in an earlier process; see `Facade.mayRepeat`. */
   readonly isRepeated?: boolean;
   /** The call with an unknown outcome that the script repeats. */
   readonly retries?: Retried;
@@ -77,7 +79,7 @@ interface Retried {
   readonly callId: string;
   /** The idempotency key of the first call, which the repetition uses too. */
   readonly idempotencyKey: string;
-  /** The arguments of the first call; the call is refused if its current tool reads them differently. */
+  /** The arguments of the first call. The call is refused if its current tool reads them differently. */
   readonly inputJson: string;
 }
 
@@ -87,13 +89,13 @@ export type CallResult =
   | { readonly ok: false; readonly error: GuestError };
 
 export interface PendingCalls {
-  /** Excludes calls that were aborted and have not settled yet. */
+  /** The number of executing calls, without calls that were aborted and have not settled yet. */
   readonly executing: number;
-  /** The executing and queued tasks that outlive the script. */
+  /** The number of executing and queued tasks that outlive the script. */
   readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
-  /** The calls that wait for a decision about which no user is asked. */
+  /** The number of calls that wait for a decision about which no user is asked. */
   readonly parked: number;
   /** The number of calls over the budget. They are refused after all others except detached ones have ended. */
   readonly overBudget: number;
@@ -137,9 +139,9 @@ export interface WaitingCall {
 
 export type FacadeEvent =
   | { type: 'tool_call_start'; callId: string; tool: string; input: unknown; effect: ToolEffect; line?: number }
-  /** Emitted once for every operation, also for calls that never started. */
+  /** Emitted once for every operation, even for calls that never started. */
   | { type: 'tool_call_done'; operation: Operation }
-  /** A user is asked. */
+  /** Emitted when a user is asked. */
   | { type: 'approval_requested'; request: ApprovalRequest }
   /** Also emitted for decisions of rules and policies, which have no earlier request. */
   | {
@@ -147,7 +149,7 @@ export type FacadeEvent =
       approvalId: string;
       callId: string;
       tool: string;
-      /** The text that runs if it was approved. */
+      /** The arguments with which the call runs if it is approved. */
       inputJson: string;
       /** The script's own arguments, if a user replaced them. */
       replacedInputJson?: string;
@@ -161,7 +163,10 @@ export type FacadeEvent =
   | { type: 'progress'; callId: string; tool: string; message: string }
   /** The output of a detached task. */
   | { type: 'output'; callId: string; text: string }
-  /** Whether the facade waits only for decisions, and about how many of them no user is asked. */
+  /**
+   * `onlyApprovals`: the facade waits only for decisions. `parked`: the number of these decisions about which no user
+   * is asked.
+   */
   | { type: 'waiting_changed'; onlyApprovals: boolean; parked: number };
 
 export interface FacadeOptions {
@@ -188,7 +193,7 @@ export interface FacadeOptions {
   readonly plan: readonly PlannedCall[];
   readonly savedScripts?: SavedScripts | undefined;
   readonly clock: { nowMs(): number };
-  /** When the script started, by the monotonic clock. Default: when the facade is created. */
+  /** The time of the script's start by the monotonic clock. Default: the time when the facade is created. */
   readonly startedAtMs?: number;
   readonly onEvent: (event: FacadeEvent) => void;
   /** Whether the starts and ends of calls are emitted too. Default true. */
@@ -197,7 +202,10 @@ export interface FacadeOptions {
   readonly observed?: ObservedShapes;
   /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
-  /** False: the run may make no further call. Called once for each call that its script may still make. */
+  /**
+   * Counts a call against the run's budget. Returns false if the run may make no further call. Called once for each
+   * call within the script's own budget.
+   */
   readonly takeCall?: (() => boolean) | undefined;
   /** Called, and awaited, before a call executes. A rejection keeps the call from running. */
   readonly onIntent?: ((intent: CallIntent) => void | Promise<void>) | undefined;

@@ -37,7 +37,7 @@ import type {
   WaitingCall,
 } from './facade-types.js';
 
-/** One facade serves one script run, or one structured call. */
+/** Creates a facade for one script run, or for one structured call. */
 export function createFacade(options: FacadeOptions): Facade {
   return new CallFacade(options);
 }
@@ -56,7 +56,7 @@ class CallFacade implements Facade, CallReporter {
   /** Detached tasks have separate places, so the script's calls do not wait for them. */
   readonly #taskQueue: CallQueue;
   readonly #overBudget = new Set<CallRecord>();
-  /** The state of the wait that the listeners know. */
+  /** The last `waiting_changed` that was emitted. */
   #reported = { onlyApprovals: false, parked: 0 };
   #closed = false;
 
@@ -152,7 +152,10 @@ class CallFacade implements Facade, CallReporter {
     return this.#budget.made;
   }
 
-  /** Checks in order: exists → exposed → within budget → arguments valid, all in the same tick as the call. */
+  /**
+   * Admits a call or refuses it. Checks in this order: exists → exposed → within budget → arguments valid, all in the
+   * same tick as the call.
+   */
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
     // defence: no-call-after-the-end
     if (this.#closed)
@@ -203,8 +206,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   /**
-   * A call over the budget is refused after the calls before it have ended: a script that ends by the refusal would
-   * abort them.
+   * Refuses a call over the budget after the calls before it have ended. A script that ends by an earlier refusal would
+   * abort these calls.
    */
   #refuseLater(record: CallRecord): void {
     this.#overBudget.add(record);
@@ -227,7 +230,7 @@ class CallFacade implements Facade, CallReporter {
     return overBudget(this.#options.limits.maxToolCalls, this.operations());
   }
 
-  /** The tool may have changed during the suspension: the current tool, arguments and rules apply. */
+  /** Resumes a call. The tool may have changed during the suspension: the current tool, arguments and rules apply. */
   #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
     const { inputJson, request, startedAtMs } = waiting;
     const call = resumedCall(waiting);
@@ -249,8 +252,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   /**
-   * The tool has other names or defaults now: the input that was shown differs from the one that would run, so no
-   * approval covers it.
+   * Asks again about a call whose tool has other names or defaults now. The input that was shown differs from the input
+   * that would run, so no approval covers it.
    */
   #askAgain(record: CallRecord, value: JsonValue, json: string): void {
     this.#approvals.cancel(record);
@@ -278,7 +281,7 @@ class CallFacade implements Facade, CallReporter {
     return notFound(name, registry.scriptNames(exposed));
   }
 
-  /** The call was approved in an earlier process, before it started. */
+  /** Repeats a call that was approved in an earlier process, before the call started. */
   #repeat(record: CallRecord): void {
     // defence: prohibitions-hold-for-repeated-calls
     if (this.#approvals.isForbidden(record)) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
@@ -300,7 +303,7 @@ class CallFacade implements Facade, CallReporter {
     });
   }
 
-  /** Rejects if the intent could not be recorded; then nothing has run. */
+  /** Stores the intent of a call. Rejects if the intent could not be recorded; nothing has run in this case. */
   #recordIntent(record: CallRecord): Promise<void> {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
@@ -312,7 +315,7 @@ class CallFacade implements Facade, CallReporter {
     );
   }
 
-  /** Never throws. */
+  /** Runs a call. Never throws. */
   #execute(record: CallRecord): void {
     if (record.isSettled) return;
     this.#table.execute(record);
@@ -356,7 +359,7 @@ class CallFacade implements Facade, CallReporter {
     this.#noteWaiting();
   }
 
-  /** Never throws. */
+  /** Ends a call whose tool has returned. Never throws. */
   #finish(record: CallRecord, result: unknown): void {
     try {
       this.#finishCompleted(record, result);
@@ -452,7 +455,7 @@ class CallFacade implements Facade, CallReporter {
     this.#emit({ type: 'waiting_changed', ...this.#reported });
   }
 
-  /** A listener that throws must not change the course of a call. */
+  /** Emits an event. A listener that throws must not change the course of a call. */
   #emit(event: FacadeEvent): void {
     try {
       this.#options.onEvent(event);

@@ -9,9 +9,9 @@ interface EffectiveSchema {
 }
 
 /**
- * The common source of a tool's declaration, its check and its validation. A default that its own schema rejects is
- * removed, because applying it would make every call invalid. A member with a default may be omitted, whatever
- * `required` says. `fits`: whether a schema of the root accepts a value.
+ * Returns the common source of a tool's declaration, its check and its validation. A default that its own schema
+ * rejects is removed, because applying it would make every call invalid. A member with a default may be omitted,
+ * whatever `required` says. `fits`: whether a schema of the root accepts a value.
  */
 export function effectiveSchema(
   root: JsonObject,
@@ -45,7 +45,7 @@ function hasDefault(root: JsonObject, properties: Record<string, unknown>, key: 
   return isSchemaNode(member) && certainSchemas(root, member).some((part) => part['default'] !== undefined);
 }
 
-/** Keywords that hold one schema or a list of them, and keywords that hold schemas by name. */
+/** The keywords that hold one schema or a list of schemas, and the keywords that hold schemas by name. */
 const SCHEMAS = new Set([
   'items',
   'prefixItems',
@@ -65,7 +65,9 @@ const SCHEMAS = new Set([
 ]);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 
-/** A copy in which `rewrite` replaces every schema, the inner ones first. External references are not followed. */
+/**
+ * Returns a copy in which `rewrite` replaces every schema, the inner ones first. External references are not followed.
+ */
 function rewriteSchemas(
   node: unknown,
   path: readonly string[],
@@ -93,7 +95,7 @@ const MAX_STEPS = 100_000;
 /**
  * Applies `properties.….default` to omitted members, at every level of the given value. Only schemas that certainly
  * apply count (references and `allOf`, not the branches of a union). Changes `value`, whose records must have no
- * prototype. False if that took too many steps.
+ * prototype. Returns false if the work took too many steps.
  */
 export function applyDefaults(root: JsonObject, value: JsonValue): boolean {
   const state = { root, steps: 0 };

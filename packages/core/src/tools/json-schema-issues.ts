@@ -14,8 +14,9 @@ import {
 } from './validation-issues.js';
 
 /**
- * The validator reports a flat list in which the failures inside a failed keyword follow it. This module reads the
- * list as the tree that it represents. It reports only the leaves, and only one branch of a union.
+ * Converts the validator's errors to issues. The validator reports a flat list in which the failures inside a failed
+ * keyword follow the keyword. The function reads the list as the tree that the list represents. It reports only the
+ * leaves, and only one branch of a union.
  */
 export function explainSchemaErrors(
   errors: readonly OutputUnit[],
@@ -103,7 +104,7 @@ class Explanation {
     ];
   }
 
-  /** Returns the number of inner errors that it handled. */
+  /** Reports an unknown key. Returns the number of inner errors that the method handled. */
   #explainUnknownKey(unit: OutputUnit, inner: readonly OutputUnit[], issues: LocatedIssue[]): number {
     const first = inner[0];
     if (first === undefined || first.keyword !== 'false') return 0;
@@ -236,7 +237,7 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   maxProperties: ['at most', 'keys'],
 };
 
-/** The errors after `index` that are inside its keyword. */
+/** Returns the errors after `index` that are inside its keyword. */
 function innerErrors(errors: readonly OutputUnit[], index: number): OutputUnit[] {
   const location = (errors[index] as OutputUnit).keywordLocation;
   const inner: OutputUnit[] = [];

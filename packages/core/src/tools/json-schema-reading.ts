@@ -4,12 +4,10 @@ import { judgePattern } from './safe-pattern.js';
 import { isLocalReference, isSchemaNode, resolveReference, type SchemaNode } from './schema-lookup.js';
 
 /**
- * Converts an untrusted JSON Schema to one that is safe to validate with.
- *
- * The result consists of known keywords with values of the right shape. Every reference points to `$defs` of the
- * result. Spellings of older drafts are converted to 2020-12. Patterns that could take too long are removed or
- * bounded, and `uniqueItems` is bounded. Every schema reports the cost of each use to `onUse`, so that a validation
- * can have a budget.
+ * Converts an untrusted JSON Schema to a schema that is safe to validate with. The result consists of known keywords
+ * with values of the right shape. Every reference points to `$defs` of the result. Spellings of older drafts are
+ * converted to 2020-12. Patterns that could take too long are removed or bounded, and `uniqueItems` is bounded. Every
+ * schema reports the cost of each use to `onUse`, so that a validation can have a budget.
  */
 export interface ReadSchema {
   readonly schema: SchemaNode;
@@ -26,18 +24,21 @@ export function readJsonSchema(
   return new SchemaReader(root, where, onUse).read(start);
 }
 
-/** The property that the validator reads exactly once for each use of a schema, and that has no other role here. */
+/**
+ * The property that the validator reads exactly once for each use of a schema, and that the converted schemas use for
+ * nothing else.
+ */
 const USE_PROBE = '$recursiveAnchor';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
-/** Longer lists are not searched for duplicates. */
+/** The maximum length of a list that is searched for duplicates. */
 const MAX_UNIQUE_ITEMS = 500;
 const FEW_UNIQUE_ITEMS = 20;
 /** The cost of `uniqueItems` for a short list, because each item is compared with every other. */
 const COST_OF_FEW_UNIQUE_ITEMS = 20;
 const COST_OF_UNIQUE_ITEMS = 12_000;
-/** Number of `enum` values, or of names in `required`, that take as long to search as one schema. */
+/** The number of `enum` values, or of names in `required`, whose search takes as long as one schema. */
 const CHOICES_AT_ONCE = 20;
 const MAX_PATTERN_KEY_LENGTH = 300;
 const COST_OF_PATTERN = 20;
@@ -77,7 +78,7 @@ class SchemaReader {
   readonly #onUse: (cost: number) => void;
   readonly #legacyReferences: boolean;
   readonly #notes = new Set<string>();
-  /** References that were found, by the schema to which they point. */
+  /** The names of the referenced schemas in `$defs`. */
   readonly #definitions = new Map<SchemaNode, string>();
   readonly #unread: { target: SchemaNode; name: string }[] = [];
   #count = 0;
@@ -183,7 +184,7 @@ class SchemaReader {
     if (items !== undefined) read['items'] = this.#node(items, [...path, 'items']);
   }
 
-  /** `dependencies` and `dependentRequired` are both converted to `dependentSchemas`. */
+  /** Converts `dependencies` and `dependentRequired` to `dependentSchemas`. */
   #dependencies(node: JsonObject, read: MutableSchema, path: readonly string[]): void {
     const schemas: MutableSchema = (read['dependentSchemas'] as MutableSchema | undefined) ?? {};
     for (const keyword of ['dependentRequired', 'dependencies']) {
@@ -311,7 +312,10 @@ class SchemaReader {
   }
 }
 
-/** The cost of one use, excluding inner schemas. The errors of a union's branches are copied at each level above it. */
+/**
+ * Returns the cost of one use, excluding inner schemas. The errors of a union's branches are copied at each level above
+ * the union.
+ */
 function costOf({ enum: choices, required, anyOf, oneOf }: MutableSchema): number {
   const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
   const lookedThrough = length(choices) + length(required);
@@ -323,7 +327,7 @@ function implies(condition: MutableSchema, consequence: MutableSchema): MutableS
   return { if: condition, then: consequence };
 }
 
-/** Sets an own property, also for `__proto__`. */
+/** Sets an own property, even for `__proto__`. */
 function setOwn(record: MutableSchema, key: string, value: unknown): void {
   // defence: schema-members-are-own, without it: record[key] = value;
   Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });

@@ -12,12 +12,12 @@ import type { CompiledSchema } from './zod-schema.js';
 
 /**
  * Maximum number of schema uses in one validation; patterns and long lists of choices count more. A use takes one to
- * two microseconds, so all of them stay below the time for which the event loop may be blocked. For data larger than
- * the default maximum of arguments, it grows with the data.
+ * two microseconds, so all uses together stay below the time for which the event loop may be blocked. The maximum grows
+ * with the data for data larger than the default maximum of arguments.
  */
 const MIN_BUDGET = 25_000;
 const BUDGET_PER_VALUE = 1;
-/** Maximum cost of collecting every issue; if it does not suffice, only the first issue is reported. */
+/** Maximum cost of collecting every issue. If this cost does not suffice, only the first issue is reported. */
 const BUDGET_OF_ISSUES = 3_000;
 /**
  * Maximum number of schemas that are visited for the keys of all objects in the arguments; one takes about 0.1
@@ -141,7 +141,7 @@ class SchemaChecker {
     return issues.length > 0 ? issues : [plainIssue([], 'does not fit the schema of this tool')];
   }
 
-  /** Undefined if collecting every error is too expensive; then only the first one is known. */
+  /** Returns every error; undefined if collecting all errors is too expensive, and only the first one is known. */
   #allErrors(value: JsonValue) {
     this.#budget = BUDGET_OF_ISSUES;
     try {

@@ -3,13 +3,13 @@ import { MAX_JSON_DEPTH, measureJson, type JsonValue } from '../protocol/json.js
 export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
 
 /**
- * Parses untrusted JSON text: its depth, and its number of values and member names, are checked before the parser
- * reads it. `maxValues`: default any number. Never throws.
+ * Parses untrusted JSON text. Its depth, and its number of values and member names, are checked before the parser reads
+ * the text. `maxValues`: default any number. Never throws.
  */
 export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
   // defence: argument-depth-is-capped
-  if (depth > MAX_JSON_DEPTH) return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
+  if (depth > MAX_JSON_DEPTH) return { ok: false, reason: `they are nested deeper than ${MAX_JSON_DEPTH} levels` };
   // defence: argument-values-are-capped
   if (values > maxValues) {
     const reason = `they hold ${values} values and names of members, and ${maxValues} are allowed; send fewer in one call`;
@@ -18,11 +18,11 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as JsonValue };
   } catch {
-    return { ok: false, reason: 'it is not JSON' };
+    return { ok: false, reason: 'they are not valid JSON' };
   }
 }
 
-/** The place where data is not JSON, for `copyJson`. */
+/** The error of `copyJson`, with the place where data is not JSON. */
 export class NotJsonError extends Error {
   readonly path: readonly (string | number)[];
 
@@ -37,9 +37,9 @@ const BareRecord = function BareRecord() {} as unknown as new () => Record<strin
 BareRecord.prototype = Object.freeze(Object.create(null));
 
 /**
- * A deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary keys.
- * Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry unchanged,
- * or that is nested deeper than `MAX_JSON_DEPTH`.
+ * Returns a deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary
+ * keys. Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry
+ * unchanged, or that is nested deeper than `MAX_JSON_DEPTH`.
  */
 export function copyJson(value: unknown, renameKey: (key: string) => string = (key) => key): JsonValue {
   return copyAt(value, [], renameKey);

@@ -4,12 +4,12 @@ import { isUnknownKey } from '../text/unknown-key.js';
 import { formatPath, leadsThrough } from '../text/value-path.js';
 import { childSchema, expand, type SchemaNode } from './schema-lookup.js';
 
-/** Keywords that judge a value as a whole: one part decides which values another may have. */
+/** Keywords that judge a value as a whole: one part of the value decides which values another part may have. */
 const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
 
 /**
- * The issues that the tool's own validator finds in an argument with unknown parts: only those that do not depend on
- * these parts.
+ * Returns the issues that the tool's own validator finds in an argument with unknown parts, without issues that depend
+ * on these parts.
  */
 export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
   const verdict = tool.validateInput(known.value);
@@ -23,7 +23,7 @@ export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
   const { path, expected, received } = issue;
-  // A key is invalid whatever its value is, except undefined.
+  // An unknown key is invalid with every value except undefined.
   const isKey = isUnknownKey(issue);
   const isGivenKey = isKey && known.given.includes(path);
   const touches = (place: string) => leadsThrough(path, place) || leadsThrough(place, path);
@@ -59,7 +59,7 @@ function keysOf(value: unknown): (string | number)[] {
   return typeof value === 'object' && value !== null ? Object.keys(value) : [];
 }
 
-/** Whether a tool's result, or the member at `path` of it, is certainly an object, or a list of objects. */
+/** Whether a tool's result, or the member at `path` of the result, is certainly an object, or a list of objects. */
 export function isObjectResult({ outputSchema }: Tool, path: readonly (string | number)[]): boolean {
   if (outputSchema === undefined) return false;
   let schema: SchemaNode | undefined = outputSchema;
@@ -77,7 +77,7 @@ function isObjectSchema(root: SchemaNode, schema: SchemaNode): boolean {
   return items !== undefined && isObjectSchema(root, items);
 }
 
-/** The schema of one member or item; undefined if there is none, or if it is defined in more than one place. */
+/** Returns the schema of one member or item; undefined if there is none, or if it is defined in more than one place. */
 function partOf(root: SchemaNode, schema: SchemaNode, name: string | number): SchemaNode | undefined {
   const found = expand(root, schema).flatMap((part) => childSchema(part, name) ?? []);
   return found.length === 1 ? (found[0] as SchemaNode) : undefined;

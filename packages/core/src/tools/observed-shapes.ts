@@ -13,7 +13,7 @@ export interface ObservedShapes {
    * shape.
    */
   observe(tool: Tool, result: unknown, principal: string | undefined): void;
-  /** The results of this principal's calls, as a type on one line; undefined if there were none. */
+  /** Returns the results of this principal's calls, as a type on one line; undefined if there were none. */
   typeOf(tool: Tool, principal: string | undefined): string | undefined;
 }
 
@@ -21,8 +21,8 @@ export interface ObservedShapes {
 const MAX_PRINCIPALS = 1_000;
 
 /**
- * Shapes are kept as long as the tools exist; another tool of the same name is another tool. Names of members can
- * reveal a user's data, so no principal sees the results of another's calls.
+ * Creates the memory of shapes. The shapes of a tool are kept as long as the tool exists; another tool of the same name
+ * is another tool. Names of members can reveal a user's data, so no principal sees the results of another's calls.
  */
 export function createObservedShapes(): ObservedShapes {
   const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
@@ -62,7 +62,7 @@ type Members =
 
 interface Member {
   readonly shape: Shape;
-  /** True if every object at this place had the member. */
+  /** True: every object at this place had the member. */
   readonly always: boolean;
 }
 
@@ -100,7 +100,7 @@ const MAX_ELEMENTS = 32;
 const MAX_VALUES = 2_000;
 const MAX_TYPE_LENGTH = 4_000;
 
-/** The shape of one value. Depends only on the value. */
+/** Returns the shape of one value, which depends only on the value. */
 export function shapeOf(value: unknown): Shape {
   return withinBounds(readShape(value, 0, { left: MAX_VALUES }), MAX_PLACES);
 }
@@ -141,8 +141,8 @@ function readMembers(value: object, depth: number, values: { left: number }): Me
 const PLAIN_NAME = /^[a-z_][a-z_]{0,39}$/i;
 
 /**
- * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Accepts names
- * in any writing system, without control or direction characters and long runs of digits.
+ * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Accepts names in
+ * any writing system, without control or direction characters and without long runs of digits.
  */
 function isMemberName(key: string): boolean {
   if (PLAIN_NAME.test(key)) return true;
@@ -152,7 +152,7 @@ function isMemberName(key: string): boolean {
   );
 }
 
-/** Merges both shapes. Returns `left` itself if `right` adds nothing. */
+/** Merges two shapes. Returns `left` itself if `right` adds nothing. */
 export function mergeShapes(left: Shape, right: Shape): Shape {
   const joined = joinShapes(left, right);
   return joined === left ? left : withinBounds(joined, MAX_PLACES);
@@ -207,7 +207,7 @@ function joinNamed(left: Members & { how: 'named' }, right: ReadonlyMap<string, 
   return changed ? { how: 'named', byName } : left;
 }
 
-/** The common shape of the members, regardless of their names. */
+/** Returns the common shape of the members, regardless of their names. */
 function valueOf(members: Exclude<Members, { how: 'closed' }>): Shape {
   if (members.how === 'record') return members.value;
   return [...members.byName.values()].reduce((all, { shape }) => joinShapes(all, shape), NOTHING);
@@ -215,8 +215,8 @@ function valueOf(members: Exclude<Members, { how: 'closed' }>): Shape {
 
 /**
  * Drops detail if there are more than `places`. The decision grows only with the merged shapes: names are counted, a
- * record counts as more names than the maximum, and each member's share is its object's share divided by the number
- * of names.
+ * record counts as more names than the maximum, and each member's share is its object's share divided by the number of
+ * names.
  */
 function withinBounds(shape: Shape, places: number): Shape {
   const share = shape.element !== undefined && shape.members !== undefined ? places / 2 : places;
@@ -246,7 +246,7 @@ function membersWithinBounds(members: Members, places: number): Members {
   return changed ? { how: 'named', byName } : members;
 }
 
-/** The shape as a TypeScript type on one line of at most 4 000 characters; deep parts are shortened. */
+/** Returns the shape as a TypeScript type on one line of at most 4 000 characters; deep parts are shortened. */
 export function typeOfShape(shape: Shape): string {
   for (let depth = MAX_DEPTH; depth > 0; depth--) {
     const type = writeShape(shape, depth);
@@ -267,7 +267,7 @@ function writeShape(shape: Shape, depth: number): string {
   return types.length === 0 ? 'any' : joinUnion(types);
 }
 
-/** Optional members with the same shape under this many names are a record. */
+/** The minimum number of optional members with the same shape that are shown as a record. */
 const MIN_RECORD = 8;
 
 function writeMembers(members: Members, depth: number): string {

@@ -3,21 +3,24 @@ import type { Tool } from '../protocol/tools.js';
 import { identifierName, writtenNames } from '../text/identifier-name.js';
 import { didYouMean } from '../text/nearest-names.js';
 
-/** The tools of one harness, by name and by the form a script writes. Immutable. */
+/** The tools of one harness, by name and by each form that a script may write. Immutable. */
 export interface ToolRegistry {
   readonly tools: readonly Tool[];
   /** Finds a tool by any name that a script may write: `get-user` and `get_user` find the same tool. */
   get(name: string): Tool | undefined;
-  /** The tools' own names, in the order given. */
+  /** Returns the tools' own names, in the order given. */
   names(): readonly string[];
   /**
-   * All names by which scripts may write the tools, with dots for namespaces: each part as an identifier, or
-   * unchanged if it is not one. `exposed` (own names) omits the others.
+   * Returns all names by which scripts may write the tools, with dots for namespaces: each part as an identifier, or
+   * unchanged if it is not one. `exposed`: own names; all other tools are omitted.
    */
   scriptNames(exposed?: ReadonlySet<string>): readonly string[];
 }
 
-/** Throws a `ToolscriptUsageError` if two tools, or a tool and a namespace, would have the same name. */
+/**
+ * Creates a registry. Throws a `ToolscriptUsageError` if two tools, or a tool and a namespace, would have the same
+ * name.
+ */
 export function createRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();
   for (const tool of tools) addTool(byName, tool);
@@ -73,7 +76,7 @@ function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): vo
 
 /** A named set of tools. */
 export interface ToolPack {
-  /** Packs whose tools this one includes. */
+  /** The packs whose tools this one includes. */
   extends?: string | readonly string[];
   tools?: readonly string[];
 }
@@ -82,7 +85,7 @@ export type ToolPacks = Readonly<Record<string, ToolPack>>;
 
 /** The tools that a script may use; see `resolveExposure`. */
 export interface Exposure {
-  /** Tools, and namespaces for all tools in them: `mcp.github`. */
+  /** Tools, and namespaces, which stand for all tools in them: `mcp.github`. */
   tools?: readonly string[];
   pack?: string;
   /** Default false: tools under `mcp.` are hidden. */
@@ -93,7 +96,7 @@ export interface Exposure {
   http?: boolean;
 }
 
-/** Packs that always exist. Tools that they name and the harness lacks are omitted silently. */
+/** The packs that always exist. Tools that these packs name and the harness lacks are omitted without an error. */
 const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
   'core-codex': ['exec', 'applyPatch', 'readFile', 'listDir', 'grepFiles', 'fileSearch'],
   'anthropic-standard': ['exec', 'readFile', 'updatePlan', 'listDir'],
@@ -107,12 +110,11 @@ const ALL = 'all';
 const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
 
 /**
- * The own names of the exposed tools: the pack's and the listed ones together, or all given tools if neither is set.
- * `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an unknown tool, pack
- * or option, and for packs that extend each other in a cycle; every pack is checked.
- *
- * Tools under `mcp.` appear and disappear with their servers: a missing one is omitted. `absent: 'skip'` treats every
- * tool like that.
+ * Returns the own names of the exposed tools: the tools of the pack and the listed ones together, or all given tools if
+ * neither is set. `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an
+ * unknown tool, pack or option, and for packs that extend each other in a cycle; every pack is checked. Tools under
+ * `mcp.` appear and disappear with their servers, so a missing one is omitted. `absent: 'skip'` omits every missing
+ * tool.
  */
 export function resolveExposure(
   exposure: Exposure,
@@ -146,7 +148,7 @@ function isOfMcp(name: string): boolean {
   return name === 'mcp' || name.startsWith('mcp.');
 }
 
-/** The tools that a name in a list denotes: the tool itself, or all of a namespace. */
+/** Returns the tools that a name in a list denotes: the tool itself, or all tools of a namespace. */
 type FindTools = (name: string, where: string) => readonly string[];
 
 class PackResolver {

@@ -1,16 +1,15 @@
 /**
- * Decides whether an untrusted regular expression may run on the host, and on texts of which length.
- *
- * JavaScript's engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time
- * that grows with the n-th power of the text. So repetition of parts that repeat or choose themselves is rejected.
- * For all other patterns, the text's length is bounded so that the worst case stays small.
+ * The decision whether an untrusted regular expression may run on the host, and on texts of which length. JavaScript's
+ * engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time that grows with
+ * the n-th power of the text. So repetition of parts that repeat or have alternatives is rejected. For all other
+ * patterns, the text's length is bounded so that the worst case stays small.
  */
 type PatternVerdict =
   | {
       readonly safe: true;
-      /** Longer texts must not be tested. */
+      /** The maximum length of a text that may be tested. */
       readonly maxLength: number;
-      /** Maximum steps of the engine to test a text of this many characters. */
+      /** Returns the maximum steps of the engine to test a text of this many characters. */
       readonly steps: (length: number) => number;
     }
   | { readonly safe: false; readonly reason: string };
@@ -69,13 +68,13 @@ function unsafe(reason: string): PatternVerdict {
 class UnsafePattern extends Error {}
 
 interface PatternShape {
-  /** Repetitions whose count the engine may vary. */
+  /** The number of repetitions whose count the engine may vary. */
   repetitions: number;
   /** Product of the alternatives and options that the engine may try. */
   choices: number;
   /** The largest product of nested counts: 12 for `(a{3}){4}`. */
   counted: number;
-  /** Matches can start only at the text's start. */
+  /** True: matches can start only at the text's start. */
   anchored: boolean;
 }
 
@@ -84,7 +83,7 @@ interface PartShape {
   repetitions: number;
   choices: number;
   counted: number;
-  /** The next character decides every choice: alternatives begin with different literal characters. */
+  /** True: the next character decides every choice, because alternatives begin with different literal characters. */
   decided: boolean;
 }
 
@@ -237,7 +236,7 @@ interface Quantifier {
   readonly length: number;
 }
 
-/** The quantifier at this place of a pattern; undefined if there is none. */
+/** Returns the quantifier at this place of a pattern; undefined if there is none. */
 function readQuantifier(source: string, position: number): Quantifier | undefined {
   const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(source.slice(position, position + 64));
   if (found === null) return undefined;
@@ -249,7 +248,7 @@ function readQuantifier(source: string, position: number): Quantifier | undefine
   return { min, max: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
 }
 
-/** One character of a round, and how often it may occur there. */
+/** One character of a round, and the number of times that it may occur in the round. */
 interface LoopAtom {
   readonly source: string;
   readonly min: number;
@@ -257,13 +256,13 @@ interface LoopAtom {
 }
 
 const GROUP = /^\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))([^]*)\)$/;
-/** A class, an escape that denotes a character, or the character itself. */
+/** Matches a class, an escape that denotes a character, or the character itself. */
 const ATOM =
   /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|[^bB1-9kuxcpP])|[^\\()[\]|^$*+?{}]/suy;
 
 /**
- * Whether a repeated group consists of single characters such that, wherever one of them may be repeated or omitted,
- * the next character of the text decides it. `source`: the group with its parentheses.
+ * Whether a repeated group consists of single characters such that the next character of the text decides whether a
+ * character is repeated or omitted. `source`: the group with its parentheses.
  */
 function isDecidedLoop(source: string, flags: string): boolean {
   const body = GROUP.exec(source)?.[1];
@@ -277,7 +276,7 @@ function isDecidedLoop(source: string, flags: string): boolean {
   );
 }
 
-/** Undefined if the round contains more than single characters. */
+/** Returns the characters of a round; undefined if the round contains more than single characters. */
 function readAtoms(body: string): LoopAtom[] | undefined {
   const atoms: LoopAtom[] = [];
   for (let position = 0; position < body.length;) {
@@ -293,8 +292,8 @@ function readAtoms(body: string): LoopAtom[] | undefined {
 }
 
 /**
- * The characters that may follow a character of the round: up to the first mandatory one, in this round or in the
- * next.
+ * Returns the characters that may follow a character of the round: all up to the first mandatory one, in this round or
+ * in the next.
  */
 function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
   const found: LoopAtom[] = [];
@@ -306,7 +305,7 @@ function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
   return found;
 }
 
-/** Code units that an atom matches, and whether it may match characters beyond them. */
+/** The code units that an atom matches, and whether it may match characters outside these units. */
 interface CharacterSet {
   readonly units: Uint8Array;
   readonly hasOthers: boolean;
@@ -318,7 +317,7 @@ function characterSet(source: string, flags: string): CharacterSet {
   const pattern = new RegExp(`^(?:${source})$`, flags.replace(/[gymd]/g, ''));
   const units = new Uint8Array(UNITS);
   for (let unit = 0; unit < UNITS; unit += 1) if (pattern.test(String.fromCharCode(unit))) units[unit] = 1;
-  // Only with the flag u does an atom match a character of two units.
+  // An atom matches a character of two units only with the flag u.
   const hasOthers = flags.includes('u') && (/[^\0-\x7f]|^\.$|^\[\^|\\[pPDWSu]/.test(source) || flags.includes('i'));
   return { units, hasOthers };
 }

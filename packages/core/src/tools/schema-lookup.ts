@@ -8,13 +8,16 @@ export function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'boolean' || isRecord(value);
 }
 
-/** A reference within its own document: `#`, `#/…` or `#anchor`. All other references are external. */
+/** Whether a reference stays within its own document: `#`, `#/…` or `#anchor`. All other references are external. */
 export function isLocalReference(reference: unknown): reference is string {
   // defence: references-stay-inside, without it: return typeof reference === 'string';
   return typeof reference === 'string' && reference.startsWith('#');
 }
 
-/** The target of a local reference; undefined if it does not exist or is not a schema. Never reads another document. */
+/**
+ * Returns the target of a local reference; undefined if it does not exist or is not a schema. Never reads another
+ * document.
+ */
 export function resolveReference(root: SchemaNode, reference: string): SchemaNode | undefined {
   if (reference === '#') return root;
   const target = reference.startsWith('#/')
@@ -59,8 +62,8 @@ function findAnchor(root: SchemaNode, anchor: string): unknown {
 export type Expansions = Map<SchemaNode, readonly JsonObject[]>;
 
 /**
- * The keys that a value at `path` may have by the schema, for messages. Follows local references and all branches of
- * unions. `expansions`: from earlier queries about the same root.
+ * Returns the keys that a value at `path` may have according to the schema, for messages. Follows local references and
+ * all branches of unions. `expansions`: the results of earlier queries about the same root.
  */
 export function knownKeysAt(
   root: SchemaNode,
@@ -86,7 +89,7 @@ function expandOnce(root: SchemaNode, schema: SchemaNode, expansions: Expansions
   return expanded;
 }
 
-/** The schema of one member or item; its references and branches are not followed. */
+/** Returns the schema of one member or item. The references and branches of this schema are not followed. */
 export function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
   const properties = schema['properties'];
   let child: unknown;
@@ -98,14 +101,19 @@ export function childSchema(schema: JsonObject, part: string | number): SchemaNo
   return isSchemaNode(child) ? child : undefined;
 }
 
-/** The schemas of the first items of a list, and of the others, including the spelling of older drafts. */
+/**
+ * Returns the schemas of the first items of a list, and the schema of the others, including the spelling of older
+ * drafts.
+ */
 export function itemSchemas(schema: JsonObject): { readonly prefix: readonly unknown[]; readonly rest: unknown } {
   const { items, prefixItems } = schema;
   if (Array.isArray(items)) return { prefix: items, rest: schema['additionalItems'] };
   return { prefix: Array.isArray(prefixItems) ? prefixItems : [], rest: items };
 }
 
-/** A schema, its references and the parts of its `allOf`: the schemas that apply for every branch of a union. */
+/**
+ * Returns a schema, its references and the parts of its `allOf`: the schemas that apply for every branch of a union.
+ */
 export function certainSchemas(root: SchemaNode, start: SchemaNode, onStep: () => void = () => {}): JsonObject[] {
   if (!isRecord(start)) return [];
   if (start['$ref'] === undefined && start['allOf'] === undefined) return [start as JsonObject];
@@ -126,7 +134,7 @@ const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;
 const CONDITION_KEYWORDS = ['then', 'else'] as const;
 const MAX_EXPANSION = 200;
 
-/** A schema and every schema that applies to the same value: its references and branches. */
+/** Returns a schema and every schema that applies to the same value: its references and branches. */
 export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
   const found = new Set<JsonObject>();
   const waiting: unknown[] = [start];
@@ -164,14 +172,14 @@ export class ValueSchemas {
     this.#root = root;
   }
 
-  /** Visits the objects of a value, the outer ones first. `onStep` is called for each visited schema. */
+  /** Visits the objects of a value, the outer ones first. `onStep` is called for each step of the visit. */
   visit(value: JsonValue, visit: (described: DescribedObject) => void, onStep: () => void = () => {}): void {
     this.#visit(value, [this.#root], [], visit, onStep);
   }
 
   /**
-   * The keys that the object may have; undefined if it may have any. An object is closed by its `properties`, unless
-   * the schema allows other keys, or one of its alternatives takes any object.
+   * Returns the keys that the object may have; undefined if it may have any. An object is closed by its `properties`,
+   * unless the schema allows other keys, or one of its alternatives takes any object.
    */
   closedKeys({ starts }: Pick<DescribedObject, 'starts'>): ReadonlySet<string> | undefined {
     const closed = starts.map((start) => this.#keysOf(start));
@@ -260,7 +268,7 @@ export function mayBeNull(parts: readonly JsonObject[]): boolean {
   });
 }
 
-/** A schema that takes any value. */
+/** Whether a schema takes any value. */
 function isSilent(part: JsonObject): boolean {
   return ['type', 'const', 'enum', '$ref', 'anyOf', 'oneOf', 'allOf'].every((keyword) => part[keyword] === undefined);
 }

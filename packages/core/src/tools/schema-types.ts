@@ -1,15 +1,15 @@
 import { type JsonObject, isRecord } from '../protocol/json.js';
 import { isLocalReference, isSchemaNode, resolveReference } from './schema-lookup.js';
 
-/** The detail of the type of a schema. */
+/** The style in which the type of a schema is written. */
 export interface TypeStyle {
   /** A comment after each member: description, default, format. */
   readonly memberDocs: boolean;
   /** Includes members that the schema marks `deprecated`, if they may be absent or are part of a result. */
   readonly deprecated: boolean;
-  /** Objects nested deeper than this are abbreviated. */
+  /** The depth of objects below which they are abbreviated. */
   readonly maxDepth: number;
-  /** Everything on one line. */
+  /** True: everything is on one line. */
   readonly oneLine: boolean;
 }
 
@@ -17,11 +17,13 @@ const MAX_MEMBER_DOC = 300;
 /** Maximum characters of an object without comments on one line. */
 const MAX_LINE = 120;
 const MAX_CHOICES = 60;
-/** Types nested deeper than this are `any` in every style, because no reader follows further. */
+/** The maximum depth of types in every style. Deeper types are `any`, because no reader follows further. */
 const DEPTH_CEILING = 24;
-/** Maximum nodes for one schema; further ones are `any`. */
+/** Maximum nodes for one schema; all further nodes are `any`. */
 const MAX_NODES = 3_000;
-/** Members and literals with longer texts are shown only by their kind. */
+/**
+ * The maximum length of shown texts. Members with longer names are omitted, and longer literals are shown as `string`.
+ */
 const MAX_TEXT = 200;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
@@ -30,7 +32,7 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
  * are used more than once, become named ones, collected in `definitions`. Never looks outside of a schema.
  */
 export class SchemaTypeWriter {
-  /** `type Name = …;`, in the order of their first use. */
+  /** The definitions `type Name = …;`, in the order of their first use. */
   readonly definitions: string[] = [];
   readonly #prefix: string;
   readonly #style: TypeStyle;
@@ -44,8 +46,8 @@ export class SchemaTypeWriter {
   }
 
   /**
-   * `unknownType`: the type for a schema without information. `part` separates the names of one schema from those of
-   * another that is written for the same tool.
+   * Returns the type of a schema. `unknownType`: the type for a schema without information. `part` separates the names
+   * of one schema from those of another schema that is written for the same tool.
    */
   write(schema: JsonObject, unknownType: 'any' | 'unknown', part = ''): string {
     this.#part = part;
@@ -112,7 +114,7 @@ export class SchemaTypeWriter {
   #reference(reference: unknown, context: SchemaContext, indent: string, depth: number): string {
     const target = isLocalReference(reference) ? resolveReference(context.root, reference) : undefined;
     if (!isRecord(target)) return target === false ? 'never' : context.unknownType;
-    // A type that refers only to itself is not a type.
+    // A type that refers only to itself is invalid.
     if (context.bare.has(target)) return context.unknownType;
     const known = this.#names.get(target);
     if (known !== undefined) return known;
@@ -135,7 +137,10 @@ export class SchemaTypeWriter {
     return name;
   }
 
-  /** The part after the last `_` comes from the schema, so that names of different tools cannot collide. */
+  /**
+   * Returns a name for a referenced schema. The part after the last `_` comes from the schema, so that names of
+   * different tools cannot collide.
+   */
   #nameFor(reference: string): string {
     const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9]+/g, '');
     const base = `${this.#prefix}_${this.#part}${last === '' ? 'Root' : last.slice(0, 60)}`;
@@ -185,7 +190,7 @@ export class SchemaTypeWriter {
     });
     if (rest !== undefined && rest !== false) {
       const type = this.#type(rest, context, indent, depth + 1);
-      // A spread is resolved at once, so it may not contain the type that is being written.
+      // TypeScript resolves a spread at once, so the spread may not contain the type that is being written.
       members.push(`...${this.#refersToNamed(type) ? context.unknownType : parenthesised(type)}[]`);
     }
     return `[${members.join(', ')}]`;
@@ -195,7 +200,7 @@ export class SchemaTypeWriter {
     return this.#inside(context, () => this.#objectParts(schema, context, indent, depth));
   }
 
-  /** The content of an array or object may refer to any type, including the one being written. */
+  /** Writes the content of an array or object, which may refer to any type, including the one being written. */
   #inside(context: SchemaContext, write: () => string): string {
     const outer = context.bare;
     context.bare = new Set();
@@ -225,7 +230,7 @@ export class SchemaTypeWriter {
     return `{\n${members.map((member) => `${inner}${withDoc(member)}`).join('\n')}\n${indent}}`;
   }
 
-  /** Whether a member is omitted. A required argument is always shown. */
+  /** Whether a deprecated member is omitted. A required argument is always shown. */
   #isLeftOut(schema: unknown, required: boolean, { unknownType }: SchemaContext): boolean {
     if (this.#style.deprecated || !isRecord(schema) || schema['deprecated'] !== true) return false;
     return !required || unknownType === 'any';
@@ -260,7 +265,7 @@ interface Member {
   readonly doc: string;
 }
 
-/** The comment is placed at the end of the first line. */
+/** Adds the comment at the end of the first line of the type. */
 function withDoc({ type, doc }: Member): string {
   if (doc === '') return type;
   const end = type.indexOf('\n');
@@ -272,11 +277,11 @@ interface SchemaContext {
   readonly counts: ReadonlyMap<object, number>;
   readonly unknownType: 'any' | 'unknown';
   nodes: number;
-  /** Schemas that are being written without an array or object around the next part. */
+  /** The schemas that are being written and that no array or object separates from the next part. */
   bare: ReadonlySet<object>;
 }
 
-/** The number of references to each schema; every reachable reference counts once. */
+/** Counts the references to each schema. Every reachable reference counts once. */
 function countReferences(root: JsonObject): Map<object, number> {
   const counts = new Map<object, number>();
   const visited = new Set<object>();
@@ -293,7 +298,10 @@ function countReferences(root: JsonObject): Map<object, number> {
   return counts;
 }
 
-/** Whether there may be other members than the named ones; an object without this information counts as closed. */
+/**
+ * Whether an object may have other members than the named ones. A schema with `properties` but without this information
+ * counts as closed.
+ */
 function isOpen(schema: JsonObject): boolean {
   const others = schema['additionalProperties'];
   if (others !== undefined && others !== false) return true;
@@ -302,20 +310,20 @@ function isOpen(schema: JsonObject): boolean {
   return Object.keys(schema['properties']).some((key) => key.length > MAX_TEXT);
 }
 
-/** Empty if the schema does not list names. */
+/** Returns the required names; empty if the schema does not list names. */
 export function requiredKeys(schema: JsonObject): string[] {
   const required = schema['required'];
   return Array.isArray(required) ? required.filter((key) => typeof key === 'string') : [];
 }
 
-/** The part of an `allOf`, with the members that the whole requires. */
+/** Returns the part of an `allOf`, with the members that the whole requires. */
 function withRequired(part: JsonObject, required: unknown): JsonObject {
   if (!Array.isArray(required)) return part;
   const own = required.filter((key) => typeof key === 'string' && Object.hasOwn(part['properties'] as object, key));
   return { ...part, required: [...requiredKeys(part), ...own] } as JsonObject;
 }
 
-/** `{ not: {} }`, as some libraries mark a forbidden member. */
+/** Whether a schema is `{ not: {} }`, as some libraries mark a forbidden member. */
 function isNothing(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   const { not } = schema;
@@ -327,7 +335,7 @@ export function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
 }
 
-/** Joins the types into one object if no two of them describe the same key. Otherwise returns them unchanged. */
+/** Joins the schemas into one object if no two of them describe the same key. Otherwise returns them unchanged. */
 function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
   const keys = objects.flatMap((object) => Object.keys(object['properties'] as object));
   if (objects.length < 2 || new Set(keys).size < keys.length) return objects;
@@ -361,7 +369,7 @@ export function joinUnion(types: readonly string[]): string {
   return top ?? different.join(' | ');
 }
 
-/** Parentheses around a type that contains `|` or `&` at its top level. */
+/** Adds parentheses around a type that contains `|` or `&` at its top level. */
 export function parenthesised(type: string): string {
   let depth = 0;
   for (let index = 0; index < type.length; index++) {
@@ -381,14 +389,14 @@ function endOfQuoted(text: string, start: number): number {
   return index;
 }
 
-/** A member's name as TypeScript: quoted if it is not an identifier, with invisible characters escaped. */
+/** Returns a member's name as TypeScript: quoted if it is not an identifier, with invisible characters escaped. */
 export function propertyName(key: string): string {
   return IDENTIFIER.test(key) ? key : safeJson(key);
 }
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** JSON text with escapes for line separators, direction marks and all invisible characters. */
+/** Returns JSON text with escapes for line separators, direction marks and all invisible characters. */
 function safeJson(value: unknown): string {
   return (JSON.stringify(value) ?? 'undefined').replace(UNSEEN, (character) =>
     Array.from(
@@ -406,7 +414,9 @@ function memberDoc(schema: Record<string, unknown>): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
-/** An omitted keyword counts as false, 0 or empty unless the schema says otherwise. */
+/**
+ * Whether a value is worth a comment. An omitted keyword counts as false, 0 or empty unless the schema says otherwise.
+ */
 function isInformative(value: unknown): boolean {
   return (
     value !== undefined &&
@@ -417,7 +427,7 @@ function isInformative(value: unknown): boolean {
   );
 }
 
-/** Text for a comment: one line, no invisible characters. */
+/** Returns text for a comment: one line, no invisible characters. */
 export function docText(text: string, maxLength: number): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\s]+/gu, ' ').trim();
   const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;

@@ -33,7 +33,10 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Whether a value is a schema of this standard; `partial`: it lacks the JSON Schema, without which models cannot see it. */
+/**
+ * Whether a value is a schema of this standard. `partial`: the schema lacks the JSON Schema, without which models
+ * cannot see it.
+ */
 export function standardKind(value: unknown): 'complete' | 'partial' | undefined {
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
   if (!isObject || !('~standard' in value)) return undefined;
@@ -42,9 +45,9 @@ export function standardKind(value: unknown): 'complete' | 'partial' | undefined
 }
 
 /**
- * The JSON Schema validates first, within its bounds: it rejects unknown keys and fills in defaults. The library then
- * judges what a JSON Schema cannot express. It may add defaults. A schema that transforms values is rejected, because a
- * saved call is validated again when it is resumed.
+ * Compiles a schema. Its JSON Schema validates first, within its bounds: it rejects unknown keys and fills in defaults.
+ * The library then judges the rules that a JSON Schema cannot express. The library may add defaults. A schema that
+ * transforms values is rejected, because a saved call is validated again when the call is resumed.
  */
 export function compileStandardSchema(
   schema: StandardSchema,
@@ -94,7 +97,7 @@ function validate(schema: StandardSchema, value: unknown): Validated {
   // The library gets a copy of the value, because it may change its argument.
   const result = schema['~standard'].validate(structuredClone(value));
   if (result instanceof Promise) {
-    // Ignores the rejection: nothing else awaits this promise.
+    // Ignores the rejection, because no other code awaits this promise.
     result.catch(() => {});
     return refused(
       'the schema of this tool is asynchronous, which tools do not support; move its asynchronous checks into execute',

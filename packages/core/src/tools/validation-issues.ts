@@ -3,13 +3,13 @@ import { nearestNames } from '../text/nearest-names.js';
 import { UNKNOWN_KEY } from '../text/unknown-key.js';
 import { formatPath, type ValuePath } from '../text/value-path.js';
 
-/** Maximum reported issues of one call; a model needs only a few to repair the call. */
+/** Maximum reported issues of one call, because a model needs only a few to repair the call. */
 const MAX_ISSUES = 5;
 
 const MAX_KEY_LENGTH = 60;
 const MAX_SHOWN_LENGTH = 60;
 
-/** `expected string, received number`. */
+/** Returns an issue with the message `expected string, received number`. */
 export function mismatch(path: ValuePath, expected: string, received: string): ValidationIssue {
   return { path: formatPath(path), message: `expected ${expected}, received ${received}`, expected, received };
 }
@@ -22,8 +22,8 @@ export function plainIssue(path: ValuePath, message: string): ValidationIssue {
 const MAX_COMPARED = 4_000;
 
 /**
- * `index`: the index of the issue in its list. Only issues that are shown get a hint, because searching for one takes
- * time.
+ * Returns the issue about an unknown key. `index`: the index of the issue in its list. Only issues that are shown get a
+ * hint, because searching for one takes time.
  */
 export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[], index: number): ValidationIssue {
   // defence: advice-for-shown-issues
@@ -33,7 +33,7 @@ export function unknownKey(path: ValuePath, key: string, knownKeys: readonly str
   return plainIssue([...path, key], advice === '' ? UNKNOWN_KEY : `${UNKNOWN_KEY}; ${advice}`);
 }
 
-/** One line an issue, at most `MAX_ISSUES` of them. */
+/** Writes one line per issue, at most `MAX_ISSUES` of them. */
 export function issueLines(issues: readonly ValidationIssue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map((issue) => `${issue.path}: ${issue.message}`);
   const rest = issues.length - lines.length;
@@ -41,13 +41,13 @@ export function issueLines(issues: readonly ValidationIssue[]): string {
   return lines.join('\n');
 }
 
-/** The kind of a value, as a script's writer names it: `string`, `array`, `null` … */
+/** Returns the kind of a value, as a script's writer names it: `string`, `array`, `null` … */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The value itself if it is short, otherwise its kind. */
+/** Returns the value itself if it is short, otherwise its kind. */
 export function showValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
   const start = typeof value === 'string' ? value.slice(0, MAX_SHOWN_LENGTH + 1) : value;
@@ -55,7 +55,7 @@ export function showValue(value: unknown): string {
   return text.length <= MAX_SHOWN_LENGTH ? text : `${kindOf(value)} ${text.slice(0, 40)}…`;
 }
 
-/** `"a" | "b" | 3`, truncated after a dozen. */
+/** Returns `"a" | "b" | 3`, truncated after twelve values. */
 export function showChoices(values: readonly unknown[]): string {
   const shown = values.slice(0, 12).map((value) => (typeof value === 'bigint' ? `${value}n` : showValue(value)));
   return values.length > shown.length
@@ -64,8 +64,8 @@ export function showChoices(values: readonly unknown[]): string {
 }
 
 /**
- * The branch of a union that was most likely intended: no wrong discriminating value at its own level, then the one
- * that fails deepest, then the one with the fewest issues. Undefined if no branch stands out.
+ * Returns the branch of a union that was most likely intended: a branch without a wrong discriminating value at its own
+ * level, then the one that fails deepest, then the one with the fewest issues. Undefined if no branch stands out.
  */
 export function likeliestBranch(branches: readonly BranchIssues[], depth: number): BranchIssues | undefined {
   const fitting = branches.filter((branch) => branch.every((issue) => !rulesOut(issue, depth)));
@@ -94,7 +94,7 @@ function deepest(branch: BranchIssues): number {
 }
 
 function listKeys(keys: readonly string[]): string {
-  if (keys.length === 0) return 'no keys are taken here';
+  if (keys.length === 0) return 'no keys are allowed';
   const shown = keys.slice(0, 10).map((key) => key.slice(0, MAX_KEY_LENGTH));
   return `the keys are ${shown.join(', ')}${keys.length > shown.length ? ', …' : ''}`;
 }

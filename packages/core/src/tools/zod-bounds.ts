@@ -8,16 +8,17 @@ type Issue = Payload['issues'][number];
 type Run = ZodSchema['_zod']['run'];
 
 /**
- * Maximum steps of one validation. Each takes about a tenth of a microsecond, so all of them stay below the time for
- * which the event loop may be blocked. A list of 30 000 numbers takes 30 000, and each row of four members takes 10.
+ * Maximum steps of one validation. Each step takes about a tenth of a microsecond, so all steps together stay below the
+ * time for which the event loop may be blocked. A list of 30 000 numbers takes 30 000 steps, and each row of four
+ * members takes 10.
  */
 const MIN_STEPS = 200_000;
-/** For data with more values than the default maximum of arguments. */
+/** The steps per value, for data with more values than the default maximum of arguments. */
 const STEPS_PER_VALUE = 7;
 const STEPS_PER_ISSUE = 10;
-/** The member in which zod prepends the path of an inner issue. */
+/** The steps for the path that zod prepends to an inner issue. */
 const STEPS_PER_PATH = 2;
-/** Maximum number of issues that are found in one value and its parts; no more are reported. */
+/** Maximum number of issues that are found in one value and its parts. */
 const MAX_ISSUES = 50;
 
 /** Kinds of schemas that validate one value several times. If they are recursive, the work doubles at each level. */
@@ -25,7 +26,7 @@ const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
 /** Kinds of schemas that collect the issues of many values. */
 const HOLDING: readonly string[] = ['array', 'tuple', 'record'];
 
-/** The reason to end a validation, or a part of it that has found enough issues. */
+/** Ends a validation, or a part of a validation that has found enough issues. */
 class WorkEnded extends Error {}
 
 /**
@@ -40,10 +41,12 @@ export class ZodBounds {
   #data: unknown;
   /** The value that the current schema validates. */
   #holder: Payload | undefined;
-  /** An intersection discards issues of one side, so all of them must be known. */
+  /**
+   * The number of open intersections. An intersection discards issues of one side, so all of its issues must be known.
+   */
   #intersections = 0;
 
-  /** Changes the schema, which must be a copy of the user's. */
+  /** Changes the schema, which must be a copy of the user's schema. */
   bound(schema: ZodSchema, kind: string, textChecks: readonly TextCheck[]): void {
     // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
     const internals = schema._zod as { run: Run };
@@ -76,7 +79,7 @@ export class ZodBounds {
     };
   }
 
-  /** Issues that were found before the work ended are a result too. */
+  /** Ends a list or record that has found enough issues. The issues found so far are its result. */
   #holding(run: Run): Run {
     return (payload, context) => {
       this.#enter();
@@ -105,7 +108,7 @@ export class ZodBounds {
     };
   }
 
-  /** Unknown keys are visited without a schema. */
+  /** Counts the keys of an object, because zod visits unknown keys without a schema. */
   #countingKeys(run: Run): Run {
     return (payload, context) => {
       const { value } = payload;
@@ -115,8 +118,7 @@ export class ZodBounds {
   }
 
   /**
-   * A text that is too long for one of its patterns is rejected and not skipped, because the tool relies on the
-   * pattern.
+   * Rejects a text that is too long for one of its patterns. The pattern is not skipped, because the tool relies on it.
    */
   #testingTexts(run: Run, checks: readonly TextCheck[]): Run {
     return (payload, context) => {
@@ -153,7 +155,7 @@ export class ZodBounds {
     this.#spend(1);
   }
 
-  /** The issues of a finished result; zod rejects results that are still awaited. */
+  /** Counts the issues of a finished result; zod rejects results that are still awaited. */
   #countIssues(result: Payload, before: number, steps: number): Payload {
     if (result.issues !== undefined) this.#steps += steps * (result.issues.length - before);
     return result;
@@ -165,7 +167,9 @@ export class ZodBounds {
     if (this.#steps > this.#maxSteps) this.#allowMore();
   }
 
-  /** Counts the values of the data only if the validation exceeds the minimum. */
+  /**
+   * Raises the maximum for large data. The values of the data are counted only if the validation exceeds the minimum.
+   */
   #allowMore(): void {
     this.#maxSteps = Math.max(MIN_STEPS, STEPS_PER_VALUE * countValues(this.#data));
     if (this.#steps > this.#maxSteps)
@@ -178,7 +182,7 @@ function withIssue(payload: Payload, message: string): Payload {
   return payload;
 }
 
-/** Objects, arrays and their contents. */
+/** Counts a value and all values inside it. */
 function countValues(data: unknown): number {
   let count = 0;
   const waiting: unknown[] = [data];
@@ -190,7 +194,7 @@ function countValues(data: unknown): number {
   return count;
 }
 
-/** The caller that receives an issue prepends the path to it. */
+/** Copies a result, because the caller that receives an issue prepends the path to the issue. */
 function copyOf({ value, issues }: Payload): Payload {
   return {
     value,
@@ -201,7 +205,7 @@ function copyOf({ value, issues }: Payload): Payload {
 /** The cost of one regular expression of a schema, and the maximum length of a text that is tested with it. */
 export interface TextCheck {
   readonly maxLength: number;
-  /** Steps of a validation to test a text of this many characters. */
+  /** Returns the steps of a validation to test a text of this many characters. */
   readonly steps: (length: number) => number;
   /** The message for a longer text. */
   readonly refusal: string;
@@ -211,14 +215,14 @@ export interface TextCheck {
 const MAX_PATTERN_STEPS = 10_000_000;
 /** Number of these steps that take as long as one step of a validation. */
 const STEPS_AT_ONCE = 50;
-/** zod's own formats are tested in linear time, with texts of any length. */
+/** The check for zod's own formats, which are tested in linear time, with texts of any length. */
 const OWN_FORMAT: TextCheck = {
   maxLength: Number.POSITIVE_INFINITY,
   steps: (length) => length / STEPS_AT_ONCE,
   refusal: '',
 };
 
-/** Thrown for a pattern that may take exponential time. The message contains the reason and the fix. */
+/** The error of a pattern that may take exponential time. The message contains the reason and the fix. */
 export class UnsafeZodPattern extends Error {}
 
 interface StringFormat {
@@ -229,7 +233,7 @@ interface StringFormat {
 
 type Checked = z.core.$ZodType | z.core.$ZodCheck;
 
-/** The regular expressions with which a text is tested, for a separate schema. Throws an `UnsafeZodPattern`. */
+/** Returns the checks for the regular expressions of a schema. Throws an `UnsafeZodPattern` for an unsafe one. */
 export function textChecksOf(schema: ZodSchema): TextCheck[] {
   // oxlint-disable no-underscore-dangle -- where zod keeps what it runs
   const def = schema._zod.def as { type: string; checks?: Checked[] };
@@ -270,6 +274,6 @@ function judged(pattern: RegExp): TextCheck {
   // defence: zod-patterns-are-judged
   throw new UnsafeZodPattern(
     `the pattern ${String(pattern)} may take exponential time, and a script chooses the text: ${verdict.reason}. ` +
-      'Write it without that, or use .refine() to test it as code of your own',
+      'Write the pattern without this part, or test the text in .refine()',
   );
 }

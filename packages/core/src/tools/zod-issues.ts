@@ -15,16 +15,19 @@ import {
 type ZodIssue = z.core.$ZodIssue;
 
 interface Explaining {
-  /** The keys that a place may have. */
+  /** Returns the keys that a place may have. */
   readonly knownKeys: (path: ValuePath) => string[];
-  /** A union in several branches is explained once: its issues are the same lists in each of them. */
+  /**
+   * The explained unions. A union in several branches is explained once, because its issues are the same lists in each
+   * branch.
+   */
   readonly unions: Map<unknown, readonly LocatedIssue[]>;
 }
 
 /** Maximum number of explained issues of one place and its parts. */
 const MAX_ISSUES = 50;
 
-/** Converts zod's issues to Toolscript's messages. `knownKeys` returns the keys of a place. */
+/** Converts zod's issues to Toolscript's messages. `knownKeys` returns the keys that a place may have. */
 export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }
@@ -103,7 +106,7 @@ function unionMessage(issue: z.core.$ZodIssueInvalidUnion): string {
   return `no alternative has this value of "${discriminator}"`;
 }
 
-/** `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
+/** Returns `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
 function expectationOf(located: LocatedIssue, path: ValuePath): string {
   const expected = located.issue.expected ?? 'another value';
   if (located.path.length <= path.length) return expected;

@@ -11,18 +11,16 @@ import { explainZodIssues } from './zod-issues.js';
 export type { ZodSchema } from './zod-bounds.js';
 
 /**
- * zod schemas for data that crosses as JSON.
- *
- * A copy of the user's schema validates the data. Objects without a rule for unknown keys reject them (`closed`), at
- * every level and inside unions, and loose objects and catchalls stay unchanged. Schemas whose values JSON cannot
- * represent, or that transform their values, are rejected when the copy is created, so the validated value is always
- * the sent one plus defaults.
+ * zod schemas for data that crosses the sandbox as JSON. A copy of the user's schema validates the data. Objects
+ * without a rule for unknown keys reject them (`closed`), at every level and inside unions; loose objects and catchalls
+ * stay unchanged. Schemas whose values JSON cannot represent, or that transform their values, are rejected when the
+ * copy is created, so the validated value is always the sent value plus defaults.
  */
 
 export interface CompiledSchema {
   /** The schema that a model and the type checker see. */
   readonly jsonSchema: JsonObject;
-  /** Never throws. */
+  /** Validates a value. Never throws. */
   readonly validate: (value: unknown) => Validated;
   /** Notes for a reader of the schema, one sentence each, about rules that Toolscript cannot check. */
   readonly notes: readonly string[];
@@ -32,7 +30,7 @@ export function isZodSchema(value: unknown): value is ZodSchema {
   return typeof value === 'object' && value !== null && '_zod' in value;
 }
 
-/** `where` names the schema in errors: `The input of the tool "x"`. */
+/** Compiles a schema. `where` names the schema in errors: `The input of the tool "x"`. */
 export function compileZodSchema(schema: ZodSchema, direction: 'input' | 'output', where: string): CompiledSchema {
   const rebuilt = new SchemaCopy(direction === 'input', where);
   const copy = rebuilt.copy(schema, []);
@@ -58,23 +56,26 @@ function toJsonSchema(
   }
 }
 
-/** The regular expressions of `format: date-time` and similar formats are long and add nothing for a model. */
+/**
+ * Deletes the regular expressions of `format: date-time` and similar formats, which are long and add nothing for a
+ * model.
+ */
 function dropPatternsOfFormats({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
   if (typeof jsonSchema.format === 'string') delete jsonSchema.pattern;
 }
 
-/** zod drops `__proto__`; under another name it passes through like any other key. */
+/** zod drops the key `__proto__`, so the key has another name during the validation. */
 const PROTO = '__proto__';
 const PROTO_STAND_IN = '__proto__\u0000';
 
 interface BoundedSchema {
   readonly schema: ZodSchema;
   readonly bounds: ZodBounds;
-  /** The path in the JSON Schema, for messages. */
+  /** The expanded schemas of the JSON Schema, for the known keys in messages. */
   readonly expansions: Expansions;
 }
 
-/** Ends at the first issue wherever zod can. */
+/** Ends the validation at the first issue if zod can. */
 const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
 const ALL_ISSUES = { reportInput: true, async: false };
 /**
@@ -105,8 +106,8 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
 }
 
 /**
- * Like `z.safeParse`, but an issue gets its text only when it is reported, because the text costs more than finding
- * the issue.
+ * Like `z.safeParse`, but an issue gets its text only when the issue is reported, because the text costs more than
+ * finding the issue.
  */
 function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
   bounds.begin(value);
@@ -157,7 +158,10 @@ class SchemaCopy {
   readonly #copies = new Map<ZodSchema, ZodSchema>();
   readonly #closed: boolean;
   readonly #where: string;
-  /** Objects and lazies are copied when first used; the rest of a recursive schema is checked by `finish`. */
+  /**
+   * Functions that resolve the getters of objects and lazies. The schemas are copied at their first use; `finish`
+   * copies the rest of a recursive schema.
+   */
   readonly #delayed: (() => unknown)[] = [];
 
   constructor(closed: boolean, where: string) {
@@ -180,12 +184,12 @@ class SchemaCopy {
     return copy;
   }
 
-  /** Resolves getters, so that an unusable schema is rejected now and not at a call. */
+  /** Resolves getters, so that an unusable schema is rejected immediately and not at a call. */
   finish(): void {
     for (let next = this.#delayed.pop(); next !== undefined; next = this.#delayed.pop()) next();
   }
 
-  /** The definition of the copy; undefined for a schema without parts. */
+  /** Returns the definition of the copy; undefined for a schema without parts. */
   #copyDefinition(definition: Definition, path: readonly string[]): Definition | undefined {
     const part = (key: string, step: string) => this.copy(definition[key] as ZodSchema, [...path, step]);
     const list = (key: string) =>
@@ -238,7 +242,7 @@ class SchemaCopy {
       const value = Object.fromEntries(
         Object.keys(fields).map((key) => [key, this.copy(fields[key] as ZodSchema, [...path, `.${key}`])]),
       );
-      // zod treats a shape in a getter as recursive, which takes three times as long to read.
+      // zod treats a shape in a getter as recursive, and takes three times as long to read it.
       Object.defineProperty(changed, 'shape', { value, enumerable: true, configurable: true });
       return value;
     });
@@ -263,7 +267,9 @@ class SchemaCopy {
   #refuseWhatJsonCannotCarry(definition: Definition, path: readonly string[]): void {
     const replacement = replacementFor(definition);
     if (replacement !== undefined)
-      throw new ToolscriptUsageError(`${this.#where} cannot cross as JSON at ${placeOf(path)}: ${replacement}.`);
+      throw new ToolscriptUsageError(
+        `${this.#where} cannot be represented as JSON at ${placeOf(path)}: ${replacement}.`,
+      );
   }
 
   #textChecks(schema: ZodSchema, path: readonly string[]): TextCheck[] {
@@ -297,7 +303,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   success: 'z.success() produces another value; describe the data itself',
 };
 
-/** The replacement for an unusable schema; undefined for a usable one. */
+/** Returns the replacement for an unusable schema; undefined for a usable one. */
 function replacementFor(definition: Definition): string | undefined {
   if (definition['coerce'] === true) {
     return `z.coerce.${definition.type}() may produce another value than it reads; use z.${definition.type}()`;

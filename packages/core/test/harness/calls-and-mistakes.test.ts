@@ -70,7 +70,10 @@ describe('callTool', () => {
     };
     expect(await harness.callTool('echo', { value: throws })).toMatchObject({
       status: 'failed',
-      error: { code: 'ToolValidationError', message: 'The arguments of echo are wrong: it is not JSON.' },
+      error: {
+        code: 'ToolValidationError',
+        message: 'The arguments of echo are wrong: they cannot be written as JSON.',
+      },
     });
   });
 

@@ -143,9 +143,9 @@ describe('former names of arguments', () => {
     [
       'an argument of today',
       { cwd: 'path' },
-      '"oldNames" of the tool "t" has "cwd", which is the name of an argument today',
+      '"oldNames" of the tool "t" has "cwd", which is the current name of an argument',
     ],
-    ['its own name', { path: 'path' }, 'has "path", which is the name of an argument today'],
+    ['its own name', { path: 'path' }, 'has "path", which is the current name of an argument'],
     [
       'no argument',
       { file: 'paht' },

@@ -52,7 +52,7 @@ describe('a JSON Schema from outside', () => {
     expect(problems({ type: 'object', properties }, { b: 1 })).toContain('args.b: unknown key');
     expect(problems({ type: 'object' }, { b: 1 })).toBe('');
     expect(problems({}, { b: 1 })).toBe('');
-    expect(problems({ type: 'object', properties: {} }, { b: 1 })).toBe('args.b: unknown key; no keys are taken here');
+    expect(problems({ type: 'object', properties: {} }, { b: 1 })).toBe('args.b: unknown key; no keys are allowed');
     expect(problems({ type: 'object', properties, additionalProperties: true }, { b: 1 })).toBe('');
     expect(problems({ type: 'object', properties, additionalProperties: { type: 'string' } }, { b: 1 })).toBe(
       'args.b: expected string, received number',
