@@ -7,7 +7,7 @@ export function backoffDelay(attempt: number, random: () => number = Math.random
   return longest * (1 - random() / 2);
 }
 
-/** Ends early when the signal aborts. */
+/** Resolves after `ms`, or as soon as the signal aborts. */
 export async function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {

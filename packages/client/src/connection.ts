@@ -45,7 +45,7 @@ export class Connection {
     }
   }
 
-  /** Idempotent. */
+  /** Closes the connection. A second call does nothing. */
   close(): void {
     this.#hear();
     this.#signal?.removeEventListener('abort', this.#abort);

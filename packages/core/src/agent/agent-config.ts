@@ -7,7 +7,7 @@ const milliseconds = z.number().int().min(1);
 const ModelReferenceSchema = z.strictObject({
   /** The wire format: `openai-responses`, `openai-chat`, `anthropic-messages`. */
   api: z.string().min(1),
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: z.string().min(1),
   baseUrl: z.url().optional(),
   /** The environment variable that holds the key. It is never the key itself. */

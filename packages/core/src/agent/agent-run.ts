@@ -216,7 +216,9 @@ export class AgentRun {
     else work.endCall(outcome.operations[0]!, call);
   }
 
-  /** The script that saves a structured call; undefined if the store has none. `named`: by an event. */
+  /**
+   * The script that saves a structured call; undefined if the store has none. `named`: the script that an event names.
+   */
   async #savedCall(named: string | undefined, call: OpenCall): Promise<string | undefined> {
     const { harness, principal } = this.#settings.conditions;
     const scriptId = named ?? (call.type === 'function_call' ? savedScriptId(call) : undefined);
@@ -441,8 +443,8 @@ export class AgentRun {
 }
 
 /**
- * Why the harness has not run the script: it belongs to another principal, is unknown, or another process holds it.
- * Undefined: the script has run.
+ * The reason why the harness has not run the script: it belongs to another principal, is unknown, or another process
+ * holds it. Undefined: the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

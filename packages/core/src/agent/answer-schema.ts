@@ -39,7 +39,7 @@ export function answerSchema(schema: unknown): AnswerSchema {
   };
 }
 
-/** The validator of the schema: why a value does not fit; undefined if it does. */
+/** Returns a function that reports why a value does not fit the schema; undefined if it fits. */
 function validator(schema: unknown): (value: unknown) => string | undefined {
   const { validate } = compileJsonSchema(schema, 'output', 'The schema of the answer');
   return (value) => {
@@ -52,7 +52,7 @@ function validator(schema: unknown): (value: unknown) => string | undefined {
   };
 }
 
-/** Why a JSON Schema cannot be used; undefined if it can. */
+/** The reason why a JSON Schema cannot be used; undefined if it can. */
 export function schemaProblem(schema: unknown): string | undefined {
   try {
     answerSchema(schema);

@@ -31,7 +31,7 @@ export interface AgentScope {
   readonly budget: RunBudget;
   /** The events of the run that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** The store of scripts has lost nothing since: see `RecoverRunOptions`. */
+  /** The store of scripts has lost nothing since the earlier process: see `RecoverRunOptions`. */
   readonly storeIsWhole: boolean;
   /** Emits an event of the run. */
   emit(payload: EventPayload): void;

@@ -9,12 +9,12 @@ import { formatPath } from '../text/value-path.js';
  * that both have is a match, unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
  */
 
-/** Shorter texts, lines and words are found anywhere. */
+/** Minimum characters of a match: shorter texts and lines occur in unrelated data too. */
 const MIN_TEXT = 6;
 const MIN_LINE = 10;
-/** The expression of `wordsOf` has it too. */
+/** Minimum characters of a word. The expression of `wordsOf` contains the same number. */
 const MIN_WORD = 8;
-/** Numbers with fewer significant digits too. */
+/** Minimum significant digits of a number. */
 const MIN_DIGITS = 4;
 
 const MAX_ARGUMENT_CHARACTERS = 64_000;
@@ -27,7 +27,7 @@ const MAX_SOURCES = 12;
 export interface EarlierCall {
   readonly tool: string;
   readonly line?: number | undefined;
-  /** Undefined: there is none, or it is not known. */
+  /** Undefined if the call has no result, or its result is not known. */
   readonly result?: unknown;
 }
 
@@ -44,7 +44,7 @@ export interface ArgumentSource {
 }
 
 export interface ArgumentSources {
-  /** In the order of the arguments; for one value, the call with most of it first. */
+  /** Sorted by argument. For one value, the call whose result has most of the value is first. */
   readonly sources: readonly ArgumentSource[];
   /** False: some arguments or results were too large to compare, or there are more sources. */
   readonly isComplete: boolean;
@@ -70,7 +70,7 @@ export function argumentSources(
   };
 }
 
-/** How much of a value is read. */
+/** The number of characters and values that may still be read. */
 class Budget {
   isEnough = true;
   #characters: number;

@@ -245,7 +245,7 @@ const STATUS_WORDS: Record<OperationStatus, string> = {
   detached: 'detached',
 };
 
-/** How many characters of arguments and results a row shows, from most to none. */
+/** The numbers of characters of arguments and results that a row shows, from most to none. */
 const WIDTHS = [
   { input: 240, result: 320 },
   { input: 80, result: 80 },

@@ -76,7 +76,7 @@ export function operationToOutputItem(
   };
 }
 
-/** Why an operation has no result to show. */
+/** The reason why an operation has no result to show. */
 function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;

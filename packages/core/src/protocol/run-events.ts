@@ -14,7 +14,7 @@ export function eventIdOf(runId: string, seq: number): string {
   return `evt_${runId}_${seq}`;
 }
 
-/** The event as that of another run. */
+/** The event with the identity of another run. */
 export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
   return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
 }
@@ -24,7 +24,7 @@ export class EventEnvelopes {
   readonly identity: RunIdentity;
   #seq: number;
 
-  /** `nextSeq`: where a resumed run continues. */
+  /** `nextSeq`: the first `seq` of a resumed run. */
   constructor(identity: RunIdentity, nextSeq = 0) {
     this.identity = identity;
     this.#seq = nextSeq;

@@ -15,9 +15,14 @@ export interface SandboxRuntime {
    * resume here. Undefined: every script can.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
-  /** The features that this runtime does not have; scripts run correctly without them. Undefined: it can do everything. */
+  /**
+   * The features that this runtime does not have; scripts run correctly without them. Undefined: it has all features.
+   */
   readonly lacks?: readonly RuntimeFeature[];
-  /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
+  /**
+   * Starts worker threads and modules that are slow to start. Resolves when a script would run at once. A repeated call
+   * does nothing.
+   */
   warm(): Promise<void>;
   /** Never throws. If a run cannot start, its only segment reports the reason. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
@@ -30,7 +35,10 @@ export interface SandboxRuntime {
   /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
-  /** Ends every run (with a last segment of the status `cancelled`) and frees threads and memory. Idempotent. */
+  /**
+   * Ends every run (with a last segment of the status `cancelled`) and frees worker threads and memory. A repeated call
+   * does nothing.
+   */
   close(): Promise<void>;
 }
 
@@ -40,7 +48,7 @@ export type RuntimeFeature = 'lost-races';
 /** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
 export interface SandboxCapture {
   readonly runtime: string;
-  /** Names (SHA-256, hex) of the images needed to restore it. */
+  /** Names (SHA-256, hex) of the images needed to restore the run. */
   readonly images: readonly string[];
   /** Opaque data of the runtime. */
   readonly state: Uint8Array;
@@ -57,7 +65,7 @@ export interface SandboxObserver {
 }
 
 export interface SandboxJob {
-  /** Unique. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
+  /** The unique id of the run. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
   readonly runId: string;
   /** Identifies `javascript`; runtimes cache derived data under this key. */
   readonly sha256: string;
@@ -75,7 +83,7 @@ export interface SandboxJob {
   readonly contextJson: string;
   /** Whether `tools.spawn` exists. */
   readonly spawn: boolean;
-  /** 32-bit words; the only source of the guest's random numbers. */
+  /** The seed of the guest's random numbers, in 32-bit words. The guest has no other source of them. */
   readonly seed: readonly [number, number, number, number];
   /** The guest's clock at the start, in ms since 1970. */
   readonly clockMs: number;
@@ -140,9 +148,9 @@ export interface SandboxCall {
   readonly name: string;
   /** JSON text of the arguments; empty if they cannot be serialized. */
   readonly argsJson: string;
-  /** Why the arguments cannot be serialized, including the path. */
+  /** The reason why the arguments cannot be serialized, including the path. */
   readonly argsProblem?: string;
-  /** Position in `javascript`, 1-based. 0 if unknown. */
+  /** The 1-based position of the call in `javascript`; 0 if unknown. */
   readonly line: number;
   readonly column: number;
 }
@@ -192,9 +200,9 @@ export interface GuestThrow {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The call that rejected with this exact error, as the guest's bridge recorded it. */
+  /** The call that rejected with this exact error, as the guest's bridge recorded. */
   readonly callIndex?: number;
-  /** The code that the guest's bridge gave the error (`ToolNotFoundError`), as it recorded it. */
+  /** The code that the guest's bridge recorded when it created the error, such as `ToolNotFoundError`. */
   readonly code?: string;
 }
 
@@ -202,7 +210,7 @@ export interface SandboxStats {
   workers: number;
   /** Scripts with a live sandbox: executing, or waiting for tools. */
   running: number;
-  /** Running scripts whose code a thread executes or will execute next. Undefined if unknown. */
+  /** Running scripts whose code a worker thread executes or will execute next. Undefined if unknown. */
   executing?: number;
   /** Running scripts that are paused until a tool answers. Undefined if unknown. */
   awaitingTools?: number;

@@ -24,9 +24,9 @@ export interface PlannedCall {
   column: number;
   /** The argument object, if all of it is literal. */
   input?: unknown;
-  /** Inside a loop or a callback that may run many times. */
+  /** Whether the call is inside a loop or a callback that may run many times. */
   repeated: boolean;
-  /** Inside a branch. */
+  /** Whether the call is inside a branch. */
   conditional: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface ScriptPosition extends SourcePosition {
 
 /** A script that was parsed, checked and stripped, ready for any runtime. Immutable; cached by SHA-256. */
 export interface CompiledScript {
-  /** SHA-256 of the model's own source, hex. */
+  /** The SHA-256 of the model's own source, in hexadecimal digits. */
   readonly sha256: string;
   /**
    * SHA-256 of `javascript`: the key of data that an engine derives from the code. Never use the source's hash for it.
@@ -102,12 +102,12 @@ export interface CompiledScript {
 export interface StoredScript {
   readonly source: string;
   readonly javascript: string;
-  /** How positions in `javascript` map to `source`, in the compiler's own format. */
+  /** The mapping of positions in `javascript` to `source`, in the compiler's own format. */
   readonly mappings: string;
   readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  /** Earlier releases did not store it. */
+  /** The same as in `CompiledScript`. Undefined in the data of earlier releases. */
   readonly given?: CompiledScript['given'];
   readonly patterns: CompiledScript['patterns'];
   readonly linked?: Links;
@@ -122,7 +122,7 @@ export interface Links {
 
 /** One version of a saved script, compiled for the scripts that run it. */
 export interface LinkedScript extends SavedScript {
-  /** Its first line declares `input`; the source starts in the second one. */
+  /** The first line of the code declares `input`; the source starts in the second one. */
   readonly compiled: Omit<StoredScript, 'linked'>;
 }
 
@@ -149,7 +149,7 @@ export type AnswerSegment =
       readonly format: 'xml' | 'fence';
     }
   | {
-      /** A malformed block. Nothing of it runs. */
+      /** A malformed block. None of its code runs. */
       readonly type: 'malformed';
       readonly raw: string;
       readonly source: string;

@@ -10,7 +10,7 @@ export interface ToolCallContext {
   readonly app: unknown;
   /** The owner of the run. */
   readonly principal: string | undefined;
-  /** The conversation of the call. A generated id if the host named none. */
+  /** The conversation of the call. Default: a generated id. */
   readonly threadId: string | undefined;
   readonly runId: string | undefined;
   /** Aborts when the result is no longer needed. */
@@ -32,7 +32,7 @@ export interface ToolCallContext {
   readonly maxOutputBytes: number;
 }
 
-/** Who may call a tool if the model's provider runs code: the model itself, that code, or both. */
+/** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */
 export type ToolCallers = 'direct' | 'code' | 'both';
 
 /** The caller: what a tool knows about a call before the call runs. */
@@ -86,7 +86,7 @@ export interface Tool {
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
-  /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
+  /** The form in which users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
   /**
    * A call to this tool runs a saved script, in the sandbox of the script that makes it. The scripts that its calls name

@@ -5,7 +5,7 @@ import { isJsonObject, jsonOf, type Members, type WireFailure } from './wire-val
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
-/** Why an answer is incomplete although the provider ended it regularly. */
+/** The reason why an answer is incomplete although the provider ended it regularly. */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'

@@ -22,7 +22,7 @@ export type WireEvent =
 
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
- * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: it began too late.
+ * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: the body began too late.
  * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;

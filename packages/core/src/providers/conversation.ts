@@ -90,7 +90,7 @@ export function turnsOf(api: string, conversation: readonly OutputItem[], images
   return reader.end();
 }
 
-/** Drops reasoning at the end of the parts: the item it led to is missing, and services reject reasoning alone. */
+/** Drops reasoning at the end of the parts: the item that it led to is missing, and services reject reasoning alone. */
 export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly AnswerPart[] {
   const last = parts.findLastIndex((part) => !isReasoning(part) && !(part.type === 'text' && part.text.trim() === ''));
   return parts.filter((part, index) => index <= last || !isReasoning(part));

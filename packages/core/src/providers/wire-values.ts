@@ -1,4 +1,4 @@
-/** Reads JSON that may deviate from its documented shape. Nothing here throws. */
+/** Reads JSON that may deviate from its documented shape. No function here throws. */
 
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, ownIdentity, parseIdentity } from './process-identity.js';
 
-/** How often a process retries a lock that another process holds, in ms, plus up to half of that at random. */
+/** The delay before a process retries a lock that another process holds, in ms. Up to half of it is added at random. */
 const RETRY_MS = 10;
 
 /** If it is unknown whether the holder is alive, its lock is valid for this long, in ms. */

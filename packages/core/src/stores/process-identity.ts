@@ -7,7 +7,7 @@ export interface ProcessIdentity {
   /** Unique to this process. */
   readonly instance: string | undefined;
   readonly pid: number;
-  /** In clock ticks since boot; undefined if the system does not report it. */
+  /** The start of the process in clock ticks since boot; undefined if the system does not report it. */
   readonly startTime: string | undefined;
   readonly bootId: string | undefined;
   /** PIDs are valid only within this namespace. */

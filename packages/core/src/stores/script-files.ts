@@ -33,7 +33,7 @@ interface ClaimFile {
   readonly owner: string;
   readonly leaseMs: number;
   readonly holder: ProcessIdentity | undefined;
-  /** When the holder last wrote, in ms since 1970. */
+  /** The time of the holder's last write, in ms since 1970. */
   readonly touchedAtMs: number;
 }
 
@@ -175,7 +175,7 @@ export class ClaimFiles {
     return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
   }
 
-  /** When the script was last claimed, in ms since 1970; undefined if never. */
+  /** The time of the script's last claim, in ms since 1970; undefined if there is none. */
   async changedAtMs(scriptId: string, epoch: number): Promise<number | undefined> {
     return (await this.#read(scriptId, epoch))?.touchedAtMs;
   }
@@ -291,12 +291,12 @@ export class JournalFiles {
     return this.#folder.path('journal');
   }
 
-  /** Creates the journal if it is missing. */
+  /** Opens the journal for appends, and creates it if it is missing. */
   openForAppend(scriptId: string): Promise<number> {
     return this.#folder.within(['journal'], () => openForAppend(this.#path(scriptId)));
   }
 
-  /** Empty if there is no journal. */
+  /** Reads the journal; the content is empty if there is none. */
   async read(scriptId: string): Promise<{ bytes: Buffer; text: JournalText; changedAtMs: number | undefined }> {
     const found = await readWhole(this.#path(scriptId));
     const bytes = found?.bytes ?? Buffer.alloc(0);

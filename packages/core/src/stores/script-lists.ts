@@ -87,7 +87,7 @@ export class ScriptLister {
     }
   }
 
-  /** By time. Scripts known to be in another state are skipped. */
+  /** The scripts after a cursor, by time. Scripts known to be in another state are skipped. */
   async #after(
     after: string,
     max: number,
@@ -108,7 +108,7 @@ export class ScriptLister {
     return all.slice(0, max);
   }
 
-  /** Scripts marked as running. Each one is checked. */
+  /** The scripts marked as running. Each one must be checked. */
   async #awake(): Promise<Candidate[]> {
     const candidates: Candidate[] = [];
     for (const scriptId of await this.#index.runningIds()) {

@@ -6,7 +6,7 @@ import { driveRun, returned } from './drive-run.js';
 /** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks it. */
 export interface RuntimeLaw {
   readonly name: string;
-  /** Does not apply to runtimes that lack it. */
+  /** The law does not apply to runtimes that lack this feature. */
   readonly needs?: RuntimeFeature;
   check(runtime: SandboxRuntime): Promise<void>;
 }

@@ -34,7 +34,7 @@ export interface SamplingAnswer {
 export interface InboundHandlers {
   /** Default: elicitation is refused, because there is no user. */
   readonly onElicitation?: (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
-  /** Default: refused. */
+  /** Default: sampling is refused. */
   readonly onSampling?: (request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>;
   /** Folders that servers may know, as absolute paths. Default: none. */
   readonly roots?: readonly string[];

@@ -40,7 +40,7 @@ export interface McpServers {
    * The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer in the cache.
    */
   loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }>;
-  /** Removes the tools and ends every server. Idempotent. */
+  /** Removes the tools and ends every server. A repeated call does nothing. */
   close(): Promise<void>;
 }
 

@@ -32,7 +32,7 @@ export interface McpOptions extends InboundHandlers {
    * Default: until each server is connected or has failed.
    */
   readonly waitMs?: number;
-  /** Ends the connections when it aborts, also while they are being opened. */
+  /** Ends the connections when the signal aborts, even while they are being opened. */
   readonly signal?: AbortSignal;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */
   readonly connectTimeoutMs?: number;

@@ -20,7 +20,10 @@ export interface OpenedChatModel {
   readonly prices?: Prices | undefined;
 }
 
-/** Ports that find the prompts, files and models that the arguments of a call name. Without a port, there are none. */
+/**
+ * Ports that find the prompts, files and models that the arguments of a call name. A call that needs a missing port
+ * fails.
+ */
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
   openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;

@@ -25,7 +25,7 @@ export interface ChildReport {
   answer?: string;
   /** The answer as the schema describes it. */
   value?: unknown;
-  /** Why it did not complete. */
+  /** The reason why the sub-agent did not complete. */
   problem?: string;
   usage: { inputTokens: number; outputTokens: number; calls: number; cost?: number };
 }
@@ -54,7 +54,7 @@ interface ChildSettings {
   readonly onWaiting: () => void;
 }
 
-/** Events that a later process does not need, because the end of the item repeats them. */
+/** Events that a later process does not need, because the end of the item or `request_done` repeats them. */
 const NOT_STORED = ['item_delta', 'usage_update'];
 
 /** One sub-agent. Its events are stored as events of the run that launched it. */
@@ -83,17 +83,17 @@ export class ChildRun {
     this.#counted = earlier.length;
   }
 
-  /** Whether the sub-agent has ended. If it needs a valid answer, it ends with one. */
+  /** Whether the sub-agent has ended, and needs no further prompt for a valid answer. */
   get isOver(): boolean {
     return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
   }
 
-  /** Whether it is suspended until decisions about its approvals arrive. */
+  /** Whether the sub-agent is suspended until decisions about its approvals arrive. */
   get isWaiting(): boolean {
     return this.#last?.type === 'response_done' && this.#last.status === 'suspended';
   }
 
-  /** The approvals that it waits for. */
+  /** The ids of the approvals that the sub-agent waits for. */
   get approvalIds(): readonly string[] {
     return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
   }
@@ -116,7 +116,7 @@ export class ChildRun {
     return this.#work ?? Promise.resolve();
   }
 
-  /** Resolves when it has ended or is interrupted, or the signal aborts. */
+  /** Resolves when the sub-agent has ended or is interrupted, or the signal aborts. */
   async whenOver(signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -134,7 +134,7 @@ export class ChildRun {
     if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
-    // Resumes it only to end it, so that its suspended script does not stay in the store.
+    // A suspended sub-agent resumes only to end, so that its suspended script does not stay in the store.
     if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
     this.#onCancelled();
   }
@@ -224,7 +224,7 @@ export class ChildRun {
     return checked.ok || this.#prompts > 1 ? undefined : schema.repair(checked.problem);
   }
 
-  /** The prompts that it has received. */
+  /** The number of prompts that the sub-agent has received. */
   get #prompts(): number {
     return this.#payloads.filter(({ type, input }) => type === 'response_start' && isFilled(input)).length;
   }
@@ -239,7 +239,7 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage in this process since the last call, including its own sub-agents. */
+  /** The usage in this process since the last call, including that of its own sub-agents. */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
     const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
     this.#counted = this.#events.length;

@@ -1,10 +1,10 @@
 import { ToolCallError } from '../../protocol/index.js';
 import type { Amounts, RunBudget } from '../run-budget.js';
 
-/** Levels of sub-agents: 1 permits sub-agents that launch none. */
+/** Default maximum number of levels. One level permits sub-agents that launch none. */
 export const MAX_DEPTH = 3;
 
-/** Sub-agents of one run, at all levels together. */
+/** Default maximum number of sub-agents of one run, at all levels together. */
 export const MAX_AGENTS = 20;
 
 /** The budget that a launch requests. */

@@ -22,10 +22,10 @@ export interface OpenedSubAgent {
 
 /** The position of a run in the tree of agents. */
 export interface Lineage {
-  /** 0: it is no sub-agent. */
+  /** The level of the run; 0 for a run that is no sub-agent. */
   readonly depth: number;
   readonly count: AgentCount;
-  /** In ms since 1970. */
+  /** The time at which the run ends, in ms since 1970; undefined without such a limit. */
   readonly endsAt: number | undefined;
   /** The chain of agents from the first run to this one, inclusive. */
   readonly path: readonly string[];
@@ -170,7 +170,7 @@ export class RunAgents implements OpenSubAgents {
     return child;
   }
 
-  /** Interrupts the sub-agents, as a crash of the process would. */
+  /** Whether the sub-agents must stop as after a crash of the process. */
   get #isInterrupted(): boolean {
     const { signal, harness } = this.scope;
     return (
@@ -331,7 +331,7 @@ export class RunAgents implements OpenSubAgents {
   }
 }
 
-/** How often a run checks whether it waits only for decisions about its sub-agents, in ms. */
+/** The interval in ms at which a run checks whether it waits only for decisions about its sub-agents. */
 const WATCH_MS = 20;
 
 /** The decisions about the approvals that a suspended run waits for. */

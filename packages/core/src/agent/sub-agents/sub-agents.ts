@@ -17,9 +17,9 @@ export interface SubAgentOptions extends ChatPorts {
    * agent.
    */
   openAgent?: (slug: string, scope: AgentScope) => Promise<OpenedSubAgent>;
-  /** Levels of sub-agents. Default 3. */
+  /** Maximum number of levels of sub-agents. Default 3. */
   maxDepth?: number;
-  /** Sub-agents of one run, at all levels together. Default 20. */
+  /** Maximum number of sub-agents of one run, at all levels together. Default 20. */
   maxAgents?: number;
   /**
    * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. False, or

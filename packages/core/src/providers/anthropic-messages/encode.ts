@@ -86,8 +86,8 @@ export interface MessagesSettings {
   /** The format requires a maximum. Default 32 000. */
   maxOutputTokens?: number;
   /**
-   * How to request a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget`
-   * for models before Claude 4.6, which refuse the other, and `adaptive` for all others.
+   * The form of a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget` for
+   * models before Claude 4.6, which refuse the other, and `adaptive` for all others.
    */
   thinking?: 'adaptive' | 'budget';
   /** Whether the answer shows a summary of its thinking, or only the seal. Default: the model's. */

@@ -242,7 +242,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     }
   }
 
-  /** The model has not answered yet: its code has ended, or runs on, and a new request continues the answer. */
+  /** The model has not answered yet: its code has ended, or still runs, and a new request continues the answer. */
   #isPaused(): boolean {
     const slots = [...this.#slots.values()];
     return slots.some(isHosted) && !slots.some(({ kind }) => kind === 'message' || kind === 'function_call');
