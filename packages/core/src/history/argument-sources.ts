@@ -2,8 +2,8 @@ import { present } from '../protocol/json.js';
 import { formatPath } from '../text/value-path.js';
 
 /**
- * Which earlier results of a script are found again in the arguments of a call. This is a match by content and no proof:
- * a script may have computed an equal text, and a text that it has changed is not found.
+ * Finds earlier results of a script in the arguments of a call. This is a match by content and no proof: a script may
+ * have computed an equal text, and a text that it has changed is not found.
  *
  * The texts of both sides are divided in the same way: the whole text, its lines, its words. A text
  * that both have is a match, unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
@@ -102,7 +102,10 @@ interface Leaf {
   readonly isNumber: boolean;
 }
 
-/** Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: also keys that are no identifiers. */
+/**
+ * Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: includes keys that are no
+ * identifiers.
+ */
 function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
   const open: Iterator<{ place?: Place; value: unknown }>[] = [[{ value: root }].values()];
   while (open.length > 0) {
@@ -217,7 +220,10 @@ function significantDigits(text: string): number {
   return text.replaceAll(/\D/gu, '').replaceAll(/^0+|0+$/gu, '').length;
 }
 
-/** A line without the mark of a patch, or the number that a tool has put before it. */
+/**
+ * A line without the mark of a patch, and without the number that a tool has put before it; undefined if the line is
+ * too short.
+ */
 function lineOf(line: string): string | undefined {
   if (line.length < MIN_LINE) return undefined;
   const text = line.replace(/^(?:[-+]|L?\d+[:\t] ?)/u, '').trim();

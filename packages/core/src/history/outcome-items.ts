@@ -15,7 +15,7 @@ import { collectImages, imageHolders, imageLines, withoutImageData } from './ima
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];
 export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
 
-/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` always holds the full results. */
+/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` also holds the results that exceed it. */
 const MAX_PARTIAL_RESULTS_LENGTH = 131_072;
 
 export interface OutputItemIdentity {

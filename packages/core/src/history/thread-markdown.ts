@@ -33,7 +33,7 @@ export function threadMarkdown(
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** The waiting calls of a script, or the call itself. */
+/** The Markdown of the waiting calls of a script, or of a call that waits itself. */
 function waitingBlocks(item: OutputItem, waiting: readonly WaitingCall[]): string[] {
   const calls = waiting.filter(({ scriptId, callId }) => {
     if (item.type === 'script_execution') return scriptId === item.script_id;

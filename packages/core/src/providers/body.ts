@@ -23,7 +23,8 @@ export type WireEvent =
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
  * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: the body began too late.
- * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted.
+ * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted. `AnswerTruncated`: the body ended
+ * too early. `AnswerTooLarge`: the body is too long.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
 

@@ -328,7 +328,7 @@ interface Attempt {
   readonly limits: AttemptLimits;
 }
 
-/** The provider refused a request that names a container of its code. */
+/** Converts the failure of a request that names a container of the provider's code. */
 function withContainerFailure(posted: Posted): Posted {
   return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
 }
@@ -356,7 +356,7 @@ function circumstancesOf({ retryable, status, requestId, retryAfterMs }: Request
   return { retryable, attempts, ...present({ status, request_id: requestId, retry_after_ms: retryAfterMs }) };
 }
 
-/** The failure of an attempt whose answer has no item. */
+/** The failure of an attempt whose answer has no item; undefined if an item has started. */
 function failureIn(payloads: readonly EventPayload[], posted: PostedAnswer): RequestFailure | undefined {
   if (payloads.some(({ type }) => type === 'item_start')) return undefined;
   const error = payloads.find((payload) => payload.type === 'response_error');

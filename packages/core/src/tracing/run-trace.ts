@@ -37,7 +37,7 @@ export class RunTrace {
   readonly #work: WorkSpans;
   #threadId: string | undefined;
 
-  /** Undefined if nothing is traced. */
+  /** Starts a trace. Returns undefined if nothing is traced. */
   static start(
     run: TracedRun,
     { parent, tracer = trace.getTracer('toolscript') }: TracingOptions,

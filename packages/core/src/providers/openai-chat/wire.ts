@@ -228,7 +228,7 @@ class DetailBlock {
     this.#append(first);
   }
 
-  /** Sealed data is never split. */
+  /** Whether a delta continues this block. Sealed data is never split. */
   continuesWith(piece: Members): boolean {
     const { type, index } = this.#members;
     return type === piece.type && index === piece.index && piece.data === undefined && this.#members.data === undefined;
