@@ -48,7 +48,10 @@ export interface SubmitOptions extends RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if it cannot be reached. */
+/**
+ * Each method rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if the server cannot
+ * be reached.
+ */
 export interface Client {
   /** Starts a run. */
   submit(body: SubmitBody, options?: SubmitOptions): Promise<Submitted>;
@@ -56,7 +59,7 @@ export interface Client {
   stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
   /** The response of a run while it grows. */
   response(runId: string, options?: Omit<StreamOptions, 'from'>): LiveResponse;
-  /** Yields at the start, after each change of the lists of threads and approvals, and after it has reconnected. */
+  /** Yields at the start, after each change of the lists of threads and approvals, and after each new connection. */
   changes(options?: Omit<StreamOptions, 'from'>): AsyncIterable<void>;
   readonly threads: {
     /** Lists threads, the most recently changed one first. */
@@ -120,7 +123,7 @@ export interface Client {
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
   };
-  /** Remembered approvals of the server's workspace; each needs the scope `admin`. */
+  /** Remembered approvals of the server's workspace. Each method needs the scope `admin`. */
   readonly rules: {
     list(options?: RequestOptions): Promise<RulePage>;
     delete(ruleId: string, options?: RequestOptions): Promise<void>;

@@ -4,9 +4,9 @@ import { writtenNames } from '../text/identifier-name.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**
- * Whether the script names a call that needs a user. A script that does not run, because it does not compile or
- * scripts are disabled, needs none. The AI SDK asks again when the user has answered, so the same script always gets
- * the same answer.
+ * Whether the script names a call that needs a user. A script that does not run, because it does not compile or scripts
+ * are disabled, needs no user. The AI SDK asks again when the user has answered, so the same script always gets the
+ * same answer.
  */
 export async function needsUser(
   harness: Harness,

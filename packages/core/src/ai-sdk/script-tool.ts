@@ -49,7 +49,8 @@ export async function createScriptTool(
   options: ScriptToolOptions = {},
 ): Promise<{ tool: AiSdkScriptTool; close: () => Promise<void> }> {
   const given = await readTools(tools);
-  // Not for the harness: the host would also receive the events of the dry runs that find a script's calls.
+  // The harness does not get `onEvent`: the host would also receive the events of the dry runs that find a script's
+  // calls.
   const { onEvent, ...others } = options;
   const harness = createHarness({ ...others, tools: given.map(({ tool }) => tool) });
   const close = (): Promise<void> => harness.close();

@@ -50,7 +50,7 @@ function checkedText(event: StreamEvent, index: number): string {
 
 /**
  * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` if the batch
- * leaves a gap or differs from stored events. `textAt` returns nothing for trimmed ones.
+ * leaves a gap or differs from stored events. `textAt` returns undefined for trimmed events.
  */
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,

@@ -17,7 +17,10 @@ const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(
 
 /** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
 export const LimitsSchema = z.strictObject({
-  /** Wall clock in ms while the script or its tools run. It stops while the script waits only for approvals. */
+  /**
+   * Maximum wall time in ms while the script or its tools run. The time stops while the script waits only for
+   * approvals.
+   */
   timeoutMs: positive(MAX_TIMER_MS).default(30_000),
   /** The script's own CPU time in ms. */
   computeMs: positive(MAX_TIMER_MS).default(10_000),

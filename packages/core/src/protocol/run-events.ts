@@ -4,7 +4,7 @@ export interface RunIdentity {
   runId: string;
   threadId: string;
   turnId: string;
-  /** The run that launched this one, which is a sub-agent's. */
+  /** The run that launched this run of a sub-agent. */
   parentRunId?: string;
   /** The chain of agents from the first run to this one, inclusive. */
   agents?: readonly string[];
@@ -80,14 +80,14 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#wake?.();
   }
 
-  /** Items pushed earlier are still delivered. */
+  /** Ends the queue. Items pushed earlier are still delivered. */
   end(): void {
     this.#ended = true;
     this.#wake?.();
   }
 
   /**
-   * Resolves when the consumer has handled every item pushed so far: it asks for the next one. Rejects if the consumer
+   * Resolves when the consumer has handled every item pushed so far, and asks for the next one. Rejects if the consumer
    * leaves before.
    */
   handled(): Promise<void> {

@@ -199,9 +199,9 @@ export interface RunStore {
    */
   finish(fence: RunFence, end: RunEnd): Promise<Run>;
   /**
-   * Requests the run's cancellation. A suspended run is queued for it, and its pending approvals are cancelled. Its
-   * holder learns of it through `renew`. Does nothing if the run has ended or its cancellation was already requested.
-   * Undefined if there is no such run.
+   * Requests the run's cancellation. A suspended run is queued, and its pending approvals are cancelled. The holder of
+   * a run learns of the request through `renew`. Does nothing if the run has ended or its cancellation was already
+   * requested. Undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
   /** Lists runs, oldest first. A run that is created while pages are read appears on a later page. */

@@ -5,7 +5,7 @@ export type LiteralMembers = Readonly<Record<string, string | number | boolean>>
 
 /** A script that was saved under a name, with the declaration of its input. */
 export interface SavedScript {
-  /** The name by which a call finds it: letters, digits and `_`. */
+  /** The name by which a call finds the script: letters, digits and `_`. */
   readonly name: string;
   readonly version: number;
   /** Calls that name no version run this one. Default: false. */

@@ -81,7 +81,7 @@ export interface CompiledScript {
   readonly javascript: string;
   /** Maps a 1-based position in `javascript` to the model's own source; undefined for generated code. */
   readonly originalPosition: (line: number, column: number) => ScriptPosition | undefined;
-  /** The same as JSON text, for a runtime; see `SandboxJob`. Computed once. */
+  /** The mapping of positions as JSON text, for a runtime: see `SandboxJob`. Computed once. */
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
@@ -94,7 +94,7 @@ export interface CompiledScript {
    * positions.
    */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
-  /** The same as plain JSON data; the compiler's `restoreScript` restores it. */
+  /** This script as plain JSON data; the compiler's `restoreScript` restores it. */
   readonly stored: () => StoredScript;
 }
 

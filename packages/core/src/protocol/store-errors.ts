@@ -11,7 +11,10 @@ export class IdempotencyConflictError extends Error {
   override readonly name = 'IdempotencyConflictError';
 }
 
-/** A run of the thread has not ended, so that no other run can start there at once, and no branch after it. */
+/**
+ * A run of the thread has not ended. Until then, no other run of the thread can start at once, and no branch can follow
+ * the run.
+ */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
 }

@@ -21,8 +21,8 @@ export interface ClaimStore {
    * Claims the script at `fromEpoch` (0: never claimed). In one step the epoch becomes `fromEpoch + 1`, the lines of
    * `options` are appended to the journal, and the journal before them is read: later writes of older epochs do not
    * count. Exactly one of several callers wins, across processes too. Undefined if `fromEpoch` is no longer the current
-   * epoch, or if the claim is held and `force` is not set. If it rejects, the claim is not held; its epoch may have
-   * risen.
+   * epoch, or if the claim is held and `force` is not set. If the call rejects, the claim is not held, but its epoch
+   * may have increased.
    */
   take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
   /** Renews the lease of a live holder. False if the epoch is not the current one: the holder must stop. */

@@ -88,9 +88,10 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
  */
 export interface ThreadStore {
   /**
-   * Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, it is created with copies of the turns
-   * before that one: their runs have new ids, and keep their events and times, but not their approvals; and with copies
-   * of the versions of documents that were saved before that turn was created. Rejects with a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
+   * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread is created
+   * with copies of the turns before that one: their runs have new ids, and keep their events and times, but not their
+   * approvals; and with copies of the versions of documents that were saved before that turn was created. Rejects with
+   * a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
    * the turns before it has not ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;

@@ -82,7 +82,9 @@ export interface Tool {
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
-  /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
+  /**
+   * Returns the input with exact versions of the data that it refers to, before a user decides. A throw ends the call.
+   */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;

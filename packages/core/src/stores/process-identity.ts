@@ -42,7 +42,7 @@ export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolea
   return found !== undefined && found.startTime === identity.startTime && !found.isZombie;
 }
 
-/** Whether the machine has rebooted since that process ran, or the process ran on another machine. */
+/** Whether the machine has rebooted since that process ran, or the process ran on another machine. True if unknown. */
 export function isOfAnotherBoot(identity: ProcessIdentity, own: ProcessIdentity): boolean {
   return identity.bootId === undefined || identity.bootId !== own.bootId;
 }

@@ -40,7 +40,7 @@ interface ClaimFile {
 export interface EpochCounts {
   readonly appended: number;
   readonly flushed: number;
-  /** The machine has rebooted since, or the holder ran on another machine. */
+  /** Whether the machine has rebooted since the holder wrote, or the holder ran on another machine. */
   readonly isOfAnotherBoot: boolean;
 }
 
@@ -126,7 +126,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Writes in place, so that it needs no disk space. */
+  /** Writes in place, which needs no disk space. */
   async noteAppended(file: number, appended: number): Promise<void> {
     await writeWhole(file, digits(appended), 0);
   }
@@ -175,7 +175,10 @@ export class ClaimFiles {
     return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
   }
 
-  /** The time of the script's last claim, in ms since 1970; undefined if there is none. */
+  /**
+   * The time of the holder's last write to the claim of an epoch, in ms since 1970; undefined if there is no such
+   * claim.
+   */
   async changedAtMs(scriptId: string, epoch: number): Promise<number | undefined> {
     return (await this.#read(scriptId, epoch))?.touchedAtMs;
   }
@@ -303,7 +306,7 @@ export class JournalFiles {
     return { bytes, text: readJournalText(bytes.toString('utf8')), changedAtMs: found?.stat.mtimeMs };
   }
 
-  /** The size in bytes and the time of the last write in ms since 1970; undefined if there is no journal. */
+  /** The size in bytes and the time of the last write in ms since 1970. Without a journal: 0 and undefined. */
   async size(scriptId: string): Promise<{ bytes: number; changedAtMs: number | undefined }> {
     const stat = await statFile(this.#path(scriptId));
     return stat?.isFile() === true

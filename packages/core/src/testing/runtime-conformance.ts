@@ -228,7 +228,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a script that needs too much memory ends at its memory limit', async (runtime) => {
     const { end } = await driveRun(runtime, 'const all = []; for (;;) all.push("x".repeat(100000) + all.length)', {
-      // A collector may work hard before it gives up.
+      // A garbage collector may use much CPU time before it gives up.
       limits: { memoryMb: 16, computeMs: 60_000 },
       wallMs: 60_000,
     });

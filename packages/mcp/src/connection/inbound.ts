@@ -30,7 +30,10 @@ export interface SamplingAnswer {
   text: string;
 }
 
-/** The host's answers to requests of servers. A server learns which of them exist; others are refused with a reason. */
+/**
+ * The host's answers to requests of servers. A server learns which handlers exist. All other requests are refused with
+ * a reason.
+ */
 export interface InboundHandlers {
   /** Default: elicitation is refused, because there is no user. */
   readonly onElicitation?: (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;

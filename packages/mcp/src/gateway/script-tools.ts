@@ -128,7 +128,7 @@ async function answer(
   );
 }
 
-/** The user was already asked about exactly these calls and has not decided: asking again would loop. */
+/** Whether the user was already asked about all of these calls and has not decided. Asking again would loop. */
 function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: Suspended): boolean {
   const asked = ctx.mcpReq.requestState<PendingState>()?.approvals ?? [];
   return pendingApprovals.every(({ approvalId }) => asked.includes(approvalId));

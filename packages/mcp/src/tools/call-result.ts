@@ -6,7 +6,7 @@ import type { ToolDefinition } from './definition.js';
 import type { ImageCache } from './image-cache.js';
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-/** Maximum characters of base64 in one result; further data is only named. */
+/** Maximum characters of base64 in one result; a script gets only the size of further data. */
 const MAX_INLINE_LENGTH = 750_000;
 const MAX_ERROR_LENGTH = 4_000;
 

@@ -1,6 +1,6 @@
 import { ToolCallError, type ImagePart } from '@toolscript/core';
 
-/** Keeps the bytes of images for the conversation, the newest ones up to a number of bytes. */
+/** Keeps the bytes of the newest images of a conversation, up to a maximum size. */
 export class ImageCache {
   readonly #maxBytes: number;
   readonly #images = new Map<string, Uint8Array>();

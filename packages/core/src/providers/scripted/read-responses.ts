@@ -104,7 +104,7 @@ const Body = z.strictObject({
   stream: z.literal(true),
 });
 
-/** @throws Violation */
+/** @throws Violation if the request breaks the format. */
 export function readResponses(value: unknown): SeenRequest {
   const body = readAs(Body, value, 'body');
   const input: Item[] = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
