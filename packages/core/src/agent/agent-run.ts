@@ -392,7 +392,11 @@ export class AgentRun {
   }
 
   #uncompacted(id: string, reason: string): Done {
-    this.#log.emit({ type: 'item_cancelled', item_id: id, reason: 'The budget has no room for a summary.' });
+    this.#log.emit({
+      type: 'item_cancelled',
+      item_id: id,
+      reason: 'The budget has no room for a summary. Start a new conversation.',
+    });
     return incomplete(reason);
   }
 

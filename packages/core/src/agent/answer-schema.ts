@@ -25,12 +25,12 @@ export function answerSchema(schema: unknown): AnswerSchema {
     request,
     check(answer) {
       const text = withoutFence(answer.trim());
-      if (text === '') return { ok: false, problem: 'it is empty' };
+      if (text === '') return { ok: false, problem: 'the answer is empty' };
       let value: unknown;
       try {
         value = JSON.parse(text);
       } catch (error) {
-        return { ok: false, problem: `it is not JSON: ${(error as Error).message}` };
+        return { ok: false, problem: `the answer is not JSON: ${(error as Error).message}` };
       }
       const problem = validate(value);
       return problem === undefined ? { ok: true, value } : { ok: false, problem };

@@ -28,7 +28,7 @@ async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
   const { execute, description } = sdkTool;
   if (typeof execute !== 'function')
     throw new ToolscriptUsageError(
-      `The tool "${name}" has no execute, so a script cannot call it. Pass it to the AI SDK beside the script tool.`,
+      `The tool "${name}" has no execute, so a script cannot call it. Pass the tool to the AI SDK in addition to the script tool.`,
     );
   const input = asSchema(sdkTool.inputSchema as FlexibleSchema);
   const output = (sdkTool as { outputSchema?: FlexibleSchema }).outputSchema;

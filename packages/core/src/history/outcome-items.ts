@@ -80,7 +80,9 @@ export function operationToOutputItem(
 function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
-  return resultOmitted === true ? 'The call completed; its result was too large to carry.' : undefined;
+  return resultOmitted === true
+    ? 'The call completed, but its result was too large. Request less data in one call.'
+    : undefined;
 }
 
 function modelText(result: unknown): string {

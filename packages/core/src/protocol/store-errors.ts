@@ -68,9 +68,11 @@ export const storeErrors = Object.freeze({
   tooLarge: (bytes: number, most: number) =>
     new DocumentLimitError(`The text has ${bytes} bytes; a document has at most ${most}. Save it in parts`),
   tooManyBytes: (kind: string, most: number) =>
-    new DocumentLimitError(`All ${kind}s together have at most ${most} bytes here. Delete some, then save again`),
+    new DocumentLimitError(
+      `All ${kind}s of one scope together have at most ${most} bytes. Delete some, then save again`,
+    ),
   tooManyDocuments: (kind: string, most: number) =>
-    new DocumentLimitError(`There are at most ${most} ${kind}s here. Delete some, then save again`),
+    new DocumentLimitError(`One scope has at most ${most} ${kind}s. Delete some, then save again`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
     new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}. Claim the run again`),
 });

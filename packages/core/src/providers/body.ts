@@ -165,7 +165,10 @@ class BodyReader {
     if (seen === 'echo') return [];
     const value = parseJson(text);
     if (value !== undefined) return [{ type: 'event', name, data: value, isRepeat: seen === 'repeat' }];
-    return this.#break('AnswerMalformed', `An event of the stream is not JSON: ${excerpt(text)}`);
+    return this.#break(
+      'AnswerMalformed',
+      `An event of the stream is not JSON. Send the request again; the event is ${excerpt(text)}`,
+    );
   }
 
   #endStream(): WireEvent[] {
@@ -185,7 +188,7 @@ class BodyReader {
     if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
     return this.#break(
       'AnswerTruncated',
-      `The body ended before its JSON was complete, or is not JSON: ${excerpt(text)}`,
+      `The body ended before its JSON was complete, or is not JSON. Send the request again; the body is ${excerpt(text)}`,
     );
   }
 

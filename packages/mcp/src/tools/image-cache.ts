@@ -24,7 +24,8 @@ export class ImageCache {
   /** Throws a `ToolCallError` for a model if the image is no longer available. */
   async load({ sha256 }: Pick<ImagePart, 'sha256'>): Promise<{ bytes: Uint8Array }> {
     const bytes = this.#images.get(sha256);
-    if (bytes === undefined) throw new ToolCallError('ToolExecutionError', 'its bytes are no longer stored');
+    if (bytes === undefined)
+      throw new ToolCallError('ToolExecutionError', 'its bytes are no longer stored; call the tool again');
     return { bytes };
   }
 }

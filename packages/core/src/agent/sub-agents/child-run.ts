@@ -142,7 +142,7 @@ export class ChildRun {
   /** Ends the sub-agent together with its parent. */
   end(): void {
     if (this.isOver) return;
-    if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
+    if (this.isWorking || this.isWaiting) return this.cancel('The run that launched the sub-agent has ended.');
     this.#fail(
       new Error(
         'The process ended while this sub-agent worked, and the call that launched it did not continue. Check its effects before you launch it again.',
@@ -268,19 +268,20 @@ export class ChildRun {
     const checked = this.#settings.schema?.check(this.#answer);
     if (checked === undefined) return { status: 'completed', ...answer };
     if (checked.ok) return { status: 'completed', ...answer, value: checked.value };
-    const problem = `The answer does not fit the schema, also after one repair: ${checked.problem}.`;
+    const problem = `The answer does not fit the schema, even after one repair: ${checked.problem}.`;
     return { status: 'failed', ...answer, problem };
   }
 
   #problem(status: ChildStatus, reason: string | undefined): string {
-    if (status === 'cancelled') return this.#cancelReason ?? 'It was cancelled.';
-    if (status === 'incomplete') return `It reached a limit: ${reason ?? 'other'}.`;
+    if (status === 'cancelled') return this.#cancelReason ?? 'The sub-agent was cancelled.';
+    if (status === 'incomplete') return `The sub-agent reached a limit: ${reason ?? 'other'}.`;
     const error = this.#payloads.findLast((payload) => payload.type === 'response_error');
-    return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'It failed.';
+    return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'The sub-agent failed.';
   }
 }
 
-const TIME_IS_UP = 'Its time is up: budget.timeMs, or what its parent had left.';
+const TIME_IS_UP =
+  'The time of the sub-agent is up (budget.timeMs, or the time of its parent). Give it a smaller task.';
 
 function timeTo(endsAt: number): number {
   return Math.min(2 ** 31 - 1, Math.max(0, endsAt - Date.now()));

@@ -36,7 +36,7 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
   // defence: children-within-the-budget-of-their-parent
   if (asked !== undefined && asked > left)
     throw refused(
-      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Ask for at most that.`,
+      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Request at most ${left}.`,
     );
   const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
   if (given > 0) return given;

@@ -195,7 +195,7 @@ export class RunAgents implements OpenSubAgents {
     if (slug === agent.slug) return { agent, provider };
     const { openAgent } = this.#settings;
     if (openAgent === undefined)
-      throw refused(`There is no agent ${JSON.stringify(slug)} to launch here. Omit agent to launch ${agent.slug}.`);
+      throw refused(`This host cannot launch the agent ${JSON.stringify(slug)}. Omit agent to launch ${agent.slug}.`);
     try {
       return await openAgent(slug, this.scope);
     } catch (error) {

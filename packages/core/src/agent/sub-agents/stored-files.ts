@@ -26,7 +26,7 @@ export async function readFiles(
 ): Promise<string[]> {
   if (keys.length === 0) return [];
   if (documentText === undefined)
-    throw refused('No files are stored under keys here. Write their text into text or task.');
+    throw refused('This host stores no files under keys. Write their text into text or task.');
   const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;

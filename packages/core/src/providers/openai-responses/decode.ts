@@ -232,7 +232,9 @@ export class OpenAiResponsesDecoder implements WireDecoder {
         );
       case 'failed':
         return this.#writer.fail(
-          failureOf(response.error ?? 'The provider reported a failed answer without a reason.'),
+          failureOf(
+            response.error ?? 'The provider reported a failed answer without a reason. Send the request again.',
+          ),
         );
       case 'cancelled':
         return this.#writer.cancel();
