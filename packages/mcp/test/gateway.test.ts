@@ -186,7 +186,7 @@ describe('a call that needs a decision', () => {
   it('is denied where nobody can be asked and nothing stores the script', async () => {
     const { tools, sent } = mailTools();
     const result = await run(await connect(gatewayOver(tools).gateway), CAUTIOUS);
-    expect((result.structuredContent as { value: string }).value).toContain('No user can be asked here');
+    expect((result.structuredContent as { value: string }).value).toContain('This client cannot ask a user');
     expect(sent).toEqual([]);
   });
 

@@ -65,8 +65,8 @@ export const AgentConfigSchema = z.strictObject({
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
   /**
-   * How scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text.
-   * `hosted`: the model's provider runs its code instead, and this code calls the tools.
+   * The form in which scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the
+   * answer's text. `hosted`: the model's provider runs its code instead, and this code calls the tools.
    */
   carrier: z.enum(['tool', 'custom', 'text', 'hosted']).default('tool'),
   /** For scripts in text: whether the answer ends at a script's closing tag, or the text after it is kept. */

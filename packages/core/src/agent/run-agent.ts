@@ -82,7 +82,7 @@ interface CommonOptions {
 type Continuing = CommonOptions & {
   readonly earlier?: readonly StreamEvent[];
   readonly storeIsWhole?: boolean;
-  /** Decisions about approvals of its sub-agents. */
+  /** Decisions about the approvals of the run's sub-agents. */
   readonly decisions?: Decisions;
 };
 

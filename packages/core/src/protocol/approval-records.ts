@@ -72,7 +72,7 @@ export type ApprovalQuery = z.input<typeof ApprovalQuerySchema>;
 
 export interface ApprovalPage {
   readonly approvals: readonly Approval[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 

@@ -47,7 +47,7 @@ export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   about: AboutSchema.optional(),
   /** The time at which the document expires. Default: never. */
   expiresAt: TimeSchema.optional(),
-  /** The version that must be the newest one; 0: there must be none. Default: any. */
+  /** The version that must be the newest one; 0: no version may exist. Default: any. */
   ifVersion: z.number().int().min(0).optional(),
   /**
    * Names one call. A repeated `save` of the same place with the same key returns the version that the first one
@@ -83,7 +83,7 @@ export type DocumentQuery = z.input<typeof DocumentQuerySchema>;
 
 export interface DocumentPage {
   readonly documents: readonly DocumentInfo[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 

@@ -22,7 +22,7 @@ export type EventRange = z.input<typeof EventRangeSchema>;
 
 export interface EventPage {
   readonly events: readonly StreamEvent[];
-  /** Present if there are more: `from` of the next page. */
+  /** The `from` of the next page; present if there are more entries. */
   readonly next?: number;
 }
 
@@ -46,7 +46,7 @@ export interface LoggedRun extends LogPosition {
 
 export interface LoggedRunPage {
   readonly runs: readonly LoggedRun[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -90,7 +90,7 @@ export interface DeadLetter {
 
 export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -167,8 +167,8 @@ export interface EventLog {
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /**
-   * Removes the run's events before `seq`, which are stored elsewhere: reads and deliveries begin after them. Positions
-   * stay the same. A repeated call does nothing.
+   * Removes the run's events before `seq`, which another store contains: reads and deliveries begin after them.
+   * Positions stay the same. A repeated call does nothing.
    */
   trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. A repeated call does nothing. */

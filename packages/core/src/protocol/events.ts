@@ -119,7 +119,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** The cost in US dollars, if the agent has prices. The cost is an estimate if `usage` is one. */
     cost: z.number().optional(),
     request_id: z.string().optional(),
-    /** The provider's limits, and the rest of each. */
+    /** The provider's limits, and the remaining amount of each. */
     rate_limits: z
       .array(
         z.looseObject({

@@ -150,7 +150,7 @@ export type RunQuery = z.input<typeof RunQuerySchema>;
 
 export interface RunPage {
   readonly runs: readonly Run[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 

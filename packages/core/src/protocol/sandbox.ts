@@ -11,8 +11,8 @@ import type { LogLevel } from './outcome.js';
 export interface SandboxRuntime {
   readonly name: string;
   /**
-   * The protocol between host and guest: the version for scripts that start here, and the versions of scripts that can
-   * resume here. Undefined: every script can.
+   * The protocol between host and guest: the version for scripts that start in this runtime, and the versions of
+   * scripts that can resume in it. Undefined: every script can resume.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
   /**
@@ -190,7 +190,7 @@ export type SandboxEnd =
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
   | { readonly type: 'busy'; readonly waitedMs: number }
-  /** The capture cannot be restored here. `detail` is for the host's log only. */
+  /** This runtime cannot restore the capture. `detail` is for the host's log only. */
   | { readonly type: 'unrestorable'; readonly detail: string }
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };

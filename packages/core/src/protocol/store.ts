@@ -148,7 +148,7 @@ export interface ListQuery {
 
 export interface ScriptPage {
   readonly scripts: readonly ListedScript[];
-  /** Present if there may be more: `after` of the next page. */
+  /** The `after` of the next page; present if there may be more entries. */
   readonly next?: string;
 }
 

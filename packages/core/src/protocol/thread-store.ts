@@ -60,7 +60,7 @@ export type ThreadQuery = z.input<typeof ThreadQuerySchema>;
 
 export interface ThreadPage {
   readonly threads: readonly Thread[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -75,7 +75,7 @@ export interface TurnItems {
 
 export interface ItemPage {
   readonly turns: readonly TurnItems[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 

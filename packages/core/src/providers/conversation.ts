@@ -102,7 +102,7 @@ function isReasoning(part: AnswerPart): boolean {
   return part.item.native === undefined || membersOf(part.item.native).type === 'redacted_thinking';
 }
 
-/** Whether the item came through this wire format, so that its native members are valid there. */
+/** Whether the item came through this wire format, so that its native members are valid in this format. */
 export function isOf(api: string, item: OutputItem | undefined): boolean {
   return item?.api === api;
 }

@@ -81,7 +81,7 @@ async function* batchesOf(
   }
 }
 
-/** The wire format of the message, if it is known and another one than the provider's. */
+/** The wire format of the message, if it is known and differs from the provider's. */
 function foreignFormat(api: ProviderApi, event: WireEvent): ProviderApi | undefined {
   const format = event.type === 'event' || event.type === 'whole' ? formatOf(event.data) : undefined;
   return format === api ? undefined : format;

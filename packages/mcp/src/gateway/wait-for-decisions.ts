@@ -45,5 +45,5 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
       report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). That process has its result. Its calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
-  return { report: `The script ${scriptId} cannot be resumed here: it is ${state}. Run it again.` };
+  return { report: `The script ${scriptId} cannot be resumed, because it is ${state}. Run the script again.` };
 }

@@ -159,7 +159,7 @@ class ConnectedServers implements McpServers {
           type: 'log',
           server,
           level: 'error',
-          text: `A harness has refused the new tools and receives no more: ${messageOf(error)}`,
+          text: `A harness has refused the new tools, and receives no later changes: ${messageOf(error)}`,
         });
       }
     }

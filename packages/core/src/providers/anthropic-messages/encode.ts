@@ -130,7 +130,7 @@ function isBlank(text: string | undefined): boolean {
   return text === undefined || text.trim() === '';
 }
 
-/** A cache mark here also covers everything before it, which is the tools. */
+/** A cache mark on the system text also covers the tools before it. */
 function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
   if (system === undefined || isBlank(system)) return {};
   return { system: [{ type: 'text', text: system, ...(marked ? MARK : {}) }] };

@@ -86,7 +86,7 @@ class ResponsesAnswer {
     };
   }
 
-  /** False if nothing follows the part. */
+  /** Writes a part. Returns false if no part follows. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':
