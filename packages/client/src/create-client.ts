@@ -79,7 +79,7 @@ export interface Client {
     list(threadId: string, query?: FileQuery, options?: RequestOptions): Promise<FilePage>;
     /** The stored versions, the newest first. */
     versions(threadId: string, fileKey: string, options?: RequestOptions): Promise<readonly ThreadFile[]>;
-    /** Default: the newest version. */
+    /** The text of a version. Default: the newest version. */
     text(
       threadId: string,
       fileKey: string,

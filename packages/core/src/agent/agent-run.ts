@@ -169,7 +169,7 @@ export class AgentRun {
     // The run begins here if the script is one of an earlier run.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
-    // The script was not resumed: another run owns the suspension, or it was resumed before.
+    // The script was not resumed: another run owns the suspension, or resumed the script before.
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
@@ -226,7 +226,7 @@ export class AgentRun {
     return (await harness.inspect(scriptId, present({ principal }))) === undefined ? undefined : scriptId;
   }
 
-  /** Undefined: the store has no such script, or it cannot be recovered. */
+  /** The outcome of a recovered script; undefined if the store has no such script or cannot recover it. */
   async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
     const { conditions } = this.#settings;
     if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
@@ -235,7 +235,10 @@ export class AgentRun {
     return refusalOf(outcome) === undefined ? outcome : undefined;
   }
 
-  /** The store has no lines of the script, and no process can make a call with effects for it. */
+  /**
+   * Whether the script has made only reads: the store has no lines of the script, and no process can make another call
+   * for it.
+   */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
     // defence: scripts-with-effects-do-not-run-again
@@ -359,7 +362,7 @@ export class AgentRun {
     return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reached;
   }
 
-  /** The model summarises the conversation. Later requests contain the summary instead of it. */
+  /** The model summarises the conversation. Later requests contain the summary instead of the conversation. */
   async #compact(): Promise<State> {
     const { provider, conditions } = this.#settings;
     const { signal } = conditions;

@@ -25,7 +25,7 @@ async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, c
   const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
   if (asksUser === undefined) return false;
   if (planned.input === undefined) return true;
-  // A predicate that throws asks the user, as it does for a single call.
+  // If the predicate throws, the user is asked, as for a single call.
   return asksUser(planned.input, call).catch(() => true);
 }
 

@@ -16,7 +16,7 @@ type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
 
 export interface ReadTool {
   readonly tool: Tool;
-  /** Undefined if no call needs a user. */
+  /** Decides whether a call needs a user; undefined if no call does. */
   readonly asksUser: AsksUser | undefined;
 }
 

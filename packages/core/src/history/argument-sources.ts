@@ -31,7 +31,7 @@ export interface EarlierCall {
   readonly result?: unknown;
 }
 
-/** One value of the arguments, and an earlier call whose result has it. */
+/** One value of the arguments, and an earlier call whose result contains the value. */
 export interface ArgumentSource {
   /** The value, such as `changes[0].text`. */
   readonly path: string;
@@ -39,7 +39,7 @@ export interface ArgumentSource {
   /** The position of the call among the earlier calls; the first one is 1. */
   readonly call: number;
   readonly line?: number;
-  /** True: the whole value is in the result. False: lines or words of it are. */
+  /** True: the whole value is in the result. False: only lines or words of the value are. */
   readonly isWhole: boolean;
 }
 

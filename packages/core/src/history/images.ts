@@ -155,7 +155,7 @@ function forEachPart(value: unknown, take: (part: Members) => void, depth = 0): 
   for (const member of Object.values(value)) forEachPart(member, take, depth + 1);
 }
 
-/** Undefined if the members are not an image, or if the base64 is larger than the maximum. */
+/** Reads a reference; undefined if the members are not an image, or if the base64 is larger than the maximum. */
 function readReference({ mediaType, sha256, path, data }: Members): ImagePart | undefined {
   if (typeof path !== 'string' && typeof data !== 'string') return undefined;
   if (typeof data === 'string' && data.length > Math.ceil(MAX_IMAGE_BYTES / 3) * 4) return undefined;

@@ -8,7 +8,10 @@ import type { Tool } from './tools.js';
  * script or one structured call.
  */
 export interface ApprovalGate {
-  /** Undefined, now or later, if no decision is needed. Never rejects; may stay pending until `signal` aborts. */
+  /**
+   * Decides about a call. Undefined, at once or as a promise, if no decision is needed. Never rejects; may stay pending
+   * until `signal` aborts.
+   */
   decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
   /**
    * Redeems an approval for exactly one call with exactly this text. Returns false if it was given for another call or

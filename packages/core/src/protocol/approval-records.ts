@@ -51,7 +51,7 @@ export const ApprovalSchema = z.strictObject({
   principal: z.string(),
   request: ApprovalRequestSchema,
   createdAt: TimeSchema,
-  /** After this time the call cannot be approved. Default: it stays valid as long as its run. */
+  /** After this time the call cannot be approved. Default: the request stays valid as long as its run. */
   expiresAt: TimeSchema.optional(),
   state: ApprovalStateSchema,
   /** Present if a user or a rule approved or denied the call. */

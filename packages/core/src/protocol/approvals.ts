@@ -22,7 +22,7 @@ export interface ApprovalRequest {
   /** Text that is safe to show: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
-  /** The plan lists this call with these exact arguments, so a decision for the plan covers it. */
+  /** The plan lists this call with these exact arguments, so a decision for the plan covers this call. */
   planned: boolean;
   /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents?: readonly string[];

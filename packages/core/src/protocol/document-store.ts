@@ -116,7 +116,7 @@ export interface DocumentStore {
    * `DocumentLimitError` beyond the limits, and with a `NotFoundError` for a thread that does not exist.
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
-  /** The newest version, or the given one. Undefined if it does not exist. */
+  /** Reads the newest version, or the given one. Undefined if it does not exist. */
   read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined>;
   /** The newest versions, in the order of the names by code units. */
   list(query: DocumentQuery): Promise<DocumentPage>;

@@ -27,7 +27,7 @@ const CHECKED_TEXTS = new WeakMap<StreamEvent, string>();
 
 const ListSchema = z.array(z.unknown()).min(1);
 
-/** Throws a `ToolscriptUsageError` unless the events are consecutive events of one run. */
+/** The batch of these events. Throws a `ToolscriptUsageError` unless they are consecutive events of one run. */
 export function checkBatch(events: readonly StreamEvent[]): EventBatch {
   parseShape(ListSchema, events, 'events');
   const texts = events.map(checkedText);

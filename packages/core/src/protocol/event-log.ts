@@ -131,7 +131,7 @@ export interface EventLog {
    * `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
-  /** Reads a page of events. Without `from`, it begins with the first event that is not trimmed. */
+  /** Reads a page of events. Without `from`, the page begins with the first event that is not trimmed. */
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
    * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and gaps.

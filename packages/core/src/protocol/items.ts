@@ -145,7 +145,7 @@ export const ScriptExecutionItemSchema = z.looseObject({
   source_sha256: z.string(),
   status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
-  /** The script's id in the store, once it runs. */
+  /** The script's id in the store. Absent until the script runs. */
   script_id: z.string().optional(),
   /**
    * The form in which the script arrived: a call of a function tool, a call of a custom tool, or a block in the

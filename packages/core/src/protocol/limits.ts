@@ -74,7 +74,7 @@ export const LimitChangesSchema = z.strictObject(
   ) as unknown as ChangesShape,
 );
 
-/** Defaults for agents and the command line, which replace those above. */
+/** Defaults for agents and the command line, which replace the defaults of `LimitsSchema`. */
 export const AGENT_LIMITS = Object.freeze({
   timeoutMs: 600_000,
   maxToolCalls: 256,

@@ -53,7 +53,7 @@ export interface ModelRequest {
   reasoningEffort?: ReasoningEffort;
   stopSequences?: readonly string[];
   promptCache?: PromptCache;
-  /** Finds the bytes of image references. Without it, only images with `data` are shown. */
+  /** Finds the bytes of image references. Without this function, only images with `data` are shown. */
   resolveImages?: ResolveImages;
 }
 
@@ -73,7 +73,7 @@ export interface FunctionTool {
   inputSchema: Readonly<Record<string, unknown>>;
   /** The JSON Schema of the result, for code that reads it. */
   outputSchema?: Readonly<Record<string, unknown>>;
-  /** `code` and `both` let the provider run code that calls the tool, if it can. Default `direct`. */
+  /** `code` and `both` let the provider's code call the tool, if the provider can run code. Default `direct`. */
   callers?: ToolCallers;
 }
 

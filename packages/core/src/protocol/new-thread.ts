@@ -10,7 +10,7 @@ export type BranchPoint = z.infer<typeof BranchPointSchema>;
 
 /** A thread that is created together with its first run. */
 export const NewThreadSchema = z.strictObject({
-  /** Default: a new one. */
+  /** The id of the thread. Default: a new id. */
   threadId: StoreIdSchema.optional(),
   /** Default of these members: empty, or the value of the thread at `branchOf`. */
   title: z.string().optional(),

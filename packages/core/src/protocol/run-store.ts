@@ -84,9 +84,9 @@ export const RunDraftSchema = z.strictObject({
   options: OptionsSchema.optional(),
   /** Requests of one principal with the same key return the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
-  /** The caller executes the run itself: it is created `running`, with epoch 1. */
+  /** The caller executes the run itself: the run is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),
-  /** Default: new ids. */
+  /** The ids of the run and its turn. Default: new ids. */
   runId: StoreIdSchema.optional(),
   turnId: StoreIdSchema.optional(),
 });
@@ -95,7 +95,7 @@ export type RunDraft = z.input<typeof RunDraftSchema>;
 export interface CreatedRun {
   readonly run: Run;
   readonly turn: Turn;
-  /** False if a request with the same idempotency key has created it before. */
+  /** False if an earlier request with the same idempotency key has created the run. */
   readonly isNew: boolean;
 }
 
@@ -123,14 +123,14 @@ export interface ClaimedRun {
 }
 
 export interface Renewal {
-  /** False: another worker has the run, or it was ended or deleted. Stop at once. */
+  /** False: another worker has the run, or the run has ended or was deleted. Stop at once. */
   readonly isHeld: boolean;
   readonly isCancelRequested: boolean;
 }
 
 export const ApprovalDraftSchema = z.strictObject({
   request: ApprovalRequestSchema,
-  /** Present if it is already decided, for example by a rule. Default: pending. */
+  /** The decision, if the approval is already decided, for example by a rule. Default: pending. */
   decided: z.strictObject({ decision: DecisionSchema, by: z.string() }).optional(),
 });
 export type ApprovalDraft = z.input<typeof ApprovalDraftSchema>;

@@ -45,7 +45,7 @@ export interface SandboxRuntime {
 /** `lost-races`: the runtime cannot find calls that nothing in the script still observes; they run to their end. */
 export type RuntimeFeature = 'lost-races';
 
-/** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
+/** A paused run as data. The data contains the script's plain memory: encrypt the data before you store it. */
 export interface SandboxCapture {
   readonly runtime: string;
   /** Names (SHA-256, hex) of the images needed to restore the run. */
@@ -184,7 +184,7 @@ export type SandboxEnd =
       readonly head: string;
       readonly largestKeys: readonly string[];
     }
-  /** Nothing is pending and the script has not ended: it awaits a promise that never settles. */
+  /** No call or timer is pending and the script has not ended: the script awaits a promise that never settles. */
   | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }

@@ -22,7 +22,7 @@ export interface PlannedCall {
   tool: string;
   line: number;
   column: number;
-  /** The argument object, if all of it is literal. */
+  /** The argument object, if every part of it is literal. */
   input?: unknown;
   /** Whether the call is inside a loop or a callback that may run many times. */
   repeated: boolean;
@@ -34,7 +34,7 @@ export interface PlannedCall {
  * The statically known parts of a call's argument. Paths have the form used in messages: `args.items[2].city`.
  */
 export interface KnownArgument {
-  /** Null replaces each unknown part. */
+  /** The argument, with null in place of each unknown part. */
   readonly value: unknown;
   /** Paths of the unknown parts. */
   readonly unknown: readonly string[];

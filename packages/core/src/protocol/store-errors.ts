@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from './errors.js';
 import { StaleEpochError } from './store.js';
 
-/** The thread, run or turn that a write names does not exist: it never did, or it was deleted. */
+/** The thread, run or turn that a write names does not exist: it never existed, or was deleted. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError';
 }
@@ -28,7 +28,7 @@ export class EventOrderError extends Error {
   override readonly name = 'EventOrderError';
 }
 
-/** The cursor does not come from a list of this kind. Start the list again without it. */
+/** The cursor does not come from a list of this kind. Start the list again without a cursor. */
 export class InvalidCursorError extends ToolscriptUsageError {}
 
 /** The document's newest version is not the one that the writer expected. The message names both. */

@@ -97,7 +97,7 @@ export interface JournalContent {
   readonly lines: readonly string[];
   /** The text of the slot; undefined if it is empty or unreadable. */
   readonly slot: string | undefined;
-  /** Set if appended data is missing or was changed. */
+  /** The damage, if appended data is missing or was changed. */
   readonly damage: JournalDamage | undefined;
 }
 
@@ -126,7 +126,7 @@ export interface WaitingApproval {
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
-  /** Set if the approval was decided and the script has not been resumed since. */
+  /** The decision, if a user has made one and the script has not been resumed after it. */
   readonly decided?: 'approve' | 'deny';
   /** The time at which the approval expires, in ms since 1970. */
   readonly expiresAtMs?: number;

@@ -18,7 +18,7 @@ export const ThreadSchema = z.strictObject({
   workspace: z.string(),
   /** The agent of the thread. After the thread's instructions are saved, it is the agent that they name. */
   agentId: z.string().optional(),
-  /** The thread whose first turns it began with. That thread may have been deleted. */
+  /** The thread with whose first turns this thread began. That thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
   /** The state of the thread's newest run that has not ended. Absent if all runs have ended. */
   activeState: z.enum(ACTIVE_RUN_STATES).optional(),

@@ -26,7 +26,7 @@ export interface ToolCallContext {
    * Only for detached tasks; undefined if nobody can read it.
    */
   readonly output: ((text: string) => void) | undefined;
-  /** Undefined: the caller is no harness. */
+  /** The saved scripts of the harness; undefined if the caller is no harness. */
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
@@ -70,7 +70,7 @@ export interface Tool {
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
   readonly effect: ToolEffect;
-  /** Undefined: `both` for reads, `direct` for all other tools. */
+  /** The callers if the provider runs code. Default: `both` for reads, `direct` for all other tools. */
   readonly callers?: ToolCallers | undefined;
   /** The tool makes repeated calls with the same `idempotencyKey` harmless, so a call is repeated after a crash. */
   readonly idempotent?: boolean;

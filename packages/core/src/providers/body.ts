@@ -198,7 +198,7 @@ class BodyReader {
   }
 }
 
-/** Undefined if the text is not JSON. */
+/** The value of JSON text; undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -47,7 +47,7 @@ export type AnswerPart =
   | { readonly type: 'hosted'; readonly item: HostedItem }
   | { readonly type: 'call'; readonly call: Call };
 
-/** Code that the provider ran, or its output. It goes back to its own format only, as it arrived. */
+/** Code that the provider ran, or its output. Such an item is sent back unchanged, and only in its own format. */
 type HostedItem = HostedCodeItem | HostedCodeOutputItem;
 
 export interface Call {
@@ -58,7 +58,7 @@ export interface Call {
   readonly arguments: string;
   /** The arguments are raw text. */
   readonly custom: boolean;
-  /** Undefined if a script item stands for the call. */
+  /** The item of the call; undefined if a script item represents the call. */
   readonly item: FunctionCallItem | undefined;
 }
 
@@ -257,7 +257,7 @@ class OpenAnswer {
     this.#scripts.set(item.call_id, false);
   }
 
-  /** False if the call is not part of this answer or already has a result. */
+  /** Adds a result. Returns false if the call is not part of this answer or already has a result. */
   resolve(callId: string, success: boolean, parts: readonly ModelPart[]): boolean {
     const call = this.#calls.get(callId);
     if (call !== undefined && !this.#results.has(call)) {

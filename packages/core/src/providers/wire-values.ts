@@ -40,7 +40,7 @@ export function argumentsOf(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? jsonOf(value) : undefined;
 }
 
-/** Undefined if the value has no JSON, for example because it is nested too deeply. */
+/** The JSON text of a value; undefined if it has none, for example because it is nested too deeply. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -33,7 +33,7 @@ export interface SlotReference {
 export interface BatchParts {
   readonly lines: readonly string[];
   readonly status?: ScriptStatus | undefined;
-  /** Null: the slot is empty from here on. */
+  /** The new slot. Null: this batch empties the slot. */
   readonly slot?: SlotReference | null | undefined;
 }
 
@@ -138,7 +138,7 @@ function isWhole(batch: Batch | undefined): batch is Batch {
   return checksum(`${name}\n${batch.parts.map((part) => `${part}\n`).join('')}`) === batch.crc;
 }
 
-/** Undefined if the line does not start a batch. */
+/** The batch that a line starts; undefined if the line starts none. */
 function beginBatch(line: string): Batch | undefined {
   const [, epoch, number, size, crc] = HEAD.exec(line) ?? [];
   if (epoch === undefined || crc === undefined) return undefined;

@@ -101,7 +101,7 @@ export class MemoryDatabase {
     return [...this.approvals.values()].filter(({ approval }) => approval.runId === runId);
   }
 
-  /** Throws a `StaleEpochError` unless the writer holds the run. */
+  /** The run of the fence. Throws a `StaleEpochError` unless the writer holds the run. */
   held(fence: RunFence): RunRecord {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);

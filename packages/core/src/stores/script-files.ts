@@ -67,7 +67,7 @@ export class ClaimFiles {
     this.#knowsProcesses = knowsProcesses;
   }
 
-  /** 0 if there is no claim. */
+  /** The newest epoch of a script; 0 if there is no claim. */
   async newestEpoch(scriptId: string): Promise<number> {
     return (await this.#epochs(scriptId)).reduce((newest, epoch) => Math.max(newest, epoch), 0);
   }
@@ -135,7 +135,7 @@ export class ClaimFiles {
     await writeWhole(file, digits(flushed), FLUSHED_AT);
   }
 
-  /** False unless the epoch is the newest. */
+  /** Renews the lease. Returns false unless the epoch is the newest. */
   async renew(scriptId: string, epoch: number): Promise<boolean> {
     if ((await this.newestEpoch(scriptId)) !== epoch) return false;
     return this.#onFile(scriptId, epoch, async (file) => {
@@ -207,7 +207,7 @@ export class ClaimFiles {
     return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
   }
 
-  /** Undefined if there is no such file. */
+  /** Reads the file of a claim; undefined if there is none. */
   async #read(scriptId: string, epoch: number): Promise<ClaimFile | undefined> {
     const found = await readWhole(this.#path(scriptId, `${epoch}`));
     if (found === undefined) return undefined;
@@ -236,7 +236,7 @@ export class ClaimFiles {
     return (await namesIn(this.#path(scriptId))).includes(`${epoch}.released`);
   }
 
-  /** False if there is no such file. */
+  /** Runs `act` on the file of a claim. Returns false if there is no such file. */
   async #onFile(scriptId: string, epoch: number, act: (file: number) => Promise<void>): Promise<boolean> {
     const file = await openForWriting(this.#path(scriptId, `${epoch}`));
     if (file === undefined) return false;
@@ -340,7 +340,7 @@ export class JournalFiles {
     return { name, bytes: bytes.length, crc: checksum(bytes) };
   }
 
-  /** Undefined if the file is missing or was changed. */
+  /** The text of a slot; undefined if its file is missing or was changed. */
   async readSlot(scriptId: string, { name, bytes, crc }: SlotReference): Promise<string | undefined> {
     const found = (await readWhole(this.#slotPath(scriptId, name)))?.bytes;
     return found?.length === bytes && checksum(found) === crc ? found.toString('utf8') : undefined;

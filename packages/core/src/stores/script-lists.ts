@@ -30,7 +30,7 @@ type Content = JournalContent & { text: JournalText; bytes: number };
 interface Candidate {
   readonly scriptId: string;
   readonly updatedAtMs: number;
-  /** Undefined if the script no longer exists. */
+  /** Loads the entry; undefined if the script no longer exists. */
   look(): Promise<ListedScript | undefined>;
 }
 
@@ -361,7 +361,7 @@ const SETTLED_MS = 5_000;
 class FolderListings {
   readonly #known = new Map<string, { changedAtMs: number; names: readonly string[] }>();
 
-  /** Empty if there is no such folder. */
+  /** The names in a folder; empty if there is no such folder. */
   async names(path: string): Promise<readonly string[]> {
     const changedAtMs = (await statFile(path))?.mtimeMs;
     const known = this.#known.get(path);

@@ -174,7 +174,7 @@ function takesFromOwner(): boolean {
   return process.platform !== 'win32' && (process.umask() & 0o700) !== 0;
 }
 
-/** Rejects after a partial write, as on a full disk or an exceeded quota. */
+/** Writes all bytes at once. Rejects after a partial write, as on a full disk or an exceeded quota. */
 export async function writeWhole(file: number, content: string | Uint8Array, at: number | null = null): Promise<void> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const { bytesWritten } = await files.write(file, bytes, 0, bytes.length, at);
@@ -202,7 +202,7 @@ export function openForWriting(path: string): Promise<number | undefined> {
   return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
 }
 
-/** Undefined if there is no such file. */
+/** Reads a file and its state; undefined if there is no such file. */
 export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: Stats } | undefined> {
   const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
   if (file === undefined) return undefined;

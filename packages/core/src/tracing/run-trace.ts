@@ -14,7 +14,7 @@ import { WorkSpans } from './work-spans.js';
 export interface TracingOptions {
   /** The trace context of the request that began the run. */
   readonly parent?: TraceContext | undefined;
-  /** Default: that of the global tracer provider, which the host's SDK registers. */
+  /** The tracer. Default: that of the global tracer provider, which the host's SDK registers. */
   readonly tracer?: Tracer | undefined;
 }
 

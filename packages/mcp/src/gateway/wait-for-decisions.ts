@@ -30,7 +30,7 @@ export async function waitForDecisions(
   }
 }
 
-/** Undefined: the script still waits, or another process runs it now. */
+/** The result of the wait; undefined if the script still waits, or another process runs it now. */
 function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
   if (details === undefined)
     return { report: `There is no stored script "${scriptId}". Use the id from the result of run_script.` };

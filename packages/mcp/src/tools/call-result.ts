@@ -57,7 +57,7 @@ function textValue(texts: readonly string[]): unknown {
   return texts.join('\n');
 }
 
-/** Undefined if the text is not a JSON object or list: numbers and words stay text. */
+/** The JSON object or list of a text; undefined for all other texts, so that numbers and words stay text. */
 function parsedJson(text: string): object | undefined {
   const start = text.trimStart()[0];
   if ((start !== '{' && start !== '[') || jsonDepthExceeds(text, MAX_JSON_DEPTH)) return undefined;

@@ -21,7 +21,7 @@ export class ImageCache {
     }
   }
 
-  /** Throws a `ToolCallError` for a model if the image is no longer available. */
+  /** The bytes of an image. Throws a `ToolCallError` for a model if they are no longer available. */
   async load({ sha256 }: Pick<ImagePart, 'sha256'>): Promise<{ bytes: Uint8Array }> {
     const bytes = this.#images.get(sha256);
     if (bytes === undefined)

@@ -50,7 +50,7 @@ interface ChildSettings {
   readonly earlier: readonly StreamEvent[];
   /** True if the run must stop as after a crash of its process. */
   readonly isInterrupted: () => boolean;
-  /** Called when the sub-agent waits for decisions: the calls that wait for it may have to be suspended. */
+  /** Called when the sub-agent waits for decisions: the calls that wait for the sub-agent may have to be suspended. */
   readonly onWaiting: () => void;
 }
 
@@ -151,7 +151,7 @@ export class ChildRun {
     this.#isOver = true;
   }
 
-  /** Interrupts the sub-agent. The process that resumes its parent resumes it. */
+  /** Interrupts the sub-agent. The process that resumes the parent also resumes the sub-agent. */
   interrupt(): void {
     this.#stop.abort(new RunInterruption());
   }
@@ -181,7 +181,7 @@ export class ChildRun {
   }
 
   #record(payload: EventPayload): void {
-    // Events of an interrupted run are dropped: it continues from its last stored event.
+    // Events of an interrupted run are dropped: the run continues from its last stored event.
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 

@@ -56,7 +56,7 @@ export class AgentCount {
     this.#launched += count;
   }
 
-  /** Throws a `ToolCallError` if the limit is reached. */
+  /** Counts one launch. Throws a `ToolCallError` if the limit is reached. */
   take(): void {
     // defence: number-of-sub-agents
     if (this.#launched >= this.#max)

@@ -82,7 +82,7 @@ export class RunAgents implements OpenSubAgents {
     return this.#settings.scope;
   }
 
-  /** Throws a `ToolCallError` for a run that this one has not launched. */
+  /** The sub-agent with this run. Throws a `ToolCallError` for a run that this run has not launched. */
   child(runId: string): ChildRun {
     const child = this.#children.get(runId);
     if (child !== undefined) return child;

@@ -178,7 +178,7 @@ function imagesOf({ call, parts }: CallResult): ModelPart[] {
   return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
 }
 
-/** Undefined for an empty answer. Reasoning alone counts as empty. */
+/** The message of an answer; undefined for an empty answer. Reasoning alone counts as empty. */
 function answerOf(
   parts: readonly AnswerPart[],
   tools: readonly ModelTool[],

@@ -239,7 +239,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
       case 'cancelled':
         return this.#writer.cancel();
       default:
-        // The response is queued or in progress. It carries nothing more.
+        // The response is queued or in progress. It contains no more items.
         return;
     }
   }

@@ -144,7 +144,7 @@ function messageOf(item: Item): SeenMessage {
   };
 }
 
-/** Undefined if the item is not output of the model. */
+/** The output of the model in an item; undefined if the item contains none. */
 function spokenOf(item: Item): Spoken[] | undefined {
   switch (item.type) {
     case 'reasoning': {
