@@ -1,13 +1,13 @@
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 10_000;
 
-/** The delay before an attempt, in ms: it doubles each time, and up to half of it is random. */
+/** The delay before an attempt, in ms: it doubles each time up to 10 s, and up to half of it is random. */
 export function backoffDelay(attempt: number, random: () => number = Math.random): number {
   const longest = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
   return longest * (1 - random() / 2);
 }
 
-/** Ends early when the signal aborts. */
+/** Resolves after `ms`, or as soon as the signal aborts. */
 export async function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { SseParser, type StreamEvent } from '@toolscript/core/stream';
 import { ProblemError, problemErrorOf } from './problem-error.js';
 
-/** One connection to a stream of server-sent events. It fails if nothing arrives for too long. */
+/** One connection to a stream of server-sent events. The connection fails if nothing arrives for too long. */
 export class Connection {
   readonly #controller = new AbortController();
   readonly #signal: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export class Connection {
     }
   }
 
-  /** Idempotent. */
+  /** Closes the connection. A second call does nothing. */
   close(): void {
     this.#hear();
     this.#signal?.removeEventListener('abort', this.#abort);

@@ -48,18 +48,21 @@ export interface SubmitOptions extends RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if it cannot be reached. */
+/**
+ * Each method rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if the server cannot
+ * be reached.
+ */
 export interface Client {
   /** Starts a run. */
   submit(body: SubmitBody, options?: SubmitOptions): Promise<Submitted>;
-  /** The events of a run, each once and in order, until it has ended. It reconnects automatically. */
+  /** The events of a run, each once and in order, until the run has ended. The stream reconnects automatically. */
   stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
   /** The response of a run while it grows. */
   response(runId: string, options?: Omit<StreamOptions, 'from'>): LiveResponse;
-  /** Yields at the start, after each change of the lists of threads and approvals, and after it has reconnected. */
+  /** Yields at the start, after each change of the lists of threads and approvals, and after each new connection. */
   changes(options?: Omit<StreamOptions, 'from'>): AsyncIterable<void>;
   readonly threads: {
-    /** The most recently changed thread first. */
+    /** Lists threads, the most recently changed one first. */
     list(query?: ThreadQuery, options?: RequestOptions): Promise<ThreadPage>;
     /** With `operations: 'full'`, the answer includes the arguments and results of calls. */
     get(
@@ -72,11 +75,11 @@ export interface Client {
   };
   /** The File Cabinet of a thread. */
   readonly files: {
-    /** By key, each with its newest version. */
+    /** Lists the files by key, each with its newest version. */
     list(threadId: string, query?: FileQuery, options?: RequestOptions): Promise<FilePage>;
     /** The stored versions, the newest first. */
     versions(threadId: string, fileKey: string, options?: RequestOptions): Promise<readonly ThreadFile[]>;
-    /** Default: the newest version. */
+    /** The text of a version. Default: the newest version. */
     text(
       threadId: string,
       fileKey: string,
@@ -90,11 +93,11 @@ export interface Client {
     get(runId: string, options?: RequestOptions): Promise<Run>;
     /** An image that a result of the run names by its SHA-256. */
     image(runId: string, sha256: string, options?: RequestOptions): Promise<Blob>;
-    /** Requests the cancellation of a run, which ends soon after. */
+    /** Requests the cancellation of a run. The run ends soon after the request. */
     cancel(runId: string, options?: RequestOptions): Promise<Run>;
   };
   readonly approvals: {
-    /** Oldest first. Default: the pending ones. */
+    /** Lists approvals, the oldest one first. Default: the pending ones. */
     list(query?: ApprovalQuery, options?: RequestOptions): Promise<ApprovalPage>;
     get(approvalId: string, options?: RequestOptions): Promise<Approval>;
     /** The first decision wins: a later one rejects with status 409, and its problem has the `approval`. */
@@ -107,18 +110,20 @@ export interface Client {
   };
   readonly agents: { list(options?: RequestOptions): Promise<AgentPage> };
   readonly audit: {
-    /** Newest first: those of the caller, or with the scope `admin` of all principals. */
+    /**
+     * Lists the caller's entries, the newest one first. With the scope `admin`, lists the entries of all principals.
+     */
     list(query?: AuditQuery, options?: RequestOptions): Promise<AuditPage>;
   };
-  /** Each needs the scope `admin`. */
+  /** Each method needs the scope `admin`. */
   readonly keys: {
-    /** Oldest first, without their tokens. */
+    /** Lists the keys without their tokens, the oldest key first. */
     list(options?: RequestOptions): Promise<ApiKeyPage>;
     /** The response contains the token of the key, which is never shown again. */
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
   };
-  /** Remembered approvals of the server's workspace; each needs the scope `admin`. */
+  /** Remembered approvals of the server's workspace. Each method needs the scope `admin`. */
   readonly rules: {
     list(options?: RequestOptions): Promise<RulePage>;
     delete(ruleId: string, options?: RequestOptions): Promise<void>;
@@ -127,7 +132,7 @@ export interface Client {
   readonly scripts: {
     /** The changes that an undo would make, with their lines. Changes nothing. */
     previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
-    /** All or nothing. A refusal rejects with status 409, and its problem has the reasons in `undo`. */
+    /** Undoes all changes or none. A refusal rejects with status 409, and its problem has the reasons in `undo`. */
     undo(
       scriptId: string,
       body?: { readonly direction?: UndoDirection; readonly planId?: string },

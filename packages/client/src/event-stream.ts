@@ -21,16 +21,16 @@ export interface StreamOptions {
    * minutes.
    */
   readonly maxRetries?: number | undefined;
-  /** A connection without data for this long is dead, in ms. Default 45 000: the server sends data every 15 s. */
+  /** The client reconnects after this time without data, in ms. Default 45 000: the server sends data every 15 s. */
   readonly maxSilenceMs?: number | undefined;
   /** Called before the wait for another attempt to connect. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }
 
 export interface StreamRequest {
-  /** The first requested event. */
+  /** The `seq` of the first requested event. */
   readonly from: number;
-  /** The last event that has arrived; undefined if there is none. */
+  /** The `seq` of the last event that has arrived; undefined if none has. */
   readonly lastSeq: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -40,7 +40,7 @@ type OpenStream = (request: StreamRequest) => Promise<Response>;
 const DEFAULT_MAX_RETRIES = 20;
 const DEFAULT_MAX_SILENCE_MS = 45_000;
 
-/** Whether the same request may succeed later. */
+/** The HTTP statuses after which the same request may succeed later. */
 const TEMPORARY_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
 /**
@@ -110,7 +110,7 @@ function delayOf(attempt: number, error: unknown): number {
   return Math.max(backoffDelay(attempt), askedMs);
 }
 
-/** The events of a stream that have arrived. */
+/** The position of a reader in a stream. */
 interface Progress {
   readonly lastSeq: number | undefined;
   readonly isEnded: boolean;

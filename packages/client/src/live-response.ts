@@ -20,7 +20,7 @@ export class LiveResponse implements AsyncIterable<Response> {
     return this.#reducer.live();
   }
 
-  /** Iterate only once. Changes that arrive together are yielded as one. */
+  /** The response after each change. Iterate only once. Changes that arrive together yield one response. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Response, void, undefined> {
     for await (const events of this.#batches) {
       for (const event of events) this.#reducer.apply(event);

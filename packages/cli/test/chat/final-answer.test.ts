@@ -140,9 +140,9 @@ describe('--output-schema', () => {
   });
 
   it.each([
-    ['no JSON', 'It is four.', 'it is not JSON'],
+    ['no JSON', 'It is four.', 'the answer is not JSON'],
     ['a wrong value', '{"n":"four"}', 'answer.n: expected integer'],
-    ['nothing', ' ', 'it is empty'],
+    ['nothing', ' ', 'the answer is empty'],
   ])('lets the model repair its answer once, and says what is wrong: %s', async (_what, wrong, problem) => {
     const scene = new AnswerScene();
     const mended = await scene.counted([text(wrong), expecting('{"n":4}', problem)]);

@@ -7,10 +7,10 @@ const milliseconds = z.number().int().min(1);
 const ModelReferenceSchema = z.strictObject({
   /** The wire format: `openai-responses`, `openai-chat`, `anthropic-messages`. */
   api: z.string().min(1),
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: z.string().min(1),
   baseUrl: z.url().optional(),
-  /** The environment variable that holds the key. It is never the key itself. */
+  /** The environment variable that holds the key. This member never holds the key itself. */
   apiKeyEnv: z.string().min(1).optional(),
   /** Allows sending the key unencrypted, over plain `http:`, to a host other than this machine. */
   allowInsecureHttp: z.boolean().optional(),
@@ -65,8 +65,8 @@ export const AgentConfigSchema = z.strictObject({
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
   /**
-   * How scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text.
-   * `hosted`: the model's provider runs its code instead, and this code calls the tools.
+   * The form in which scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the
+   * answer's text. `hosted`: the model's provider runs its code instead, and this code calls the tools.
    */
   carrier: z.enum(['tool', 'custom', 'text', 'hosted']).default('tool'),
   /** For scripts in text: whether the answer ends at a script's closing tag, or the text after it is kept. */
@@ -78,7 +78,7 @@ export const AgentConfigSchema = z.strictObject({
   /** The tools that the harness should expose, and the pack. The code that creates the harness reads them. */
   tools: z.array(z.string()).optional(),
   pack: z.string().optional(),
-  /** Tools that the model may also call one by one. If scripts are disabled, it may call all tools. */
+  /** Tools that the model may also call one by one. If scripts are disabled, the model may call all tools. */
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
   /**
    * Lets the agent ask models and launch sub-agents. `names`: the agents that it may launch besides itself. The host
@@ -113,7 +113,7 @@ export const AgentConfigSchema = z.strictObject({
 export type AgentInput = z.input<typeof AgentConfigSchema>;
 export type AgentConfig = Readonly<z.infer<typeof AgentConfigSchema>>;
 
-/** Throws a `ToolscriptUsageError` that names the invalid member. */
+/** Checks an agent. Throws a `ToolscriptUsageError` that names the invalid member. */
 export function defineAgent(agent: AgentInput): AgentConfig {
   const parsed = AgentConfigSchema.safeParse(agent);
   if (parsed.success) return withPrices(parsed.data);
@@ -133,7 +133,7 @@ const KEY_VARIABLES: Readonly<Record<string, string>> = {
   'anthropic-messages': 'ANTHROPIC_API_KEY',
 };
 
-/** The environment variable with the agent's API key; undefined if it needs none. */
+/** The environment variable with the agent's API key; undefined if the agent needs none. */
 export function keyVariable({ provider }: AgentConfig): string | undefined {
   if (provider === undefined || provider.apiKeyCommand !== undefined) return undefined;
   return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);

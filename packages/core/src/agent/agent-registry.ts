@@ -4,7 +4,7 @@ import { didYouMean } from '../text/nearest-names.js';
 import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
 
 export interface AgentRegistry {
-  /** Throws a `ToolscriptUsageError` with the nearest slugs. */
+  /** The agent with this slug. If there is none, throws a `ToolscriptUsageError` with the nearest slugs. */
   get(slug: string): AgentConfig;
   has(slug: string): boolean;
   /** The agents in the order in which they were given. */

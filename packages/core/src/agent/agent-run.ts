@@ -169,7 +169,7 @@ export class AgentRun {
     // The run begins here if the script is one of an earlier run.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
-    // The script was not resumed: another run owns the suspension, or it was resumed before.
+    // The script was not resumed: another run owns the suspension, or resumed the script before.
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
@@ -216,7 +216,9 @@ export class AgentRun {
     else work.endCall(outcome.operations[0]!, call);
   }
 
-  /** The script that saves a structured call; undefined if the store has none. `named`: by an event. */
+  /**
+   * The script that saves a structured call; undefined if the store has none. `named`: the script that an event names.
+   */
   async #savedCall(named: string | undefined, call: OpenCall): Promise<string | undefined> {
     const { harness, principal } = this.#settings.conditions;
     const scriptId = named ?? (call.type === 'function_call' ? savedScriptId(call) : undefined);
@@ -224,7 +226,7 @@ export class AgentRun {
     return (await harness.inspect(scriptId, present({ principal }))) === undefined ? undefined : scriptId;
   }
 
-  /** Undefined: the store has no such script, or it cannot be recovered. */
+  /** The outcome of a recovered script; undefined if the store has no such script or cannot recover it. */
   async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
     const { conditions } = this.#settings;
     if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
@@ -233,7 +235,10 @@ export class AgentRun {
     return refusalOf(outcome) === undefined ? outcome : undefined;
   }
 
-  /** The store has no lines of the script, and no process can make a call with effects for it. */
+  /**
+   * Whether the script has made only reads: the store has no lines of the script, and no process can make another call
+   * for it.
+   */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
     // defence: scripts-with-effects-do-not-run-again
@@ -357,7 +362,7 @@ export class AgentRun {
     return this.#turns >= this.#settings.agent.maxTurns ? 'max_turns' : this.#account.reached;
   }
 
-  /** The model summarises the conversation. Later requests contain the summary instead of it. */
+  /** The model summarises the conversation. Later requests contain the summary instead of the conversation. */
   async #compact(): Promise<State> {
     const { provider, conditions } = this.#settings;
     const { signal } = conditions;
@@ -390,7 +395,11 @@ export class AgentRun {
   }
 
   #uncompacted(id: string, reason: string): Done {
-    this.#log.emit({ type: 'item_cancelled', item_id: id, reason: 'The budget has no room for a summary.' });
+    this.#log.emit({
+      type: 'item_cancelled',
+      item_id: id,
+      reason: 'The budget has no room for a summary. Start a new conversation.',
+    });
     return incomplete(reason);
   }
 
@@ -441,8 +450,8 @@ export class AgentRun {
 }
 
 /**
- * Why the harness has not run the script: it belongs to another principal, is unknown, or another process holds it.
- * Undefined: the script has run.
+ * The reason why the harness has not run the script: it belongs to another principal, is unknown, or another process
+ * holds it. Undefined: the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

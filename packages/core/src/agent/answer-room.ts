@@ -1,7 +1,7 @@
 import type { Prices } from './agent-config.js';
 import type { Amounts, RunBudget } from './run-budget.js';
 
-/** The run requests no answer that would have fewer tokens than this. */
+/** Minimum tokens of an answer. If the budget has room for fewer, the run requests no answer. */
 export const MIN_ANSWER_TOKENS = 64;
 
 /** Maximum tokens of an answer that keep the run within its budget, whatever the model writes. */

@@ -25,12 +25,12 @@ export function answerSchema(schema: unknown): AnswerSchema {
     request,
     check(answer) {
       const text = withoutFence(answer.trim());
-      if (text === '') return { ok: false, problem: 'it is empty' };
+      if (text === '') return { ok: false, problem: 'the answer is empty' };
       let value: unknown;
       try {
         value = JSON.parse(text);
       } catch (error) {
-        return { ok: false, problem: `it is not JSON: ${(error as Error).message}` };
+        return { ok: false, problem: `the answer is not JSON: ${(error as Error).message}` };
       }
       const problem = validate(value);
       return problem === undefined ? { ok: true, value } : { ok: false, problem };
@@ -39,7 +39,7 @@ export function answerSchema(schema: unknown): AnswerSchema {
   };
 }
 
-/** The validator of the schema: why a value does not fit; undefined if it does. */
+/** Returns a function that reports why a value does not fit the schema; undefined if it fits. */
 function validator(schema: unknown): (value: unknown) => string | undefined {
   const { validate } = compileJsonSchema(schema, 'output', 'The schema of the answer');
   return (value) => {
@@ -52,7 +52,7 @@ function validator(schema: unknown): (value: unknown) => string | undefined {
   };
 }
 
-/** Why a JSON Schema cannot be used; undefined if it can. */
+/** The reason why a JSON Schema cannot be used; undefined if it can. */
 export function schemaProblem(schema: unknown): string | undefined {
   try {
     answerSchema(schema);

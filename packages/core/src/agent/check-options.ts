@@ -17,7 +17,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   events: { isRight: (value) => Array.isArray(value), needs: 'the list of all stored events of the run' },
 };
 
-/** Throws a `ToolscriptUsageError` for an invalid option, and for a closed harness. */
+/** Checks options. Throws a `ToolscriptUsageError` that names the first invalid one. */
 export function checkAgentOptions(options: unknown, method: string, names: readonly (keyof typeof MEMBERS)[]): void {
   if (typeof options !== 'object' || options === null)
     throw new ToolscriptUsageError(`${method} needs its options as an object.`);

@@ -47,7 +47,7 @@ export class ContextSize {
     this.#items = 0;
   }
 
-  /** In tokens: the last recorded count, plus an estimate of the items after it. */
+  /** The size in tokens: the last recorded count, plus an estimate of the items after it. */
   of(conversation: readonly OutputItem[]): number {
     const known = this.#known === 0 ? this.#beginning : this.#known;
     return known + estimateTokens(conversation.slice(this.#items).map(shownText).join('\n'));
@@ -98,7 +98,7 @@ export function compactionRequest(): MessageItem {
   return { type: 'message', id: newId('item'), role: 'user', content: COMPACTION_REQUEST };
 }
 
-/** The text of an answer, without its other items. `incomplete`: why it ended early. */
+/** The text of an answer, without its other items. `incomplete`: the reason why the answer ended early. */
 export async function readText(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,

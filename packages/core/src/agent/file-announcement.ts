@@ -73,7 +73,8 @@ function keyOf(line: string): string {
 }
 
 /**
- * Strangers choose the titles of web pages, so only the addresses are announced. The model itself named the addresses.
+ * Unknown authors choose the titles of web pages, so the line contains only the addresses. The model itself named the
+ * addresses.
  */
 function lineOf(file: DocumentInfo): string {
   const { title = '', source } = fileAbout(file);

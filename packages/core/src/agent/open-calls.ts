@@ -49,7 +49,7 @@ export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
     call_id,
     status: waits ? 'suspended' : 'failed',
     report,
-    /** Whether the output replaces a missing result: its call did not run. */
+    /** The output replaces a missing result, because the call did not end. */
     stands_in: true,
     logs: [],
     operations: [],
@@ -76,7 +76,7 @@ export function callsAfter(items: readonly OutputItem[], callId: string): OpenCa
 
 const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];
 
-/** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
+/** The index at which the model's output without a result begins: its answer did not end. */
 export function lastSpoken(items: readonly OutputItem[]): number {
   return (
     items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1

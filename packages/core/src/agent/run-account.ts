@@ -18,7 +18,7 @@ interface AccountSettings {
 export class RunAccount {
   readonly usage = new UsageSum();
   readonly #settings: AccountSettings;
-  /** The cost of sub-agents, and of requests of tools. */
+  /** The cost of sub-agents, and of the requests that tools make. */
   #otherCost: number | undefined;
   /** The part of the budget that is reserved for the current answer. */
   #hold: RunBudget | undefined;
@@ -35,7 +35,10 @@ export class RunAccount {
     return budget.left('cost') <= 0 ? 'cost_budget' : undefined;
   }
 
-  /** Returns the request with a limit for its answer, or the limit's name if the budget has no room for an answer. */
+  /**
+   * In a strict run, returns the request with a maximum for its answer, or the name of the budget that has no room for
+   * an answer.
+   */
   bounded(request: ModelRequest): ModelRequest | 'token_budget' | 'cost_budget' {
     const { budget, agent, isStrict } = this.#settings;
     if (!isStrict || !budget.isLimited) return request;
@@ -70,7 +73,7 @@ export class RunAccount {
     }
   }
 
-  /** Resolves when the current answer has arrived. */
+  /** Resolves when the answer that the budget reserves has arrived, or at once if there is none. */
   get arrival(): Promise<void> {
     return this.#hold === undefined ? Promise.resolve() : this.#arrival;
   }
@@ -89,7 +92,7 @@ export class RunAccount {
     this.requestDone(head);
   }
 
-  /** Reports the usage and the cost of one request. `head`: the `response_start` of its answer. */
+  /** Charges the budget for one request, and reports its usage and cost. `head`: the `response_start` of its answer. */
   requestDone({ request_id, rate_limits }: Record<string, unknown> = {}): void {
     const usage = this.usage.ofAnswer;
     const cost = this.#costOf(usage);
@@ -118,7 +121,7 @@ export class RunAccount {
     return present({ usage: this.usage.total, cost });
   }
 
-  /** Undefined if the agent has no prices. */
+  /** The cost of the usage; undefined if the agent has no prices. */
   #costOf(usage: Usage | undefined): number | undefined {
     const { prices } = this.#settings.agent;
     return usage === undefined || prices === undefined ? undefined : costOf(usage, prices);
@@ -140,7 +143,7 @@ export class UsageSum {
   #current: Usage | undefined;
   #last: Usage | undefined;
   #answer: Usage | undefined;
-  /** The usage of sub-agents, and of requests of tools. */
+  /** The usage of sub-agents, and of the requests that tools make. */
   #others: Usage | undefined;
   /** The last request whose tokens the provider counted, and the count. */
   #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
@@ -167,7 +170,7 @@ export class UsageSum {
     this.#others = addUsage(this.#others, usage);
   }
 
-  /** The input tokens that a request has at most. */
+  /** A high estimate of the input tokens of a request. */
   estimateInput(request: ModelRequest): number {
     return Math.ceil(estimateRequest(request) * this.#margin());
   }
@@ -192,12 +195,12 @@ export class UsageSum {
     return this.#answer;
   }
 
-  /** The usage of the run's own answers. Undefined if the provider reported nothing. */
+  /** The usage of the run's own answers, including estimates. Undefined if there is none. */
   get own(): Usage | undefined {
     return addUsage(this.#ended, this.#current);
   }
 
-  /** The usage with that of sub-agents. Undefined if no provider reported anything. */
+  /** The usage of the run, of its sub-agents, and of the requests that tools make. Undefined if there is none. */
   get total(): Usage | undefined {
     return addUsage(this.own, this.#others);
   }
@@ -243,7 +246,7 @@ const PER_ITEM = 40;
 /** Tokens that providers add to a request with tools. */
 const WITH_TOOLS = 600;
 
-/** Tokens of an image. */
+/** Estimated tokens of an image. */
 const PER_IMAGE = 1600;
 
 /** The output of an answer, and whether its provider ended it. */

@@ -82,7 +82,7 @@ interface CommonOptions {
 type Continuing = CommonOptions & {
   readonly earlier?: readonly StreamEvent[];
   readonly storeIsWhole?: boolean;
-  /** Decisions about approvals of its sub-agents. */
+  /** Decisions about the approvals of the run's sub-agents. */
   readonly decisions?: Decisions;
 };
 
@@ -140,7 +140,7 @@ export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamE
 export interface ResumeRunOptions extends Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'> {
   /** All stored events of the run, in order. */
   events: readonly StreamEvent[];
-  /** By approval id. Omitted approvals stay pending. */
+  /** Decisions by approval id. Approvals without a decision stay pending. */
   decisions?: Decisions;
   /** See `ResumeAgentOptions`. */
   mayBeResumed?: boolean;

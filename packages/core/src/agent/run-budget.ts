@@ -25,7 +25,7 @@ export class RunBudget {
     this.#used = { tokens: used.tokens ?? 0, cost: used.cost ?? 0, calls: used.calls ?? 0 };
   }
 
-  /** The rest, without what is reserved for sub-agents; `Infinity` if the figure is not limited. */
+  /** The unused amount, without the part that is reserved for sub-agents; `Infinity` if the figure is not limited. */
   left(figure: Figure): number {
     const limit = this.#limits[figure];
     if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -38,12 +38,12 @@ export class RunBudget {
     return { ...this.#used } as Required<Amounts>;
   }
 
-  /** Whether any figure of the run is limited. */
+  /** Whether tokens or costs are limited. */
   get isLimited(): boolean {
     return this.#limits.tokens !== undefined || this.#limits.cost !== undefined;
   }
 
-  /** Undefined if calls are not limited, so that nothing counts them. */
+  /** Counts one call; returns false if none is left. Undefined if calls are not limited. */
   get takeCall(): (() => boolean) | undefined {
     if (this.#limits.calls === undefined) return undefined;
     return () => {
@@ -65,12 +65,12 @@ export class RunBudget {
     return child;
   }
 
-  /** Returns a part to the parent, if less than expected is needed. */
+  /** Replaces the limits. A lower limit returns the difference to the parent. */
   limitTo(limits: Amounts): void {
     this.#limits = limits;
   }
 
-  /** Returns the rest to the parent. Idempotent. */
+  /** Returns the rest to the parent. A second call does nothing. */
   close(): void {
     const parent = this.#parent;
     if (parent !== undefined) parent.#children.delete(this);

@@ -103,7 +103,7 @@ export class ScriptInterruption {
     return this.#approvalIds.map((approvalId) => ({ approvalId }) as ApprovalRequest);
   }
 
-  /** The outcome of a script, as its run reads it. */
+  /** The outcome of a script for its run: suspended if the script was interrupted. */
   outcomeOf(outcome: Outcome): Outcome {
     const pendingApprovals = this.settle();
     if (pendingApprovals === undefined) return outcome;

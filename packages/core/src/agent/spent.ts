@@ -9,7 +9,10 @@ export interface Spent {
   readonly calls: number;
 }
 
-/** Reads the payloads of a run's events, those of its sub-agents included. An answer that has no end is not counted. */
+/**
+ * Reads the payloads of a run's events, including those of its sub-agents. A request without `request_done` is not
+ * counted.
+ */
 export function spentIn(payloads: Iterable<EventPayload>): Spent {
   let usage: Usage | undefined;
   let cost = 0;

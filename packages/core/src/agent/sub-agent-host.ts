@@ -31,7 +31,7 @@ export interface AgentScope {
   readonly budget: RunBudget;
   /** The events of the run that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** The store of scripts has lost nothing since: see `RecoverRunOptions`. */
+  /** The store of scripts has lost nothing since the earlier process: see `RecoverRunOptions`. */
   readonly storeIsWhole: boolean;
   /** Emits an event of the run. */
   emit(payload: EventPayload): void;
@@ -46,7 +46,7 @@ export interface AgentScope {
   answerArrived(): Promise<void>;
   /** The number of calls that the run's scripts have started, and that have not ended. */
   runningCalls(): number;
-  /** Decisions about approvals of its sub-agents, by approval id. */
+  /** Decisions about the approvals of the run's sub-agents, by approval id. */
   readonly decisions: Decisions;
   /** Suspends the run until these approvals of its sub-agents are decided. */
   suspend(approvalIds: readonly string[]): void;

@@ -4,9 +4,9 @@ import { writtenNames } from '../text/identifier-name.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**
- * Whether the script names a call that needs a user. A script that does not run, because it does not compile or
- * scripts are disabled, needs none. The AI SDK asks again when the user has answered, so the same script always gets
- * the same answer.
+ * Whether the script names a call that needs a user. A script that does not run, because it does not compile or scripts
+ * are disabled, needs no user. The AI SDK asks again when the user has answered, so the same script always gets the
+ * same answer.
  */
 export async function needsUser(
   harness: Harness,
@@ -25,7 +25,7 @@ async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, c
   const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
   if (asksUser === undefined) return false;
   if (planned.input === undefined) return true;
-  // A predicate that throws asks the user, as it does for a single call.
+  // If the predicate throws, the user is asked, as for a single call.
   return asksUser(planned.input, call).catch(() => true);
 }
 

@@ -33,11 +33,11 @@ export interface AiSdkScriptTool {
 }
 
 /**
- * One tool that takes scripts, which call the given tools of the AI SDK. `close` frees the threads.
+ * One tool that takes scripts, which call the given tools of the AI SDK. `close` frees the worker threads.
  *
  * A script that names a call whose tool has `needsApproval` becomes an approval request of the AI SDK; `needsApproval`
- * functions see arguments that are written out in the script, and count as true for other ones. After the approval, the
- * script may make the calls that it names. Other calls that need approval are denied.
+ * functions see arguments that are written out in the script, and count as true for all other arguments. After the
+ * approval, the script may make the calls that it names. Other calls that need approval are denied.
  *
  * Each tool's `execute` receives the options of the script's own tool call: `toolCallId`, `messages` and the context;
  * `abortSignal` also aborts when the script ends. The last result of a tool that yields several counts.
@@ -49,7 +49,8 @@ export async function createScriptTool(
   options: ScriptToolOptions = {},
 ): Promise<{ tool: AiSdkScriptTool; close: () => Promise<void> }> {
   const given = await readTools(tools);
-  // Not for the harness: the host would also receive the events of the dry runs that find a script's calls.
+  // The harness does not get `onEvent`: the host would also receive the events of the dry runs that find a script's
+  // calls.
   const { onEvent, ...others } = options;
   const harness = createHarness({ ...others, tools: given.map(({ tool }) => tool) });
   const close = (): Promise<void> => harness.close();

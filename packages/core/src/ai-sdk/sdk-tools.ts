@@ -16,7 +16,7 @@ type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
 
 export interface ReadTool {
   readonly tool: Tool;
-  /** Undefined if no call needs a user. */
+  /** Decides whether a call needs a user; undefined if no call does. */
   readonly asksUser: AsksUser | undefined;
 }
 
@@ -28,7 +28,7 @@ async function readTool(name: string, sdkTool: SdkTool): Promise<ReadTool> {
   const { execute, description } = sdkTool;
   if (typeof execute !== 'function')
     throw new ToolscriptUsageError(
-      `The tool "${name}" has no execute, so a script cannot call it. Pass it to the AI SDK beside the script tool.`,
+      `The tool "${name}" has no execute, so a script cannot call it. Pass the tool to the AI SDK in addition to the script tool.`,
     );
   const input = asSchema(sdkTool.inputSchema as FlexibleSchema);
   const output = (sdkTool as { outputSchema?: FlexibleSchema }).outputSchema;

@@ -2,19 +2,19 @@ import { present } from '../protocol/json.js';
 import { formatPath } from '../text/value-path.js';
 
 /**
- * Which earlier results of a script are found again in the arguments of a call. This is a match by content and no proof:
- * a script may have computed an equal text, and a text that it has changed is not found.
+ * Finds earlier results of a script in the arguments of a call. This is a match by content and no proof: a script may
+ * have computed an equal text, and a text that it has changed is not found.
  *
  * The texts of both sides are divided in the same way: the whole text, its lines, its words. A text
  * that both have is a match, unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
  */
 
-/** Shorter texts, lines and words are found anywhere. */
+/** Minimum characters of a match: shorter texts and lines occur in unrelated data too. */
 const MIN_TEXT = 6;
 const MIN_LINE = 10;
-/** The expression of `wordsOf` has it too. */
+/** Minimum characters of a word. The expression of `wordsOf` contains the same number. */
 const MIN_WORD = 8;
-/** Numbers with fewer significant digits too. */
+/** Minimum significant digits of a number. */
 const MIN_DIGITS = 4;
 
 const MAX_ARGUMENT_CHARACTERS = 64_000;
@@ -27,11 +27,11 @@ const MAX_SOURCES = 12;
 export interface EarlierCall {
   readonly tool: string;
   readonly line?: number | undefined;
-  /** Undefined: there is none, or it is not known. */
+  /** Undefined if the call has no result, or its result is not known. */
   readonly result?: unknown;
 }
 
-/** One value of the arguments, and an earlier call whose result has it. */
+/** One value of the arguments, and an earlier call whose result contains the value. */
 export interface ArgumentSource {
   /** The value, such as `changes[0].text`. */
   readonly path: string;
@@ -39,12 +39,12 @@ export interface ArgumentSource {
   /** The position of the call among the earlier calls; the first one is 1. */
   readonly call: number;
   readonly line?: number;
-  /** True: the whole value is in the result. False: lines or words of it are. */
+  /** True: the whole value is in the result. False: only lines or words of the value are. */
   readonly isWhole: boolean;
 }
 
 export interface ArgumentSources {
-  /** In the order of the arguments; for one value, the call with most of it first. */
+  /** Sorted by argument. For one value, the call whose result has most of the value is first. */
   readonly sources: readonly ArgumentSource[];
   /** False: some arguments or results were too large to compare, or there are more sources. */
   readonly isComplete: boolean;
@@ -70,7 +70,7 @@ export function argumentSources(
   };
 }
 
-/** How much of a value is read. */
+/** The number of characters and values that may still be read. */
 class Budget {
   isEnough = true;
   #characters: number;
@@ -102,7 +102,10 @@ interface Leaf {
   readonly isNumber: boolean;
 }
 
-/** Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: also keys that are no identifiers. */
+/**
+ * Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: includes keys that are no
+ * identifiers.
+ */
 function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
   const open: Iterator<{ place?: Place; value: unknown }>[] = [[{ value: root }].values()];
   while (open.length > 0) {
@@ -217,7 +220,10 @@ function significantDigits(text: string): number {
   return text.replaceAll(/\D/gu, '').replaceAll(/^0+|0+$/gu, '').length;
 }
 
-/** A line without the mark of a patch, or the number that a tool has put before it. */
+/**
+ * A line without the mark of a patch, and without the number that a tool has put before it; undefined if the line is
+ * too short.
+ */
 function lineOf(line: string): string | undefined {
   if (line.length < MIN_LINE) return undefined;
   const text = line.replace(/^(?:[-+]|L?\d+[:\t] ?)/u, '').trim();

@@ -24,7 +24,7 @@ import { oneLine } from './bounded-text.js';
 export interface CollectedImages {
   /** The first references, without `data` and without duplicates. */
   readonly images: readonly ImagePart[];
-  /** How many images exceed the maximum. */
+  /** The number of images above the maximum. */
   readonly leftOut: number;
 }
 
@@ -62,7 +62,7 @@ export function imageLines({ images, leftOut }: CollectedImages): string[] {
 
 /**
  * The same data with base64 replaced by a note: in every part, and in every text that repeats the data of a part in
- * `holders`. Returns the value itself if they carry none.
+ * `holders`. Returns the value itself if `holders` carry no data.
  */
 export function withoutImageData<Value>(value: Value, holders: readonly unknown[]): Value {
   let carriesData = false;
@@ -155,7 +155,7 @@ function forEachPart(value: unknown, take: (part: Members) => void, depth = 0): 
   for (const member of Object.values(value)) forEachPart(member, take, depth + 1);
 }
 
-/** Undefined if the members are not an image, or if the base64 is larger than the maximum. */
+/** Reads a reference; undefined if the members are not an image, or if the base64 is larger than the maximum. */
 function readReference({ mediaType, sha256, path, data }: Members): ImagePart | undefined {
   if (typeof path !== 'string' && typeof data !== 'string') return undefined;
   if (typeof data === 'string' && data.length > Math.ceil(MAX_IMAGE_BYTES / 3) * 4) return undefined;

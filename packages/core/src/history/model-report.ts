@@ -119,8 +119,8 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
 }
 
 /**
- * Whether the failure already contains the diagnostic. The message of a type checker's failure contains all its errors,
- * and its hint may repeat a warning.
+ * Whether the failure already contains the diagnostic. The message of a `ScriptTypeError` contains all errors of the
+ * type checker, and the hint may repeat a warning.
  */
 function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic): boolean {
   if (diagnostic.message === message || diagnostic.message === hint) return true;
@@ -245,7 +245,7 @@ const STATUS_WORDS: Record<OperationStatus, string> = {
   detached: 'detached',
 };
 
-/** How many characters of arguments and results a row shows, from most to none. */
+/** The numbers of characters of arguments and results that a row shows, from most to none. */
 const WIDTHS = [
   { input: 240, result: 320 },
   { input: 80, result: 80 },
@@ -300,7 +300,7 @@ function renderEnd({ result, resultOmitted, error }: Operation, width: Width): s
   return result === undefined || width.result === 0 ? '' : ` -> ${shortJson(result, width.result)}`;
 }
 
-/** As many of the shortest rows as fit, taken alternately from both ends. */
+/** As many rows in their shortest form as fit, taken alternately from both ends. */
 function renderEnds(rows: readonly NumberedOperation[], quarters: number): string {
   const lines = rows.map((row) => renderRow(row, WIDTHS[WIDTHS.length - 1]!));
   let room = quarters - quartersOf(leftOut(rows)) - 1;

@@ -15,7 +15,7 @@ import { collectImages, imageHolders, imageLines, withoutImageData } from './ima
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];
 export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
 
-/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` always holds the full results. */
+/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` also holds the results that exceed it. */
 const MAX_PARTIAL_RESULTS_LENGTH = 131_072;
 
 export interface OutputItemIdentity {
@@ -76,11 +76,13 @@ export function operationToOutputItem(
   };
 }
 
-/** Why an operation has no result to show. */
+/** The reason why an operation has no result to show. */
 function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
-  return resultOmitted === true ? 'The call completed; its result was too large to carry.' : undefined;
+  return resultOmitted === true
+    ? 'The call completed, but its result was too large. Request less data in one call.'
+    : undefined;
 }
 
 function modelText(result: unknown): string {

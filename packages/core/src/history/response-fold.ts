@@ -29,7 +29,9 @@ type RunIdentity = Pick<Response, 'run_id' | 'thread_id' | 'turn_id'>;
 interface Entry {
   /** The `item_id` of the item's events. */
   readonly id: string;
-  /** Undefined if there is nothing to show. Replaced on change, never mutated, because older responses share it. */
+  /**
+   * The item to show; undefined if there is none. Replaced on change, never mutated, because older responses share it.
+   */
   item: OutputItem | undefined;
   finished: boolean;
   /** The text accumulated from deltas; undefined if `item` is up to date. */

@@ -3,7 +3,7 @@ import type { ApprovalRequest, OutputItem } from '../protocol/index.js';
 /** The facts at the beginning of the document. */
 export interface ThreadHead {
   readonly title: string;
-  /** In ms since 1970. */
+  /** The time at which the thread was created, in ms since 1970. */
   readonly createdAt: number;
   readonly workspace?: string;
 }
@@ -33,7 +33,7 @@ export function threadMarkdown(
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** The waiting calls of a script, or the call itself. */
+/** The Markdown of the waiting calls of a script, or of a call that waits itself. */
 function waitingBlocks(item: OutputItem, waiting: readonly WaitingCall[]): string[] {
   const calls = waiting.filter(({ scriptId, callId }) => {
     if (item.type === 'script_execution') return scriptId === item.script_id;
@@ -50,7 +50,7 @@ function speakerOf(item: OutputItem): string {
   return { user: 'You', system: 'Instructions', assistant: 'Assistant' }[item.role];
 }
 
-/** Undefined if there is nothing to show. */
+/** The Markdown of an item; undefined if there is nothing to show. */
 function blockOf(item: OutputItem): string | undefined {
   switch (item.type) {
     case 'message':

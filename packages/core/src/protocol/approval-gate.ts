@@ -8,20 +8,26 @@ import type { Tool } from './tools.js';
  * script or one structured call.
  */
 export interface ApprovalGate {
-  /** Undefined, now or later, if no decision is needed. Never rejects; may stay pending until `signal` aborts. */
+  /**
+   * Decides about a call. Undefined, at once or as a promise, if no decision is needed. Never rejects; may stay pending
+   * until `signal` aborts.
+   */
   decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
   /**
    * Redeems an approval for exactly one call with exactly this text. Returns false if it was given for another call or
    * text, or was redeemed before; then the call must not run.
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
-  /** The denial by the current policy of a call that was allowed in an earlier process; undefined if it allows it. */
+  /**
+   * The denial by the current policy of a call that was allowed in an earlier process; undefined if the policy allows
+   * the call.
+   */
   forbids(call: GateCall): GateDecision | undefined;
   /** Whether nobody decided this request while the script was suspended, and a decision is still possible. */
   isOpen(request: ApprovalRequest): boolean;
   /** Like `decide`, for a call that waited for this request when its script was suspended. */
   recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
-  /** Decisions that apply to later calls. A gate created with it continues from this state. */
+  /** Decisions that apply to later calls. A gate created with them continues from this state. */
   memory(): GateMemory;
 }
 
@@ -51,7 +57,7 @@ export interface GateCall {
   readonly signal: AbortSignal;
   /** Called once, immediately before a user is asked. */
   readonly onRequest: (request: ApprovalRequest) => void;
-  /** Called if no user is asked, or no longer: the decision comes when the script is resumed. */
+  /** Called if no user decides now: the decision arrives when the script is resumed. */
   readonly onParked: () => void;
 }
 

@@ -51,10 +51,10 @@ export const ApprovalSchema = z.strictObject({
   principal: z.string(),
   request: ApprovalRequestSchema,
   createdAt: TimeSchema,
-  /** After this time it cannot be approved. Default: it stays valid as long as its run. */
+  /** After this time the call cannot be approved. Default: the request stays valid as long as its run. */
   expiresAt: TimeSchema.optional(),
   state: ApprovalStateSchema,
-  /** Present if a user or a rule approved or denied it. */
+  /** Present if a user or a rule approved or denied the call. */
   decision: DecisionSchema.optional(),
   decidedBy: z.string().optional(),
   /** Present in every state except `pending`. */
@@ -72,14 +72,14 @@ export type ApprovalQuery = z.input<typeof ApprovalQuerySchema>;
 
 export interface ApprovalPage {
   readonly approvals: readonly Approval[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
 export interface DecidedApproval {
   /** The current approval, with the decision of the winner. */
   readonly approval: Approval;
-  /** Whether this call decided it. */
+  /** Whether this call decided the approval. */
   readonly isWinner: boolean;
   /** Whether this call made the last decision that its run waited for, so that the run is queued. */
   readonly isRunQueued: boolean;

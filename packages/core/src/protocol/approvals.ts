@@ -22,13 +22,13 @@ export interface ApprovalRequest {
   /** Text that is safe to show: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
-  /** The plan lists this call with these exact arguments, so a decision for the plan covers it. */
+  /** The plan lists this call with these exact arguments, so a decision for the plan covers this call. */
   planned: boolean;
   /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents?: readonly string[];
-  /** In ms since 1970. Undefined if an earlier release made the request. */
+  /** The time of the request, in ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;
-  /** Later decisions are ignored. In ms since 1970; undefined: no expiry. */
+  /** The time after which decisions are ignored, in ms since 1970; undefined: no expiry. */
   expiresAt?: number;
 }
 
@@ -41,7 +41,9 @@ export type Decision =
       input?: unknown;
       note?: string;
       remember?: Remember;
-      /** The decision is ignored if the script is resumed after this time. In ms since 1970; default: no expiry. */
+      /**
+       * The time after which the decision is ignored if the script is resumed, in ms since 1970. Default: no expiry.
+       */
       expiresAt?: number;
     };
 

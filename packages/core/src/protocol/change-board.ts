@@ -36,7 +36,7 @@ export class ChangeBoard {
     for (const woken of [key, undefined]) for (const listener of this.#listeners.get(woken) ?? []) listener.wake();
   }
 
-  /** Ends all current and future waits. */
+  /** Ends all current waits. Every later wait ends at once. */
   close(): void {
     this.#isClosed = true;
     this.#each((listener) => listener.end());
@@ -73,7 +73,7 @@ export class ChangeListener {
     this.wake();
   }
 
-  /** False if no change can follow, or the signal has aborted. */
+  /** Waits for a change. Returns false if no change can follow, or the signal has aborted. */
   async next(signal?: AbortSignal): Promise<boolean> {
     if (!this.#isChanged && signal?.aborted !== true) await this.#wait(signal);
     this.#isChanged = false;

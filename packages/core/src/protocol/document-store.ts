@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PageQuerySchema, TimeSchema } from './store-shapes.js';
 
-/** Who shares a document: one conversation, one user, or everybody in one workspace. */
+/** The owner of a document: one conversation, one user, or all users of one workspace. */
 export const DocumentScopeSchema = z.strictObject({
   kind: z.enum(['thread', 'principal', 'workspace']),
   /** The id of the thread, the principal, or the workspace. */
@@ -24,7 +24,7 @@ export type DocumentPlace = z.infer<typeof DocumentPlaceSchema>;
 /** Maximum size of `about`, in UTF-8 bytes of JSON. */
 const MAX_ABOUT_BYTES = 65_536;
 
-/** As it is read back: a copy, through JSON. */
+/** A copy of the data through JSON, as a reader receives it. */
 const AboutSchema = z.record(z.string(), z.unknown()).transform((about, context) => {
   const text = jsonOf(about);
   if (text !== undefined && new TextEncoder().encode(text).length <= MAX_ABOUT_BYTES)
@@ -45,9 +45,9 @@ export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   text: z.string(),
   /** Small data about the document, in the shape that its kind defines. At most 64 KB of JSON. Default: empty. */
   about: AboutSchema.optional(),
-  /** When it is deleted. Default: never. */
+  /** The time at which the document expires. Default: never. */
   expiresAt: TimeSchema.optional(),
-  /** The version that must be the newest one; 0: there must be none. Default: any. */
+  /** The version that must be the newest one; 0: no version may exist. Default: any. */
   ifVersion: z.number().int().min(0).optional(),
   /**
    * Names one call. A repeated `save` of the same place with the same key returns the version that the first one
@@ -64,7 +64,7 @@ export interface DocumentInfo extends DocumentPlace {
   /** UTF-8 bytes of the text. */
   readonly bytes: number;
   readonly about: Readonly<Record<string, unknown>>;
-  /** When this version was saved. */
+  /** The time at which this version was saved. */
   readonly createdAt: number;
   readonly expiresAt?: number;
 }
@@ -76,14 +76,14 @@ export interface StoredDocument extends DocumentInfo {
 export const DocumentQuerySchema = PageQuerySchema.extend({
   scope: DocumentScopeSchema,
   kind: DocumentKindSchema,
-  /** The prefix of the names. Default: any. */
+  /** A prefix of the names. Default: all names match. */
   prefix: z.string().max(256).optional(),
 });
 export type DocumentQuery = z.input<typeof DocumentQuerySchema>;
 
 export interface DocumentPage {
   readonly documents: readonly DocumentInfo[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -116,7 +116,7 @@ export interface DocumentStore {
    * `DocumentLimitError` beyond the limits, and with a `NotFoundError` for a thread that does not exist.
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
-  /** The newest version, or the given one. Undefined if it does not exist. */
+  /** Reads the newest version, or the given one. Undefined if it does not exist. */
   read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined>;
   /** The newest versions, in the order of the names by code units. */
   list(query: DocumentQuery): Promise<DocumentPage>;
@@ -124,6 +124,6 @@ export interface DocumentStore {
   versions(place: DocumentPlace): Promise<readonly DocumentInfo[]>;
   /** Deletes all versions. False if there were none. */
   delete(place: DocumentPlace): Promise<boolean>;
-  /** Deletes expired documents and returns their number. May stop after 1 000: then call it again. */
+  /** Deletes expired documents and returns their number. One call may delete only 1 000: call it again for the rest. */
   deleteExpired(): Promise<number>;
 }

@@ -65,7 +65,7 @@ export const ERROR_TABLE = {
     'Use a loop instead of recursion.',
     true,
   ),
-  ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the user.', false),
+  ScriptCancelledError: row('executing', 'The host or the user cancelled the run.', 'Wait for the user.', false),
   ScriptSkippedError: row(
     'executing',
     'An earlier script of the same answer failed.',
@@ -188,7 +188,7 @@ export class ToolscriptUsageError extends Error {
  */
 export class ToolCallError extends Error {
   readonly code: ErrorCode;
-  /** JSON data for the script, available there as `error.data`. */
+  /** JSON data for the script, which reads it as `error.data`. */
   readonly data: unknown;
 
   constructor(code: ErrorCode, message: string, data?: unknown) {

@@ -27,7 +27,7 @@ const CHECKED_TEXTS = new WeakMap<StreamEvent, string>();
 
 const ListSchema = z.array(z.unknown()).min(1);
 
-/** Throws a `ToolscriptUsageError` unless the events are consecutive events of one run. */
+/** The batch of these events. Throws a `ToolscriptUsageError` unless they are consecutive events of one run. */
 export function checkBatch(events: readonly StreamEvent[]): EventBatch {
   parseShape(ListSchema, events, 'events');
   const texts = events.map(checkedText);
@@ -50,7 +50,7 @@ function checkedText(event: StreamEvent, index: number): string {
 
 /**
  * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` if the batch
- * leaves a gap or differs from stored events. `textAt` returns nothing for trimmed ones.
+ * leaves a gap or differs from stored events. `textAt` returns undefined for trimmed events.
  */
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,

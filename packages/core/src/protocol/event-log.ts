@@ -22,7 +22,7 @@ export type EventRange = z.input<typeof EventRangeSchema>;
 
 export interface EventPage {
   readonly events: readonly StreamEvent[];
-  /** Present if there are more: `from` of the next page. */
+  /** The `from` of the next page; present if there are more entries. */
   readonly next?: number;
 }
 
@@ -46,7 +46,7 @@ export interface LoggedRun extends LogPosition {
 
 export interface LoggedRunPage {
   readonly runs: readonly LoggedRun[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -59,7 +59,7 @@ export const DeliveryOptionsSchema = z.strictObject({
   consumer: z.string(),
   /** After this time without an acknowledgement, another consumer gets the same events. */
   leaseMs: z.number().int().min(1),
-  /** Maximum number of events. Default 1 000; see `EventPage`. */
+  /** Maximum number of events. Default 1 000. */
   limit: EventRangeSchema.shape.limit,
 });
 export type DeliveryOptions = z.input<typeof DeliveryOptionsSchema>;
@@ -70,7 +70,7 @@ export const DeliverySchema = z.strictObject({
   runId: StoreIdSchema,
   /** The id of this delivery: an acknowledgement of an earlier one has no effect. */
   token: z.number().int(),
-  /** How often these events were delivered, including this delivery. */
+  /** The number of times that these events were delivered, including this delivery. */
   attempt: z.number().int().min(1),
 });
 export interface Delivery extends z.infer<typeof DeliverySchema> {
@@ -84,13 +84,13 @@ export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 export interface DeadLetter {
   readonly runId: string;
   readonly seq: number;
-  /** Why the last delivery failed; empty if its consumer did not report a reason. */
+  /** The reason why the last delivery failed; empty if its consumer reported none. */
   readonly reason: string;
 }
 
 export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -131,13 +131,14 @@ export interface EventLog {
    * `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
-  /** Begins with the first event that is not trimmed. */
+  /** Reads a page of events. Without `from`, the page begins with the first event that is not trimmed. */
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
-   * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and
-   * gaps. `earlier` reads trimmed events elsewhere; without it, they are left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
-   * without events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is
-   * malformed, rejects with a `ToolscriptUsageError` at the first event.
+   * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and gaps.
+   * `earlier` reads trimmed events from another store; without `earlier`, they are left out. Ends after the run's last
+   * event, when the signal aborts, and when the run is deleted. Waits for a run without events. A slow reader neither
+   * slows other readers down nor costs memory. If `runId` or `from` is malformed, rejects with a `ToolscriptUsageError`
+   * at the first event.
    */
   subscribe(runId: string, options?: SubscribeOptions): AsyncIterable<StreamEvent>;
   /**
@@ -161,16 +162,16 @@ export interface EventLog {
   /** The events that the group has not handled. A group that never received events has handled none. */
   lag(group: string): Promise<GroupLag>;
   /**
-   * The runs in the log, in the order in which they were opened. A run that is opened meanwhile appears on a later
-   * page.
+   * The runs in the log, in the order in which they were opened. A run that is opened while pages are read appears on a
+   * later page.
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /**
-   * Removes the run's events before `seq`, which are stored elsewhere: reads and deliveries begin after them. Positions
-   * stay the same. Idempotent.
+   * Removes the run's events before `seq`, which another store contains: reads and deliveries begin after them.
+   * Positions stay the same. A repeated call does nothing.
    */
   trim(runId: string, seq: number): Promise<void>;
-  /** Removes the run from the log and from all groups. Idempotent. */
+  /** Removes the run from the log and from all groups. A repeated call does nothing. */
   delete(runId: string): Promise<void>;
   /**
    * Yields after events may have been published or acknowledged, in this process or another one, as `RunStore.watch`
@@ -178,10 +179,10 @@ export interface EventLog {
    */
   watch(options: WatchOptions): AsyncIterable<void>;
   /**
-   * The settings and states of its server that endanger events, each in a sentence with its fix. Rejects with a
+   * The settings and states of the log's server that endanger events, each in a sentence with its fix. Rejects with a
    * `StoreUnavailableError` if the log does not answer.
    */
   warnings(): Promise<readonly string[]>;
-  /** Idempotent. Ends all subscriptions. An open log without subscriptions keeps no process alive. */
+  /** Ends all subscriptions. A repeated call does nothing. An open log without subscriptions keeps no process alive. */
   close(): Promise<void>;
 }

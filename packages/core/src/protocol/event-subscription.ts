@@ -52,7 +52,7 @@ async function withEarlier(tail: LogTail, next: number, earlier: SubscribeOption
   const first = tail.events[0]?.seq ?? tail.position?.nextSeq ?? next;
   if (first <= next || earlier === undefined) return tail;
   const page = await earlier(next);
-  // They were deleted everywhere.
+  // No store has these events.
   if (page.events.length === 0) return tail;
   return { ...page, next: page.events.at(-1)!.seq + 1, position: tail.position };
 }

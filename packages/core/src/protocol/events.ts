@@ -24,7 +24,7 @@ export const ApprovalRequestEventSchema = z.looseObject({
   /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents: z.array(z.string()).readonly().optional(),
   rendered: z.string(),
-  /** In ms since 1970. */
+  /** The time of the request, in ms since 1970. */
   created_at: z.number().optional(),
   expires_at: z.number().optional(),
 });
@@ -116,10 +116,10 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     type: z.literal('request_done'),
     /** The tokens of this request alone. */
     usage: UsageSchema.optional(),
-    /** In US dollars, if the agent has prices. An estimate if `usage` is one. */
+    /** The cost in US dollars, if the agent has prices. The cost is an estimate if `usage` is one. */
     cost: z.number().optional(),
     request_id: z.string().optional(),
-    /** The provider's limits, and the rest of each. */
+    /** The provider's limits, and the remaining amount of each. */
     rate_limits: z
       .array(
         z.looseObject({
@@ -134,7 +134,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
   /** A request to the model failed and is sent again after `delay_ms`. */
   z.looseObject({
     type: z.literal('request_retry'),
-    /** Why it failed. */
+    /** The error code of the failure. */
     code: z.string(),
     message: z.string(),
     /** The HTTP status, if there was a response. */
@@ -143,33 +143,33 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     attempts: z.number().int().min(1),
     delay_ms: z.number().min(0),
   }),
-  /** A sub-agent starts: a run of its own, inside of this run. Its events follow as `agent_event`. */
+  /** A sub-agent starts. Its run is part of this run, and its events follow as `agent_event`. */
   z.looseObject({
     type: z.literal('agent_start'),
     agent_run_id: z.string(),
-    /** The call that launched it, and the script of that call. */
+    /** The call that launched the sub-agent, and the script of that call. */
     call_id: z.string(),
     script_id: z.string().optional(),
     /** The call's idempotency key: a repeated call finds the sub-agent that it has already launched. */
     key: z.string(),
     agent: z.string(),
     task: z.string(),
-    /** The stored files that it reads before its task. */
+    /** The stored files that the sub-agent reads before its task. */
     file_keys: z.array(z.string()).readonly().optional(),
     tools: z.array(z.string()).readonly(),
     /** 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),
-    /** True: it outlives the script that launched it. */
+    /** True: the sub-agent outlives the script that launched it. */
     detached: z.boolean(),
-    /** The budget that is reserved for it. A figure that its parent does not limit may be absent. */
+    /** The budget that is reserved for the sub-agent. A figure that its parent does not limit may be absent. */
     budget: z.looseObject({
       tokens: z.number().optional(),
       cost: z.number().optional(),
       calls: z.number().optional(),
-      /** In ms since 1970. */
+      /** The time at which the sub-agent's run ends, in ms since 1970. */
       ends_at: z.number().optional(),
     }),
-    /** The JSON Schema of its answer. */
+    /** The JSON Schema of the sub-agent's answer. */
     schema: z.record(z.string(), z.unknown()).optional(),
   }),
   /** An event of a sub-agent. `event` is a payload of this list; `seq` counts the sub-agent's own events. */
@@ -177,7 +177,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     type: z.literal('agent_event'),
     agent_run_id: z.string(),
     seq: z.number().int().min(0),
-    /** In ms since 1970. */
+    /** The time of the sub-agent's event, in ms since 1970. */
     timestamp: z.number(),
     event: z.looseObject({ type: z.string() }),
   }),
@@ -203,14 +203,14 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
 export type EventPayload = KnownMembers<z.infer<typeof EventPayloadSchema>, OutputItem | Usage | undefined>;
 export type EventType = EventPayload['type'];
 
-/** The envelope. `seq` starts at 0 and has no gaps within a run. */
+/** The envelope of a payload. `seq` starts at 0 and has no gaps within a run. */
 export const StreamEventSchema = z.object({
   event_id: z.string(),
   run_id: z.string(),
   thread_id: z.string(),
   turn_id: z.string(),
   seq: z.number().int().min(0),
-  /** In ms since 1970. */
+  /** The time of the event, in ms since 1970. */
   timestamp: z.number(),
   trace: z.record(z.string(), z.unknown()).optional(),
   payload: EventPayloadSchema,

@@ -28,7 +28,7 @@ export interface HostedCodeView {
   readonly api: string;
   /** Whether the next request lets code call tools. */
   readonly isOffered: boolean;
-  /** In ms since 1970. */
+  /** The current time, in ms since 1970. */
   readonly now: number;
 }
 
@@ -70,7 +70,7 @@ const NEEDS_CONTAINER: readonly string[] = ['anthropic-messages'];
 
 interface Container {
   readonly id: string;
-  /** In ms since 1970; NaN if the provider did not say. */
+  /** The expiry in ms since 1970; NaN if the provider did not report it. */
   readonly expiresAt: number;
 }
 

@@ -9,7 +9,7 @@ export const INVISIBLE_CHARACTERS = String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{
 /** Invisible and ambiguous characters: also private and unassigned code points and separators other than the space. */
 const HIDDEN = new RegExp(String.raw`[${INVISIBLE_CHARACTERS}\p{Co}\p{Cn}]|(?! )\p{Zs}`, 'gu');
 
-/** The text with every such character escaped as `\u{…}`. */
+/** The text with every invisible or ambiguous character escaped as `\u{…}`. */
 export function showHidden(text: string): string {
   return text.replace(HIDDEN, (character) => `\\u{${(character.codePointAt(0) as number).toString(16)}}`);
 }

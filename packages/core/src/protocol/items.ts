@@ -75,11 +75,11 @@ export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 export const ImagePartSchema = z.looseObject({
   type: z.literal('image'),
   media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
-  /** The path at which the host finds it, as the tool named it. */
+  /** The path of the image for the host, as the tool named it. */
   path: z.string().optional(),
   /** SHA-256 of the bytes, 64 hexadecimal digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-  /** Base64. */
+  /** The bytes as base64. */
   data: z.string().optional(),
 });
 export type ImagePart = z.infer<typeof ImagePartSchema>;
@@ -145,9 +145,12 @@ export const ScriptExecutionItemSchema = z.looseObject({
   source_sha256: z.string(),
   status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
-  /** The script's id in the store, once it runs. */
+  /** The script's id in the store. Absent until the script runs. */
   script_id: z.string().optional(),
-  /** How the script arrived: as a call of a function tool, a call of a custom tool, or a block in the answer's text. */
+  /**
+   * The form in which the script arrived: a call of a function tool, a call of a custom tool, or a block in the
+   * answer's text.
+   */
   carrier: z.enum(['tool', 'custom', 'text']).optional(),
   /**
    * The whole block of a script in text, including tags. Together with the messages around it, it is the model's text.
@@ -158,7 +161,7 @@ export const ScriptExecutionItemSchema = z.looseObject({
 export const ScriptExecutionOutputItemSchema = z.looseObject({
   type: z.literal('script_execution_output'),
   id: z.string(),
-  /** The `call_id` of its `script_execution`. */
+  /** The `call_id` of the output's `script_execution`. */
   call_id: z.string(),
   script_id: z.string().optional(),
   status: z.enum(['completed', 'failed', 'suspended']),
@@ -190,7 +193,7 @@ export const HostedCodeItemSchema = z.looseObject({
   call_id: z.string(),
   language: z.enum(['python', 'js']),
   source_code: z.string(),
-  /** True: it did not finish, and the provider cannot resume it. */
+  /** True: the code did not finish, and the provider cannot resume it. */
   lost: z.boolean().optional(),
 });
 
@@ -198,7 +201,7 @@ export const HostedCodeItemSchema = z.looseObject({
 export const HostedCodeOutputItemSchema = z.looseObject({
   type: z.literal('hosted_code_output'),
   id: z.string(),
-  /** The `call_id` of its `hosted_code`. */
+  /** The `call_id` of the output's `hosted_code`. */
   call_id: z.string(),
   output: z.string(),
   success: z.boolean(),
@@ -208,22 +211,25 @@ export const HostedCodeOutputItemSchema = z.looseObject({
 export const PlanItemSchema = z.looseObject({
   type: z.literal('plan'),
   id: z.string(),
-  /** The call that created it or changed it last. */
+  /** The call that created the plan or changed it last. */
   call_id: z.string(),
   steps: z.array(z.looseObject({ step: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) })),
   /** The reason for the change; empty if the model gave none. */
   explanation: z.string(),
 });
 
-/** Replaces everything before it when the conversation is sent to the model, because it was too long. */
+/**
+ * A summary. It replaces all earlier items when the conversation is sent to the model, because the conversation was too
+ * long.
+ */
 export const CompactionItemSchema = z.looseObject({
   type: z.literal('compaction'),
   id: z.string(),
-  /** Written by the model. */
+  /** The summary, written by the model. */
   summary: z.string(),
   /** The user's last message, if there was one. */
   last_message: z.string().optional(),
-  /** The size of the conversation before it, in tokens; an estimate. */
+  /** The size of the conversation before the summary, in tokens; an estimate. */
   tokens_before: z.number().optional(),
 });
 

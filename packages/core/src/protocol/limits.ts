@@ -6,7 +6,7 @@ export const SOURCE_CEILING_BYTES = 65_536;
 /** Minimum time between two progress events of one script. */
 export const PROGRESS_INTERVAL_MS = 500;
 
-/** How long unawaited tool calls may take to end after an abort. */
+/** Maximum time in ms for unawaited tool calls to end after an abort. */
 export const ABORT_GRACE_MS = 250;
 
 /** Maximum delay of a timer, in ms. */
@@ -17,11 +17,14 @@ const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(
 
 /** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
 export const LimitsSchema = z.strictObject({
-  /** Wall clock in ms while the script or its tools run. It stops while the script waits only for approvals. */
+  /**
+   * Maximum wall time in ms while the script or its tools run. The time stops while the script waits only for
+   * approvals.
+   */
   timeoutMs: positive(MAX_TIMER_MS).default(30_000),
   /** The script's own CPU time in ms. */
   computeMs: positive(MAX_TIMER_MS).default(10_000),
-  /** How long to wait for a decision, in ms. */
+  /** Maximum time to wait for a decision, in ms. */
   approvalTimeoutMs: positive(MAX_TIMER_MS).default(60_000),
   /** Guest heap in MiB. */
   memoryMb: z.number().int().min(4).max(1024).default(96),
@@ -51,7 +54,7 @@ export const LimitsSchema = z.strictObject({
   logRatePerSec: positive().default(20),
   maxLogBytes: whole().default(262_144),
   allowDetachedPromises: z.boolean().default(false),
-  /** How long a script waits for a free sandbox, in ms. */
+  /** Maximum time that a script waits for a free sandbox, in ms. */
   queueWaitMs: whole(MAX_TIMER_MS).default(5_000),
   maxProgressEvents: whole().default(50),
 });
@@ -71,14 +74,14 @@ export const LimitChangesSchema = z.strictObject(
   ) as unknown as ChangesShape,
 );
 
-/** Defaults for agents and the command line, which replace those above. */
+/** Defaults for agents and the command line, which replace the defaults of `LimitsSchema`. */
 export const AGENT_LIMITS = Object.freeze({
   timeoutMs: 600_000,
   maxToolCalls: 256,
   maxConcurrentToolCalls: 16,
 } satisfies Partial<LimitsInput>);
 
-/** The minimum of each limit and its ceiling. */
+/** Each limit, reduced to its ceiling. */
 export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
   const within = Object.entries(limits).map(([name, limit]) => {
     const ceiling = ceilings[name as keyof Limits] ?? limit;

@@ -33,27 +33,27 @@ export interface StreamOptions {
   signal?: AbortSignal;
   /** Names the answer: its items carry it as `answer_id`, and their ids start with it. Default: a new id. */
   answerId?: string;
-  /** Sent with the request, such as a trace context. They replace none of the provider's own headers. */
+  /** Headers to send with the request, such as a trace context. They replace none of the provider's own headers. */
   headers?: Readonly<Record<string, string>>;
 }
 
 export interface ModelRequest {
   /** The system text. */
   system?: string;
-  /** In chronological order. Answers of other providers are reduced to the common members. */
+  /** The conversation in chronological order. Answers of other providers are reduced to the common members. */
   conversation: readonly OutputItem[];
   tools?: readonly ModelTool[];
   /** The tool that the answer must call. Default: the model decides. */
   toolChoice?: ToolChoice;
   /** False: the answer holds at most one call. Default: the provider's default. */
   parallelToolCalls?: boolean;
-  /** Default: the provider's default. */
+  /** The maximum length of the answer in tokens. Default: the provider's default. */
   maxOutputTokens?: number;
   temperature?: number;
   reasoningEffort?: ReasoningEffort;
   stopSequences?: readonly string[];
   promptCache?: PromptCache;
-  /** Finds the bytes of image references. Without it, only images with `data` are shown. */
+  /** Finds the bytes of image references. Without this function, only images with `data` are shown. */
   resolveImages?: ResolveImages;
 }
 
@@ -73,7 +73,7 @@ export interface FunctionTool {
   inputSchema: Readonly<Record<string, unknown>>;
   /** The JSON Schema of the result, for code that reads it. */
   outputSchema?: Readonly<Record<string, unknown>>;
-  /** `code` and `both` let the provider run code that calls the tool, if it can. Default `direct`. */
+  /** `code` and `both` let the provider's code call the tool, if the provider can run code. Default `direct`. */
   callers?: ToolCallers;
 }
 

@@ -8,11 +8,11 @@ import { StoreIdSchema, TimeSchema } from './store-shapes.js';
 export const BranchPointSchema = z.strictObject({ threadId: StoreIdSchema, turnId: StoreIdSchema });
 export type BranchPoint = z.infer<typeof BranchPointSchema>;
 
-/** A thread that is made together with its first run. */
+/** A thread that is created together with its first run. */
 export const NewThreadSchema = z.strictObject({
-  /** Default: a new one. */
+  /** The id of the thread. Default: a new id. */
   threadId: StoreIdSchema.optional(),
-  /** Default of these: empty, or that of the thread it branches from. */
+  /** Default of these members: empty, or the value of the thread at `branchOf`. */
   title: z.string().optional(),
   workspace: z.string().optional(),
   agentId: z.string().optional(),

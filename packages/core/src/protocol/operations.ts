@@ -31,10 +31,10 @@ export interface Operation {
   /** The call completed, but its result was too large to carry. */
   resultOmitted?: boolean;
   error?: { code: ErrorCode; message: string };
-  /** When the call was made, in ms after the script's start. */
+  /** The time of the call, in ms after the script's start. */
   startedAtMs: number;
   durationMs: number;
-  /** Where the script makes the call, in the model's own source; undefined for structured calls. */
+  /** The line of the call in the model's own source; undefined for structured calls. */
   line?: number;
   column?: number;
 }

@@ -8,7 +8,7 @@ export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 export interface LogEntry {
   level: LogLevel;
   text: string;
-  /** In ms after the script's start. */
+  /** The time of the entry, in ms after the script's start. */
   atMs: number;
 }
 

@@ -4,7 +4,7 @@ export interface RunIdentity {
   runId: string;
   threadId: string;
   turnId: string;
-  /** The run that launched this one, which is a sub-agent's. */
+  /** The run that launched this run of a sub-agent. */
   parentRunId?: string;
   /** The chain of agents from the first run to this one, inclusive. */
   agents?: readonly string[];
@@ -14,7 +14,7 @@ export function eventIdOf(runId: string, seq: number): string {
   return `evt_${runId}_${seq}`;
 }
 
-/** The event as that of another run. */
+/** The event with the identity of another run. */
 export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
   return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
 }
@@ -24,7 +24,7 @@ export class EventEnvelopes {
   readonly identity: RunIdentity;
   #seq: number;
 
-  /** `nextSeq`: where a resumed run continues. */
+  /** `nextSeq`: the first `seq` of a resumed run. */
   constructor(identity: RunIdentity, nextSeq = 0) {
     this.identity = identity;
     this.#seq = nextSeq;
@@ -80,14 +80,14 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#wake?.();
   }
 
-  /** Items pushed earlier are still delivered. */
+  /** Ends the queue. Items pushed earlier are still delivered. */
   end(): void {
     this.#ended = true;
     this.#wake?.();
   }
 
   /**
-   * Resolves when the consumer has handled every item pushed so far: it asks for the next one. Rejects if the consumer
+   * Resolves when the consumer has handled every item pushed so far, and asks for the next one. Rejects if the consumer
    * leaves before.
    */
   handled(): Promise<void> {

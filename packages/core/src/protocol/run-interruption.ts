@@ -6,6 +6,6 @@ export class RunInterruption extends Error {
   override readonly name = 'RunInterruption';
 
   constructor() {
-    super('The run is interrupted here and continues elsewhere.');
+    super('This process interrupts the run, and another process continues it.');
   }
 }

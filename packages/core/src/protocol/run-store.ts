@@ -19,7 +19,7 @@ export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete
 export const RunStateSchema = z.enum([...ACTIVE_RUN_STATES, ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
 
-/** Why a run is, or was last, claimed: `interrupted` if an earlier worker did not end it. */
+/** The reason of the last claim: `interrupted` if an earlier worker did not end the run. */
 export const RunReasonSchema = z.enum(['new', 'resumed', 'interrupted']);
 export type RunReason = z.infer<typeof RunReasonSchema>;
 
@@ -36,7 +36,7 @@ export const RunSchema = z.strictObject({
   workspace: z.string(),
   state: RunStateSchema,
   reason: RunReasonSchema,
-  /** How often the run was claimed: the fencing token of the claim. */
+  /** The number of times that the run was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
   /**
    * The submitter's choices: agent, model, overrides; and `trace`, the request's place in a trace. The store does not
@@ -46,7 +46,7 @@ export const RunSchema = z.strictObject({
   /** The holder and the expiry of its lease. Present only in the state `running`. */
   owner: z.string().optional(),
   leaseExpiresAt: TimeSchema.optional(),
-  /** When its cancellation was requested. */
+  /** The time at which its cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
   updatedAt: TimeSchema,
@@ -72,7 +72,7 @@ export type RunFence = z.infer<typeof RunFenceSchema>;
 const LeaseSchema = z.strictObject({
   /** The claimer's name, for users to read. */
   owner: z.string(),
-  /** How long the run is held without `renew`. */
+  /** The time that the run is held without `renew`, in ms. */
   leaseMs: z.number().int().min(1),
 });
 
@@ -84,9 +84,9 @@ export const RunDraftSchema = z.strictObject({
   options: OptionsSchema.optional(),
   /** Requests of one principal with the same key return the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
-  /** The caller executes the run itself: it is created `running`, with epoch 1. */
+  /** The caller executes the run itself: the run is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),
-  /** Default: new ids. */
+  /** The ids of the run and its turn. Default: new ids. */
   runId: StoreIdSchema.optional(),
   turnId: StoreIdSchema.optional(),
 });
@@ -95,17 +95,17 @@ export type RunDraft = z.input<typeof RunDraftSchema>;
 export interface CreatedRun {
   readonly run: Run;
   readonly turn: Turn;
-  /** False if a request with the same idempotency key has created it before. */
+  /** False if an earlier request with the same idempotency key has created the run. */
   readonly isNew: boolean;
 }
 
 export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
-  /** Only runs of threads with one of these workspaces. Default: any. */
+  /** Claims only runs of threads with one of these workspaces. Default: any. */
   workspaces: z.array(z.string()).optional(),
-  /** Without `runId`: only runs of principals with fewer held runs than this. Default: any. */
+  /** Without `runId`: claims only runs of principals with fewer held runs than this. Default: any. */
   maxPerPrincipal: z.number().int().min(1).optional(),
-  /** Only this run. */
+  /** Claims only this run. */
   runId: StoreIdSchema.optional(),
   /**
    * With `runId`: allows claiming a suspended run. Its approvals stay pending: the claimer has decisions for some of
@@ -123,14 +123,14 @@ export interface ClaimedRun {
 }
 
 export interface Renewal {
-  /** False: another worker has the run, or it was ended or deleted. Stop at once. */
+  /** False: another worker has the run, or the run has ended or was deleted. Stop at once. */
   readonly isHeld: boolean;
   readonly isCancelRequested: boolean;
 }
 
 export const ApprovalDraftSchema = z.strictObject({
   request: ApprovalRequestSchema,
-  /** Present if it is already decided, for example by a rule. Default: pending. */
+  /** The decision, if the approval is already decided, for example by a rule. Default: pending. */
   decided: z.strictObject({ decision: DecisionSchema, by: z.string() }).optional(),
 });
 export type ApprovalDraft = z.input<typeof ApprovalDraftSchema>;
@@ -150,7 +150,7 @@ export type RunQuery = z.input<typeof RunQuerySchema>;
 
 export interface RunPage {
   readonly runs: readonly Run[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -183,14 +183,14 @@ export interface RunStore {
    * cancellation was requested is claimed like any other: its worker writes its last events and finishes it.
    */
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
-  /** Renews the lease. Does not reject if the lease is lost. */
+  /** Renews the lease. Resolves even if the lease is lost: see `Renewal`. */
   renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
   /** Returns the run to the queue, as in an orderly shutdown. Does nothing if the epoch is stale. */
   release(fence: RunFence): Promise<void>;
   /**
    * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending
    * ones that are not listed are cancelled. If all are decided, the run is queued at once. Rejects with a
-   * `StaleEpochError`. Idempotent: a repeated call returns the current run.
+   * `StaleEpochError`. A repeated call returns the current run.
    */
   suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run>;
   /**
@@ -199,12 +199,12 @@ export interface RunStore {
    */
   finish(fence: RunFence, end: RunEnd): Promise<Run>;
   /**
-   * Requests the run's cancellation. A suspended run is queued for it, and its pending approvals are cancelled. Its
-   * holder learns of it through `renew`. Does nothing if the run has ended or its cancellation was already requested.
-   * Undefined if there is no such run.
+   * Requests the run's cancellation. A suspended run is queued, and its pending approvals are cancelled. The holder of
+   * a run learns of the request through `renew`. Does nothing if the run has ended or its cancellation was already
+   * requested. Undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
-  /** Lists runs, oldest first. A run that is created meanwhile appears on a later page. */
+  /** Lists runs, oldest first. A run that is created while pages are read appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**
    * Yields after the state of a run may have changed, or after a cancellation may have been requested, in this process
@@ -237,8 +237,8 @@ export function inputText(input: readonly OutputItem[]): string {
 }
 
 /**
- * The request that an idempotency key stands for: equal requests have equal texts, regardless of member order. The
- * trace is excluded, because a repeated request has another one.
+ * The text of a request, by which an idempotency key compares it: equal requests have equal texts, regardless of member
+ * order. The trace is excluded, because a repeated request has another one.
  */
 export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };

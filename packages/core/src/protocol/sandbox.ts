@@ -11,13 +11,18 @@ import type { LogLevel } from './outcome.js';
 export interface SandboxRuntime {
   readonly name: string;
   /**
-   * The protocol between host and guest: the version for scripts that start here, and the versions of scripts that can
-   * resume here. Undefined: every script can.
+   * The protocol between host and guest: the version for scripts that start in this runtime, and the versions of
+   * scripts that can resume in it. Undefined: every script can resume.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
-  /** The features that this runtime does not have; scripts run correctly without them. Undefined: it can do everything. */
+  /**
+   * The features that this runtime does not have; scripts run correctly without them. Undefined: it has all features.
+   */
   readonly lacks?: readonly RuntimeFeature[];
-  /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
+  /**
+   * Starts worker threads and modules that are slow to start. Resolves when a script would run at once. A repeated call
+   * does nothing.
+   */
   warm(): Promise<void>;
   /** Never throws. If a run cannot start, its only segment reports the reason. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
@@ -30,17 +35,20 @@ export interface SandboxRuntime {
   /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
-  /** Ends every run (with a last segment of the status `cancelled`) and frees threads and memory. Idempotent. */
+  /**
+   * Ends every run (with a last segment of the status `cancelled`) and frees worker threads and memory. A repeated call
+   * does nothing.
+   */
   close(): Promise<void>;
 }
 
 /** `lost-races`: the runtime cannot find calls that nothing in the script still observes; they run to their end. */
 export type RuntimeFeature = 'lost-races';
 
-/** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
+/** A paused run as data. The data contains the script's plain memory: encrypt the data before you store it. */
 export interface SandboxCapture {
   readonly runtime: string;
-  /** Names (SHA-256, hex) of the images needed to restore it. */
+  /** Names (SHA-256, hex) of the images needed to restore the run. */
   readonly images: readonly string[];
   /** Opaque data of the runtime. */
   readonly state: Uint8Array;
@@ -57,7 +65,7 @@ export interface SandboxObserver {
 }
 
 export interface SandboxJob {
-  /** Unique. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
+  /** The unique id of the run. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
   readonly runId: string;
   /** Identifies `javascript`; runtimes cache derived data under this key. */
   readonly sha256: string;
@@ -75,7 +83,7 @@ export interface SandboxJob {
   readonly contextJson: string;
   /** Whether `tools.spawn` exists. */
   readonly spawn: boolean;
-  /** 32-bit words; the only source of the guest's random numbers. */
+  /** The seed of the guest's random numbers, in 32-bit words. The guest has no other source of them. */
   readonly seed: readonly [number, number, number, number];
   /** The guest's clock at the start, in ms since 1970. */
   readonly clockMs: number;
@@ -140,9 +148,9 @@ export interface SandboxCall {
   readonly name: string;
   /** JSON text of the arguments; empty if they cannot be serialized. */
   readonly argsJson: string;
-  /** Why the arguments cannot be serialized, including the path. */
+  /** The reason why the arguments cannot be serialized, including the path. */
   readonly argsProblem?: string;
-  /** Position in `javascript`, 1-based. 0 if unknown. */
+  /** The 1-based position of the call in `javascript`; 0 if unknown. */
   readonly line: number;
   readonly column: number;
 }
@@ -176,13 +184,13 @@ export type SandboxEnd =
       readonly head: string;
       readonly largestKeys: readonly string[];
     }
-  /** Nothing is pending and the script has not ended: it awaits a promise that never settles. */
+  /** No call or timer is pending and the script has not ended: the script awaits a promise that never settles. */
   | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
   | { readonly type: 'busy'; readonly waitedMs: number }
-  /** The capture cannot be restored here. `detail` is for the host's log only. */
+  /** This runtime cannot restore the capture. `detail` is for the host's log only. */
   | { readonly type: 'unrestorable'; readonly detail: string }
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };
@@ -192,9 +200,9 @@ export interface GuestThrow {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The call that rejected with this exact error, as the guest's bridge recorded it. */
+  /** The call that rejected with this exact error, as the guest's bridge recorded. */
   readonly callIndex?: number;
-  /** The code that the guest's bridge gave the error (`ToolNotFoundError`), as it recorded it. */
+  /** The code that the guest's bridge recorded when it created the error, such as `ToolNotFoundError`. */
   readonly code?: string;
 }
 
@@ -202,7 +210,7 @@ export interface SandboxStats {
   workers: number;
   /** Scripts with a live sandbox: executing, or waiting for tools. */
   running: number;
-  /** Running scripts whose code a thread executes or will execute next. Undefined if unknown. */
+  /** Running scripts whose code a worker thread executes or will execute next. Undefined if unknown. */
   executing?: number;
   /** Running scripts that are paused until a tool answers. Undefined if unknown. */
   awaitingTools?: number;

@@ -3,7 +3,7 @@ import type { DocumentPlace, DocumentStore, StoredDocument } from './document-st
 
 /** The origin of a file's text. */
 export const FileSourceSchema = z.looseObject({
-  /** `script`: a script saved it. `web`: `fetchUrl` saved a page, whose text strangers have written. */
+  /** `script`: a script saved the text. `web`: `fetchUrl` saved a page, whose text unknown authors have written. */
   kind: z.enum(['script', 'web']),
   /** The address of a page, as it was requested. */
   url: z.string().optional(),
@@ -18,7 +18,7 @@ export const FileAboutSchema = z.looseObject({
 });
 export type FileAbout = z.infer<typeof FileAboutSchema>;
 
-/** Empty if another program has stored something else. */
+/** The file's facts; empty if another program has stored other data. */
 export function fileAbout({ about }: Pick<StoredDocument, 'about'>): FileAbout {
   const read = FileAboutSchema.safeParse(about);
   return read.success ? read.data : {};
@@ -29,7 +29,7 @@ export function filePlace(threadId: string, fileKey: string): DocumentPlace {
   return { scope: { kind: 'thread', id: threadId }, kind: 'file', name: fileKey };
 }
 
-/** A file of the thread, or undefined: also for a key or a version that no file can have. */
+/** A file of the thread. Undefined if it does not exist, or if no file can have this key or version. */
 export async function readFileOf(
   documents: DocumentStore,
   threadId: string,

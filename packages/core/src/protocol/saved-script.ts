@@ -5,7 +5,7 @@ export type LiteralMembers = Readonly<Record<string, string | number | boolean>>
 
 /** A script that was saved under a name, with the declaration of its input. */
 export interface SavedScript {
-  /** The name by which a call finds it: letters, digits and `_`. */
+  /** The name by which a call finds the script: letters, digits and `_`. */
   readonly name: string;
   readonly version: number;
   /** Calls that name no version run this one. Default: false. */
@@ -27,7 +27,7 @@ export interface SavedScriptOwner {
 
 /**
  * Finds the saved script that a call names, before the calling script starts. `given`: the literal members of the
- * call's argument. Undefined: there is none.
+ * call's argument. Returns undefined if there is none.
  */
 export type FindSavedScript = (
   given: LiteralMembers,
@@ -38,11 +38,13 @@ export type FindSavedScript = (
 export interface SavedScriptCall {
   readonly script: string;
   readonly input: unknown;
-  /** The tool is called again, with a `SavedResult`, and its result then is `{ value }`: the checked result. */
+  /**
+   * True: the tool is called again, with a `SavedResult`. The result of that call is `{ value }`: the checked result.
+   */
   readonly checksResult?: boolean;
 }
 
-/** The argument of the second call to a tool with `savedScript`. It counts as a call like any other. */
+/** The argument of the second call to a tool with `savedScript`. This call counts like any other. */
 export interface SavedResult {
   readonly savedResult: unknown;
   readonly script: string;
@@ -50,7 +52,7 @@ export interface SavedResult {
 
 /** The result of a check of a saved script. */
 export type SavedScriptCheck =
-  /** `tools`: the tools that it calls. */
+  /** `tools`: the tools that the saved script calls. */
   { readonly ok: true; readonly tools: readonly string[] } | { readonly ok: false; readonly problem: string };
 
 /** The harness, for a tool that keeps saved scripts. */

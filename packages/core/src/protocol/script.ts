@@ -22,11 +22,11 @@ export interface PlannedCall {
   tool: string;
   line: number;
   column: number;
-  /** The argument object, if all of it is literal. */
+  /** The argument object, if every part of it is literal. */
   input?: unknown;
-  /** Inside a loop or a callback that may run many times. */
+  /** Whether the call is inside a loop or a callback that may run many times. */
   repeated: boolean;
-  /** Inside a branch. */
+  /** Whether the call is inside a branch. */
   conditional: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface PlannedCall {
  * The statically known parts of a call's argument. Paths have the form used in messages: `args.items[2].city`.
  */
 export interface KnownArgument {
-  /** Null replaces each unknown part. */
+  /** The argument, with null in place of each unknown part. */
   readonly value: unknown;
   /** Paths of the unknown parts. */
   readonly unknown: readonly string[];
@@ -66,7 +66,7 @@ export interface ScriptPosition extends SourcePosition {
 
 /** A script that was parsed, checked and stripped, ready for any runtime. Immutable; cached by SHA-256. */
 export interface CompiledScript {
-  /** SHA-256 of the model's own source, hex. */
+  /** The SHA-256 of the model's own source, in hexadecimal digits. */
   readonly sha256: string;
   /**
    * SHA-256 of `javascript`: the key of data that an engine derives from the code. Never use the source's hash for it.
@@ -81,7 +81,7 @@ export interface CompiledScript {
   readonly javascript: string;
   /** Maps a 1-based position in `javascript` to the model's own source; undefined for generated code. */
   readonly originalPosition: (line: number, column: number) => ScriptPosition | undefined;
-  /** The same as JSON text, for a runtime; see `SandboxJob`. Computed once. */
+  /** The mapping of positions as JSON text, for a runtime: see `SandboxJob`. Computed once. */
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
@@ -94,7 +94,7 @@ export interface CompiledScript {
    * positions.
    */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
-  /** The same as plain JSON data; the compiler's `restoreScript` restores it. */
+  /** This script as plain JSON data; the compiler's `restoreScript` restores it. */
   readonly stored: () => StoredScript;
 }
 
@@ -102,12 +102,12 @@ export interface CompiledScript {
 export interface StoredScript {
   readonly source: string;
   readonly javascript: string;
-  /** How positions in `javascript` map to `source`, in the compiler's own format. */
+  /** The mapping of positions in `javascript` to `source`, in the compiler's own format. */
   readonly mappings: string;
   readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  /** Earlier releases did not store it. */
+  /** The same as in `CompiledScript`. Undefined in the data of earlier releases. */
   readonly given?: CompiledScript['given'];
   readonly patterns: CompiledScript['patterns'];
   readonly linked?: Links;
@@ -122,7 +122,7 @@ export interface Links {
 
 /** One version of a saved script, compiled for the scripts that run it. */
 export interface LinkedScript extends SavedScript {
-  /** Its first line declares `input`; the source starts in the second one. */
+  /** The first line of the code declares `input`; the source starts in the second one. */
   readonly compiled: Omit<StoredScript, 'linked'>;
 }
 
@@ -149,7 +149,7 @@ export type AnswerSegment =
       readonly format: 'xml' | 'fence';
     }
   | {
-      /** A malformed block. Nothing of it runs. */
+      /** A malformed block. None of its code runs. */
       readonly type: 'malformed';
       readonly raw: string;
       readonly source: string;

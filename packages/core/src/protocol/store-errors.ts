@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from './errors.js';
 import { StaleEpochError } from './store.js';
 
-/** The thread, run or turn that a write names does not exist: it never did, or it was deleted. */
+/** The thread, run or turn that a write names does not exist: it never existed, or was deleted. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError';
 }
@@ -11,7 +11,10 @@ export class IdempotencyConflictError extends Error {
   override readonly name = 'IdempotencyConflictError';
 }
 
-/** A run of the thread has not ended, so that no other run can start there at once, and no branch after it. */
+/**
+ * A run of the thread has not ended. Until then, no other run of the thread can start at once, and no branch can follow
+ * the run.
+ */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
 }
@@ -25,7 +28,7 @@ export class EventOrderError extends Error {
   override readonly name = 'EventOrderError';
 }
 
-/** The cursor does not come from a list of this kind. Start the list again without it. */
+/** The cursor does not come from a list of this kind. Start the list again without a cursor. */
 export class InvalidCursorError extends ToolscriptUsageError {}
 
 /** The document's newest version is not the one that the writer expected. The message names both. */
@@ -65,9 +68,11 @@ export const storeErrors = Object.freeze({
   tooLarge: (bytes: number, most: number) =>
     new DocumentLimitError(`The text has ${bytes} bytes; a document has at most ${most}. Save it in parts`),
   tooManyBytes: (kind: string, most: number) =>
-    new DocumentLimitError(`All ${kind}s together have at most ${most} bytes here. Delete some, then save again`),
+    new DocumentLimitError(
+      `All ${kind}s of one scope together have at most ${most} bytes. Delete some, then save again`,
+    ),
   tooManyDocuments: (kind: string, most: number) =>
-    new DocumentLimitError(`There are at most ${most} ${kind}s here. Delete some, then save again`),
+    new DocumentLimitError(`One scope has at most ${most} ${kind}s. Delete some, then save again`),
   olderEpoch: (runId: string, epoch: number, known: number) =>
     new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}. Claim the run again`),
 });

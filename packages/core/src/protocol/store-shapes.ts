@@ -5,7 +5,7 @@ import { InvalidCursorError } from './store-errors.js';
 /** Ids of threads, turns, runs and approvals: 1 to 128 letters, digits, `_` and `-`. */
 export const StoreIdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, '1 to 128 letters, digits, "_" and "-"');
 
-/** In ms since 1970. */
+/** A time in ms since 1970. */
 export const TimeSchema = z.number().int();
 
 /** Default number of entries on a page. */
@@ -32,7 +32,7 @@ export function writeCursor(kind: string, position: number): string {
   return `${kind}.${position.toString(36)}`;
 }
 
-/** Throws an `InvalidCursorError`. */
+/** Reads a cursor. Throws an `InvalidCursorError` for any other text. */
 export function readCursor(kind: string, cursor: string): number {
   const [found, digits = '', ...rest] = cursor.split('.');
   const position = Number.parseInt(digits, 36);

@@ -15,30 +15,33 @@ export interface HarnessStore {
  * wins an epoch. From then on, writes of older epochs are rejected.
  */
 export interface ClaimStore {
-  /** Undefined if nobody ever claimed the script. */
+  /** The current claim; undefined if nobody ever claimed the script. */
   current(scriptId: string): Promise<Claim | undefined>;
   /**
    * Claims the script at `fromEpoch` (0: never claimed). In one step the epoch becomes `fromEpoch + 1`, the lines of
    * `options` are appended to the journal, and the journal before them is read: later writes of older epochs do not
    * count. Exactly one of several callers wins, across processes too. Undefined if `fromEpoch` is no longer the current
-   * epoch, or if the claim is held and `force` is not set. If it rejects, the claim is not held; its epoch may have
-   * risen.
+   * epoch, or if the claim is held and `force` is not set. If the call rejects, the claim is not held, but its epoch
+   * may have increased.
    */
   take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
   /** Renews the lease of a live holder. False if the epoch is not the current one: the holder must stop. */
   renew(scriptId: string, epoch: number): Promise<boolean>;
-  /** The holder has finished or suspended the script. Does nothing if the epoch is not the current one. */
+  /**
+   * Releases the claim, because the holder has finished or suspended the script. Does nothing if the epoch is not the
+   * current one.
+   */
   release(scriptId: string, epoch: number): Promise<void>;
 }
 
 export interface TakeOptions {
   /** The name of the process, for users to read. */
   readonly owner: string;
-  /** How long the claim is held without a `renew`, in ms. */
+  /** The time that the claim is held without a `renew`, in ms. */
   readonly leaseMs: number;
   /** Claims the script even if its holder may be alive: calls that it has started may take effect. Default false. */
   readonly force?: boolean;
-  /** Default: none. */
+  /** Lines to append to the journal. Default: none. */
   readonly lines?: readonly string[];
   /** The new status. Default: the status stays. */
   readonly status?: ScriptStatus;
@@ -51,13 +54,13 @@ export interface Taken extends JournalContent {
 export interface Claim {
   readonly epoch: number;
   /**
-   * A process runs the script now. False after `release`, after the lease has expired, or if the holder is known to be
-   * dead.
+   * Whether a process runs the script now. False after `release`, after the lease has expired, or if the holder is
+   * known to be dead.
    */
   readonly isHeld: boolean;
-  /** Empty if unknown. */
+  /** The name of the holder; empty if unknown. */
   readonly owner: string;
-  /** When the lease expires unless it is renewed, in ms since 1970. */
+  /** The time at which the lease expires unless it is renewed, in ms since 1970. */
   readonly expiresAtMs: number;
 }
 
@@ -76,12 +79,12 @@ export interface JournalStore {
   read(scriptId: string): Promise<JournalContent | undefined>;
   /** Stored scripts, oldest change first, including scripts that were claimed and never wrote. */
   list(query?: ListQuery): Promise<ScriptPage>;
-  /** Deletes the script and its claim. Idempotent. */
+  /** Deletes the script and its claim. A repeated call does nothing. */
   delete(scriptId: string): Promise<void>;
 }
 
 export interface AppendOptions {
-  /** Default false. */
+  /** Whether the data must survive a power failure. Default false. */
   readonly flush?: boolean;
   /** Text that replaces the script's slot; null empties it. Default: the slot stays. */
   readonly slot?: string | null;
@@ -92,9 +95,9 @@ export interface AppendOptions {
 export interface JournalContent {
   /** Every line in order, without truncated appends. If the journal is damaged, the readable lines. */
   readonly lines: readonly string[];
-  /** Undefined if it is empty or unreadable. */
+  /** The text of the slot; undefined if it is empty or unreadable. */
   readonly slot: string | undefined;
-  /** Set if appended data is missing or was changed. */
+  /** The damage, if appended data is missing or was changed. */
   readonly damage: JournalDamage | undefined;
 }
 
@@ -114,7 +117,7 @@ export interface ScriptStatus {
   readonly approvals?: readonly WaitingApproval[];
   /** The names of the images that the script needs. */
   readonly images?: readonly string[];
-  /** How the script ended; absent if it has not ended. */
+  /** The end of the script; absent if it has not ended. */
   readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
 }
 
@@ -123,13 +126,13 @@ export interface WaitingApproval {
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
-  /** Set if the approval was decided and the script has not been resumed since. */
+  /** The decision, if a user has made one and the script has not been resumed after it. */
   readonly decided?: 'approve' | 'deny';
-  /** When it expires, in ms since 1970. */
+  /** The time at which the approval expires, in ms since 1970. */
   readonly expiresAtMs?: number;
 }
 
-/** `running`: a process holds it. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
+/** `running`: a process holds the script. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
 export type StoredState = 'running' | 'interrupted' | 'suspended' | 'ended' | 'damaged';
 
 /** All conditions must match. */
@@ -145,28 +148,28 @@ export interface ListQuery {
 
 export interface ScriptPage {
   readonly scripts: readonly ListedScript[];
-  /** Present if there may be more: `after` of the next page. */
+  /** The `after` of the next page; present if there may be more entries. */
   readonly next?: string;
 }
 
 export interface ListedScript extends Omit<ScriptStatus, 'state'> {
   readonly scriptId: string;
   readonly state: StoredState;
-  /** In ms since 1970. */
+  /** The time of the last change, in ms since 1970. */
   readonly updatedAtMs: number;
-  /** Size of the journal. */
+  /** The size of the journal in bytes. */
   readonly bytes: number;
 }
 
 /** Stores engines and memory images, each named by the SHA-256 (hex) of its bytes. */
 export interface ImageStore {
   has(sha256: string): Promise<boolean>;
-  /** Idempotent. Rejects if the bytes do not match the hash. */
+  /** Stores the image; a second call with the same image does nothing. Rejects if the bytes do not match the hash. */
   put(sha256: string, bytes: Uint8Array): Promise<void>;
-  /** Undefined if it is missing or no longer matches its hash. */
+  /** The bytes of the image; undefined if it is missing or no longer matches its hash. */
   get(sha256: string): Promise<Uint8Array | undefined>;
   list(): Promise<readonly string[]>;
-  /** Idempotent. */
+  /** Deletes the image, if it exists. */
   delete(sha256: string): Promise<void>;
 }
 

@@ -14,16 +14,16 @@ export const ThreadSchema = z.strictObject({
   /** The owner of the thread. */
   principal: z.string(),
   title: z.string(),
-  /** The folder or the application that it belongs to; empty if there is none. */
+  /** The folder or the application that the thread belongs to; empty if there is none. */
   workspace: z.string(),
   /** The agent of the thread. After the thread's instructions are saved, it is the agent that they name. */
   agentId: z.string().optional(),
-  /** The thread whose first turns it began with. That thread may have been deleted. */
+  /** The thread with whose first turns this thread began. That thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
-  /** The state of its newest run that has not ended. Absent if all have ended. */
+  /** The state of the thread's newest run that has not ended. Absent if all runs have ended. */
   activeState: z.enum(ACTIVE_RUN_STATES).optional(),
   createdAt: TimeSchema,
-  /** When any part of it last changed. */
+  /** The time of the last change to any part of the thread. */
   updatedAt: TimeSchema,
 });
 export type Thread = z.infer<typeof ThreadSchema>;
@@ -51,8 +51,8 @@ export const ThreadQuerySchema = PageQuerySchema.extend({
   principal: z.string().optional(),
   workspace: z.string().optional(),
   /**
-   * Must occur in the title or in the user's messages, ignoring case. Only the first 20 000 characters of each are
-   * searched.
+   * A text that must occur in the title or in the user's messages, ignoring case. Only the first 20 000 characters of
+   * each are searched.
    */
   text: z.string().optional(),
 });
@@ -60,7 +60,7 @@ export type ThreadQuery = z.input<typeof ThreadQuerySchema>;
 
 export interface ThreadPage {
   readonly threads: readonly Thread[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -75,7 +75,7 @@ export interface TurnItems {
 
 export interface ItemPage {
   readonly turns: readonly TurnItems[];
-  /** Present if there are more: `after` of the next page. */
+  /** The `after` of the next page; present if there are more entries. */
   readonly next?: string;
 }
 
@@ -88,19 +88,20 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
  */
 export interface ThreadStore {
   /**
-   * Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, it is created with copies of the turns
-   * before that one: their runs have new ids, and keep their events and times, but not their approvals; and with copies
-   * of the versions of documents that were saved before that turn was created. Rejects with a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
+   * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread is created
+   * with copies of the turns before that one: their runs have new ids, and keep their events and times, but not their
+   * approvals; and with copies of the versions of documents that were saved before that turn was created. Rejects with
+   * a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
    * the turns before it has not ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
   get(threadId: string): Promise<Thread | undefined>;
   /**
-   * The most recently changed thread first, by the order of the changes and not by the clock. A thread that changes
-   * while pages are read moves to an earlier page; no page repeats a thread.
+   * Lists threads, the most recently changed one first, by the order of the changes and not by the clock. A thread that
+   * changes while pages are read moves to an earlier page; no page repeats a thread.
    */
   list(query?: ThreadQuery): Promise<ThreadPage>;
-  /** Undefined if there is no such thread. */
+  /** Changes the title. Returns undefined if there is no such thread. */
   rename(threadId: string, title: string): Promise<Thread | undefined>;
   /**
    * Deletes the thread with its turns, runs, events, approvals and documents. Returns the ids of its runs; the caller deletes
@@ -123,12 +124,12 @@ export interface ThreadStore {
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** The `seq` of the run's next event. 0 if there is no such run. */
   nextSeq(runId: string): Promise<number>;
-  /** In order of `seq`. Empty if there is no such run. */
+  /** Reads a run's events in order of `seq`. Empty if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
   /** At most `limit` turns of the thread, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
   approval(approvalId: string): Promise<Approval | undefined>;
-  /** Across threads, oldest first. */
+  /** Lists the approvals of all threads, the oldest one first. */
   listApprovals(query?: ApprovalQuery): Promise<ApprovalPage>;
   /**
    * Decides a pending approval. Exactly one of several callers wins; the others get the winner's decision. After the
@@ -137,8 +138,8 @@ export interface ThreadStore {
    */
   decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined>;
   /**
-   * Expires the approvals that are past their expiry, as `decide` does, and returns them. May stop after 1 000: then
-   * call it again.
+   * Expires the approvals that are past their expiry, as `decide` does, and returns them. One call may expire only 1
+   * 000: call it again for the rest.
    */
   expireApprovals(): Promise<readonly Approval[]>;
 }
@@ -148,6 +149,6 @@ export interface ServiceStores {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
   readonly documents: DocumentStore;
-  /** Idempotent. Waits for earlier calls. */
+  /** Closes the stores after the earlier calls have ended. A repeated call does nothing. */
   close(): Promise<void>;
 }

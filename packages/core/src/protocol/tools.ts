@@ -10,7 +10,7 @@ export interface ToolCallContext {
   readonly app: unknown;
   /** The owner of the run. */
   readonly principal: string | undefined;
-  /** The conversation of the call. A generated id if the host named none. */
+  /** The conversation of the call. Default: a generated id. */
   readonly threadId: string | undefined;
   readonly runId: string | undefined;
   /** Aborts when the result is no longer needed. */
@@ -26,13 +26,13 @@ export interface ToolCallContext {
    * Only for detached tasks; undefined if nobody can read it.
    */
   readonly output: ((text: string) => void) | undefined;
-  /** Undefined: the caller is no harness. */
+  /** The saved scripts of the harness; undefined if the caller is no harness. */
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
 }
 
-/** Who may call a tool if the model's provider runs code: the model itself, that code, or both. */
+/** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */
 export type ToolCallers = 'direct' | 'code' | 'both';
 
 /** The caller: what a tool knows about a call before the call runs. */
@@ -70,7 +70,7 @@ export interface Tool {
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
   readonly effect: ToolEffect;
-  /** Undefined: `both` for reads, `direct` for all other tools. */
+  /** The callers if the provider runs code. Default: `both` for reads, `direct` for all other tools. */
   readonly callers?: ToolCallers | undefined;
   /** The tool makes repeated calls with the same `idempotencyKey` harmless, so a call is repeated after a crash. */
   readonly idempotent?: boolean;
@@ -82,11 +82,13 @@ export interface Tool {
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
-  /** The input with exact versions of what it refers to, before anybody decides. A throw ends the call. */
+  /**
+   * Returns the input with exact versions of the data that it refers to, before a user decides. A throw ends the call.
+   */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
-  /** How users see a result, besides its data: `plan`, see `PlanItemSchema`. */
+  /** The form in which users see a result, besides its data: `plan`, see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
   /**
    * A call to this tool runs a saved script, in the sandbox of the script that makes it. The scripts that its calls name

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** A position in a distributed trace, as the headers of W3C Trace Context carry it. */
 export const TraceContextSchema = z.strictObject({
-  /** Version 00: the ids of the trace and of the span, not all zeros, and the flags. */
+  /** Version 00: the ids of the trace and of the span, neither of which is all zeros, and the flags. */
   traceparent: z.string().regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/u),
   tracestate: z.string().max(512).optional(),
 });

@@ -5,7 +5,7 @@ import { isJsonObject, jsonOf, type Members, type WireFailure } from './wire-val
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
-/** Why an answer is incomplete although the provider ended it regularly. */
+/** The reason why an answer is incomplete although the provider ended it regularly. */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'
@@ -191,12 +191,17 @@ export class AnswerWriter {
     const { item_id, final_item: call } = done;
     if (call.type !== 'function_call') return done;
     // defence: call-without-name
-    if (call.name === '') return { type: 'item_cancelled', item_id, reason: 'The call names no tool.' };
+    if (call.name === '')
+      return { type: 'item_cancelled', item_id, reason: 'The call names no tool, so the call does not run.' };
     if (wireId === undefined) return done;
     const key = JSON.stringify([wireId, call.name, call.arguments]);
     // defence: call-done-twice
     if (this.#doneCalls.has(key))
-      return { type: 'item_cancelled', item_id, reason: 'The provider sent this call twice.' };
+      return {
+        type: 'item_cancelled',
+        item_id,
+        reason: 'The provider sent this call twice, so the call runs only once.',
+      };
     this.#doneCalls.add(key);
     return done;
   }

@@ -22,8 +22,9 @@ export type WireEvent =
 
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
- * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: it began too late.
- * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted.
+ * arrived for too long. `AnswerTimeout`: the whole body took too long. `FirstTokenTimeout`: the body began too late.
+ * `RequestTimeout`: all attempts took too long. `AnswerAborted`: the caller aborted. `AnswerTruncated`: the body ended
+ * too early. `AnswerTooLarge`: the body is too long.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
 
@@ -164,7 +165,10 @@ class BodyReader {
     if (seen === 'echo') return [];
     const value = parseJson(text);
     if (value !== undefined) return [{ type: 'event', name, data: value, isRepeat: seen === 'repeat' }];
-    return this.#break('AnswerMalformed', `An event of the stream is not JSON: ${excerpt(text)}`);
+    return this.#break(
+      'AnswerMalformed',
+      `An event of the stream is not JSON. Send the request again; the event is ${excerpt(text)}`,
+    );
   }
 
   #endStream(): WireEvent[] {
@@ -184,7 +188,7 @@ class BodyReader {
     if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
     return this.#break(
       'AnswerTruncated',
-      `The body ended before its JSON was complete, or is not JSON: ${excerpt(text)}`,
+      `The body ended before its JSON was complete, or is not JSON. Send the request again; the body is ${excerpt(text)}`,
     );
   }
 
@@ -194,7 +198,7 @@ class BodyReader {
   }
 }
 
-/** Undefined if the text is not JSON. */
+/** The value of JSON text; undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

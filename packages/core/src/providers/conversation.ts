@@ -47,7 +47,7 @@ export type AnswerPart =
   | { readonly type: 'hosted'; readonly item: HostedItem }
   | { readonly type: 'call'; readonly call: Call };
 
-/** Code that the provider ran, or its output. It goes back to its own format only, as it arrived. */
+/** Code that the provider ran, or its output. Such an item is sent back unchanged, and only in its own format. */
 type HostedItem = HostedCodeItem | HostedCodeOutputItem;
 
 export interface Call {
@@ -58,7 +58,7 @@ export interface Call {
   readonly arguments: string;
   /** The arguments are raw text. */
   readonly custom: boolean;
-  /** Undefined if a script item stands for the call. */
+  /** The item of the call; undefined if a script item represents the call. */
   readonly item: FunctionCallItem | undefined;
 }
 
@@ -90,7 +90,7 @@ export function turnsOf(api: string, conversation: readonly OutputItem[], images
   return reader.end();
 }
 
-/** Drops reasoning at the end of the parts: the item it led to is missing, and services reject reasoning alone. */
+/** Drops reasoning at the end of the parts: the item that it led to is missing, and services reject reasoning alone. */
 export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly AnswerPart[] {
   const last = parts.findLastIndex((part) => !isReasoning(part) && !(part.type === 'text' && part.text.trim() === ''));
   return parts.filter((part, index) => index <= last || !isReasoning(part));
@@ -102,7 +102,7 @@ function isReasoning(part: AnswerPart): boolean {
   return part.item.native === undefined || membersOf(part.item.native).type === 'redacted_thinking';
 }
 
-/** Whether the item came through this wire format, so that its native members are valid there. */
+/** Whether the item came through this wire format, so that its native members are valid in this format. */
 export function isOf(api: string, item: OutputItem | undefined): boolean {
   return item?.api === api;
 }
@@ -257,7 +257,7 @@ class OpenAnswer {
     this.#scripts.set(item.call_id, false);
   }
 
-  /** False if the call is not part of this answer or already has a result. */
+  /** Adds a result. Returns false if the call is not part of this answer or already has a result. */
   resolve(callId: string, success: boolean, parts: readonly ModelPart[]): boolean {
     const call = this.#calls.get(callId);
     if (call !== undefined && !this.#results.has(call)) {

@@ -34,7 +34,7 @@ import { redactor, secretHeaders, type Redact } from './transport/redact.js';
 import { withoutHalves } from './wire-values.js';
 
 export interface ProviderOptions {
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: string;
   /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
   baseUrl?: string;
@@ -44,14 +44,14 @@ export interface ProviderOptions {
   query?: Readonly<Record<string, string>>;
   /** Added to every request. A header of the same name replaces the default. */
   headers?: Readonly<Record<string, string>>;
-  /** Replaces the global `fetch`. It then handles proxies itself. */
+  /** Replaces the global `fetch`. The replacement handles proxies itself. */
   fetch?: Fetch;
   retries?: RetryOptions;
   /** Maximum time until the response head arrives, in ms. Default 120 000. */
   connectTimeoutMs?: number;
   /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
   idleTimeoutMs?: number;
-  /** Maximum time from a request until the first item of its answer, in ms. Default: no limit of its own. */
+  /** Maximum time from a request until the first item of its answer, in ms. Default: the other limits apply alone. */
   firstTokenTimeoutMs?: number;
   /** Maximum time for a whole answer, in ms. Default 3 600 000. */
   answerTimeoutMs?: number;
@@ -328,7 +328,7 @@ interface Attempt {
   readonly limits: AttemptLimits;
 }
 
-/** The provider refused a request that names a container of its code. */
+/** Converts the failure of a request that names a container of the provider's code. */
 function withContainerFailure(posted: Posted): Posted {
   return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
 }
@@ -356,7 +356,7 @@ function circumstancesOf({ retryable, status, requestId, retryAfterMs }: Request
   return { retryable, attempts, ...present({ status, request_id: requestId, retry_after_ms: retryAfterMs }) };
 }
 
-/** The failure of an attempt whose answer has no item. */
+/** The failure of an attempt whose answer has no item; undefined if an item has started. */
 function failureIn(payloads: readonly EventPayload[], posted: PostedAnswer): RequestFailure | undefined {
   if (payloads.some(({ type }) => type === 'item_start')) return undefined;
   const error = payloads.find((payload) => payload.type === 'response_error');

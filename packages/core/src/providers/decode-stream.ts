@@ -28,7 +28,7 @@ const TRUNCATED = {
 /**
  * Reads the HTTP body of a model's answer: a stream of server-sent events, or the JSON of an answer or an error that
  * was not streamed. The events form one run: `response_start`, items, usage, and one `response_done` at the end. The
- * content of the body never makes it throw: an interrupted answer, an error of the provider and a body of another
+ * function never throws because of the body: an interrupted answer, an error of the provider and a body of another
  * format end in `response_error` and a `response_done` with the status `failed`. Reading stops at the end of the
  * answer, or earlier when the caller stops.
  *
@@ -81,7 +81,7 @@ async function* batchesOf(
   }
 }
 
-/** The wire format of the message, if it is known and another one than the provider's. */
+/** The wire format of the message, if it is known and differs from the provider's. */
 function foreignFormat(api: ProviderApi, event: WireEvent): ProviderApi | undefined {
   const format = event.type === 'event' || event.type === 'whole' ? formatOf(event.data) : undefined;
   return format === api ? undefined : format;

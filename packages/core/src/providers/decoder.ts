@@ -3,8 +3,8 @@ import type { WireEvent } from './body.js';
 /** Decodes one answer of one wire format: a state machine that reads wire messages and calls an AnswerWriter. */
 export interface WireDecoder {
   /**
-   * Whether an event that equals the previous one has a meaning of its own: two text deltas may be equal. Otherwise it
-   * is skipped.
+   * Whether an event that equals the previous one has a meaning of its own: two text deltas may be equal. Otherwise the
+   * event is skipped.
    */
   mayRepeat(event: Extract<WireEvent, { type: 'event' }>): boolean;
   /** Reads one event of the stream. Never throws. */

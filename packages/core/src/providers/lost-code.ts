@@ -26,7 +26,7 @@ export function withoutLostCode(
 
 class LostCode {
   readonly #code: HostedCodeItem;
-  /** Ids of the calls and of the provider's own tools that the code called. */
+  /** Ids of the code, of its calls, and of its calls to the provider's own tools. */
   readonly #ids: Set<string>;
   readonly #lines: string[] = [];
 

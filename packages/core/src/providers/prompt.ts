@@ -13,7 +13,7 @@ export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImag
   readonly container: string | undefined;
 }
 
-/** Resolves the images. Rejects only if the hook does. `now`: in ms since 1970. */
+/** Resolves the images. Rejects only if `resolveImages` rejects. `now`: in ms since 1970. */
 export async function promptOf(
   api: string,
   model: string,
@@ -94,7 +94,7 @@ export function nonNull<Members extends object>(
   };
 }
 
-/** The temperature for a model of OpenAI: those that reason take one only while they do not. */
+/** The temperature for a model of OpenAI. A reasoning model accepts one only with the effort `none`. */
 export function temperatureOf({ model, temperature, reasoningEffort }: Prompt): number | undefined {
   return takesTemperature(model) || reasoningEffort === 'none' ? temperature : undefined;
 }

@@ -26,7 +26,7 @@ export function reportOf(item: ScriptExecutionOutputItem): string {
   return [...error, ...waits, ...value, ...(item.output ? [item.output] : [])].join('\n');
 }
 
-/** Joins consecutive text parts. */
+/** The texts of the parts, each on its own line. An image counts as an empty text. */
 export function textOfParts(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }

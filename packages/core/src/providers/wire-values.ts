@@ -1,4 +1,4 @@
-/** Reads JSON that may deviate from its documented shape. Nothing here throws. */
+/** Reads JSON that may deviate from its documented shape. No function here throws. */
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A name may arrive as a number. An empty one counts as missing. */
+/** A name may arrive as a number. An empty name counts as missing. */
 export function nameOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -40,7 +40,7 @@ export function argumentsOf(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? jsonOf(value) : undefined;
 }
 
-/** Undefined if the value has no JSON, for example because it is nested too deeply. */
+/** The JSON text of a value; undefined if it has none, for example because it is nested too deeply. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -51,8 +51,8 @@ export function jsonOf(value: unknown): string | undefined {
 
 /**
  * The arguments of a call as the JSON of an object, which servers parse: missing arguments become an empty object, and
- * all other values are wrapped in an object. Text of an object stays as the model wrote it, except for halves of
- * characters.
+ * all other values are wrapped in an object. Text of an object stays as the model wrote it, except for unpaired
+ * surrogates.
  */
 export function objectJson(text: string): string {
   if (text.trim() === '') return '{}';
@@ -83,7 +83,7 @@ export function without(members: Members, ...names: readonly string[]): Record<s
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
-/** The members that are not null. */
+/** The members that are neither undefined nor null. */
 export function withoutNulls(members: Members): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
 }

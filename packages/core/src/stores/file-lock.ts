@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, ownIdentity, parseIdentity } from './process-identity.js';
 
-/** How often a process retries a lock that another process holds, in ms, plus up to half of that at random. */
+/** The delay before a process retries a lock that another process holds, in ms. Up to half of it is added at random. */
 const RETRY_MS = 10;
 
 /** If it is unknown whether the holder is alive, its lock is valid for this long, in ms. */
@@ -14,12 +14,12 @@ const UNKNOWN_HOLDER_MS = 10_000;
 const IS_TAKEN = process.platform === 'win32' ? ['EPERM', 'EEXIST', 'EACCES'] : ['ENOTEMPTY', 'EEXIST'];
 
 /**
- * Acts while no other process does so under the lock of this path. A process that has died holds no lock.
+ * Runs `act` while no other process holds the lock of this path. A process that has died holds no lock.
  *
- * The lock is the folder `<path>.lock` with one file in it, which names its holder. A holder makes both under another
- * name and moves them there in one step, which succeeds only where there is no such folder or an empty one. A lock is
- * released, and one of a dead holder is broken, by deleting that file by its name, which no other lock has; so no
- * process deletes a lock that another process has acquired meanwhile.
+ * The lock is the folder `<path>.lock` with one file in it, which names the holder. A process creates both under
+ * another name, then renames the folder in one step. The rename succeeds only if the lock's folder is missing or empty.
+ * A process releases its lock, and breaks the lock of a dead holder, by deleting the file. No other lock has a file of
+ * this name, so no process deletes a lock that another process has acquired in the meantime.
  */
 export async function withFileLock<Result>(path: string, act: () => Promise<Result>): Promise<Result> {
   const folder = `${path}.lock`;
@@ -48,7 +48,7 @@ async function take(folder: string): Promise<string> {
   }
 }
 
-/** False if another holder has the name. */
+/** Moves the new lock to its path. Returns false if another process holds the lock. */
 async function moved(own: string, folder: string): Promise<boolean> {
   try {
     await rename(own, folder);
@@ -76,7 +76,7 @@ async function isDead(file: string): Promise<boolean> {
   }
 }
 
-/** The folder stays if it is not empty: then it belongs to another holder. */
+/** Deletes the lock. A folder that is not empty belongs to another holder, and stays. */
 async function release(folder: string, name: string): Promise<void> {
   await unlink(join(folder, name)).catch(() => {});
   await rmdir(folder).catch(() => {});

@@ -67,7 +67,10 @@ class ScriptFiles {
     this.maxScriptBytes = maxScriptBytes;
   }
 
-  /** The first claim may be lost in a power failure that the journal survived. Then the journal decides. */
+  /**
+   * The newest epoch. A power failure may have deleted the first claim but not the journal. In that case the journal
+   * decides.
+   */
   async epochOf(scriptId: string): Promise<number> {
     const [epoch, journal] = await Promise.all([this.claims.newestEpoch(scriptId), this.journals.size(scriptId)]);
     return epoch > 0 || journal.bytes === 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
@@ -117,7 +120,7 @@ class ScriptFiles {
       if (key === `${scriptId}/${epoch}`) await this.closeWriter(scriptId, epoch);
   }
 
-  /** Closed writers reopen their files when needed. */
+  /** Closes the files of idle writers above the maximum. A writer reopens its files when needed. */
   #closeIdle(): void {
     let tooMany = this.#writers.size - MAX_OPEN;
     for (const writer of this.#writers.values()) {

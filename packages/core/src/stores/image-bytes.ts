@@ -14,13 +14,13 @@ export function packImage(bytes: Uint8Array): Promise<Uint8Array> {
   return pack(bytes, { level: constants.Z_BEST_SPEED });
 }
 
-/** Undefined if the data does not contain the image with this hash. */
+/** Decompresses an image; undefined if the data does not contain the image with this hash. */
 export async function unpackImage(sha256: string, packed: Uint8Array): Promise<Uint8Array | undefined> {
   const bytes = await unpack(packed, { maxOutputLength: MAX_IMAGE_BYTES }).catch(() => undefined);
   return bytes !== undefined && hashOf(bytes) === sha256 ? bytes : undefined;
 }
 
-/** Throws for bytes with another hash, and a `ToolscriptUsageError` for a malformed hash. */
+/** Checks the hash of an image. Throws for another hash, and a `ToolscriptUsageError` for a malformed hash. */
 export function demandHash(sha256: string, bytes: Uint8Array): void {
   checkSha256(sha256);
   if (hashOf(bytes) !== sha256)

@@ -33,7 +33,7 @@ export interface SlotReference {
 export interface BatchParts {
   readonly lines: readonly string[];
   readonly status?: ScriptStatus | undefined;
-  /** Null: the slot is empty from here on. */
+  /** The new slot. Null: this batch empties the slot. */
   readonly slot?: SlotReference | null | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface JournalText {
   readonly lines: readonly string[];
   readonly status: ScriptStatus | undefined;
   readonly slot: SlotReference | undefined;
-  /** 0 if no batch counts. */
+  /** The newest epoch with a batch that counts; 0 if there is none. */
   readonly newestEpoch: number;
   /** The number of valid batches in each epoch. Excludes version 1. */
   readonly counts: ReadonlyMap<number, number>;
@@ -59,13 +59,13 @@ export function writeBatch(epoch: number, number: number, { lines, status, slot 
   return `\n#${name} ${checksum(`${name}\n${body}`)}\n${body}.`;
 }
 
-/** Throws a `ToolscriptUsageError` if one cannot be stored. */
+/** Throws a `ToolscriptUsageError` if a line cannot be stored. */
 export function checkJournalLines(lines: readonly string[]): void {
   if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
     throw new ToolscriptUsageError('A line of a journal must be well-formed text without line feeds');
 }
 
-/** Eight hexadecimal digits. */
+/** The CRC-32 of the content, as eight hexadecimal digits. */
 export function checksum(content: string | Uint8Array): string {
   return crc32(content).toString(16).padStart(8, '0');
 }
@@ -138,7 +138,7 @@ function isWhole(batch: Batch | undefined): batch is Batch {
   return checksum(`${name}\n${batch.parts.map((part) => `${part}\n`).join('')}`) === batch.crc;
 }
 
-/** Undefined if the line does not start a batch. */
+/** The batch that a line starts; undefined if the line starts none. */
 function beginBatch(line: string): Batch | undefined {
   const [, epoch, number, size, crc] = HEAD.exec(line) ?? [];
   if (epoch === undefined || crc === undefined) return undefined;

@@ -31,7 +31,7 @@ export interface MemoryStoresOptions {
 
 export interface ThreadRecord {
   readonly thread: Thread;
-  /** Increases with each change. */
+  /** A number that increases with each change of a thread. */
   order: number;
   instructions: ThreadInstructions | undefined;
 }
@@ -42,7 +42,7 @@ export interface RunRecord {
   /** Creation order. */
   readonly position: number;
   leaseMs: number;
-  /** JSON text; the index is the `seq`. */
+  /** The JSON texts of the events; the index is the `seq`. */
   readonly events: string[];
 }
 
@@ -87,7 +87,7 @@ export class MemoryDatabase {
     record.order = this.nextPosition();
   }
 
-  /** A copy of the thread, as it is read. */
+  /** A copy of the thread for a reader, with its `activeState`. */
   threadView({ thread }: ThreadRecord): Thread {
     const newest = this.runsOf(thread.threadId).findLast((record) => !isFinal(record));
     return structuredClone({ ...thread, ...present({ activeState: newest?.run.state as Thread['activeState'] }) });
@@ -101,7 +101,7 @@ export class MemoryDatabase {
     return [...this.approvals.values()].filter(({ approval }) => approval.runId === runId);
   }
 
-  /** Throws a `StaleEpochError` unless the writer holds the run. */
+  /** The run of the fence. Throws a `StaleEpochError` unless the writer holds the run. */
   held(fence: RunFence): RunRecord {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);

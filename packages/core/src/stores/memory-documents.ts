@@ -19,7 +19,7 @@ import {
 } from '../protocol/index.js';
 
 export interface MemoryDocumentsOptions {
-  /** In ms since 1970. Default: the system clock. */
+  /** The clock, in ms since 1970. Default: the system clock. */
   now?: () => number;
   limits?: Partial<DocumentLimits>;
   /** Whether a thread exists. Default: every thread does. */
@@ -34,7 +34,7 @@ interface Version extends StoredDocument {
 /** The documents of one scope and kind. */
 interface Shelf {
   readonly scope: DocumentScope;
-  /** By name, the oldest version first. */
+  /** The versions by name, the oldest version first. */
   readonly documents: Map<string, readonly Version[]>;
 }
 
@@ -126,13 +126,13 @@ export class MemoryDocuments implements DocumentStore {
     return deleted;
   }
 
-  /** Deletes everything of a thread that was deleted. */
+  /** Deletes all documents of a thread that was deleted. */
   deleteThread(threadId: string): void {
     for (const [key, { scope }] of this.#shelves)
       if (scope.kind === 'thread' && scope.id === threadId) this.#shelves.delete(key);
   }
 
-  /** Copies the versions of a thread that were saved until then. */
+  /** Copies the versions of a thread that were saved at `until` or earlier. */
   copyThread(from: string, to: string, until: number): void {
     for (const { scope, documents } of this.#shelves.values()) {
       if (scope.kind !== 'thread' || scope.id !== from) continue;

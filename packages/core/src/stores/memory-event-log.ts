@@ -39,7 +39,7 @@ interface LoggedRun {
   epoch: number;
   isEnded: boolean;
   readonly position: number;
-  /** JSON text; the index is the `seq`. Undefined if it is trimmed. */
+  /** The JSON texts of the events; the index is the `seq`. Undefined for a trimmed event. */
   readonly texts: (string | undefined)[];
   firstSeq: number;
 }

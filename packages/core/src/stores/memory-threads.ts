@@ -188,7 +188,7 @@ export class MemoryThreads implements ThreadStore {
   }
 }
 
-/** The thread must not exist. */
+/** Adds a thread, whose id must be new. */
 export function addThread(database: MemoryDatabase, draft: ReturnType<typeof ThreadDraftSchema.parse>): ThreadRecord {
   const { threadId = newStoreId('thr'), principal, branchOf } = draft;
   const branch = branchOf === undefined ? undefined : branchAt(database, principal, branchOf);
@@ -211,7 +211,7 @@ export function addThread(database: MemoryDatabase, draft: ReturnType<typeof Thr
   return record;
 }
 
-/** The thread that a branch leaves, and its runs before that place. */
+/** The thread that a branch leaves, and its runs before the branch point. */
 function branchAt(database: MemoryDatabase, principal: string, { threadId, turnId }: BranchPoint) {
   const source = database.threads.get(threadId);
   if (source?.thread.principal !== principal) throw notFound('thread', threadId);

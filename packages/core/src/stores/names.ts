@@ -1,6 +1,6 @@
 import { isScriptId, ToolscriptUsageError } from '../protocol/index.js';
 
-/** Names become parts of paths. Throws for names that could lead elsewhere. */
+/** Throws unless the text is a script id: an id is part of a path, and other texts could name other folders. */
 export function checkScriptId(scriptId: string): void {
   if (!isScriptId(scriptId))
     throw new ToolscriptUsageError(

@@ -7,7 +7,7 @@ export interface ProcessIdentity {
   /** Unique to this process. */
   readonly instance: string | undefined;
   readonly pid: number;
-  /** In clock ticks since boot; undefined if the system does not report it. */
+  /** The start of the process in clock ticks since boot; undefined if the system does not report it. */
   readonly startTime: string | undefined;
   readonly bootId: string | undefined;
   /** PIDs are valid only within this namespace. */
@@ -42,12 +42,12 @@ export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolea
   return found !== undefined && found.startTime === identity.startTime && !found.isZombie;
 }
 
-/** Whether the machine has rebooted since that process ran, or the process ran on another machine. */
+/** Whether the machine has rebooted since that process ran, or the process ran on another machine. True if unknown. */
 export function isOfAnotherBoot(identity: ProcessIdentity, own: ProcessIdentity): boolean {
   return identity.bootId === undefined || identity.bootId !== own.bootId;
 }
 
-/** Undefined if the text is not an identity, for example after a power failure. */
+/** Reads an identity; undefined if the text is not one, for example after a power failure. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
     const { instance, pid, startTime, bootId, pidNamespace, hostname } = JSON.parse(text) as Record<
@@ -67,7 +67,7 @@ export function markOf({ pid, startTime = '', bootId = '', pidNamespace = '' }: 
   return [pid, startTime, bootId, pidNamespace].join('_');
 }
 
-/** Undefined if the text is not a mark. */
+/** Reads a mark; undefined if the text is not one. */
 export function identityOfMark(mark: string): ProcessIdentity | undefined {
   const [pid, startTime, bootId, pidNamespace] = mark.split('_').map((part) => part || undefined);
   if (pid === undefined || !/^[1-9]\d{0,9}$/u.test(pid)) return undefined;
@@ -83,7 +83,7 @@ function isOptionalText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
 }
 
-/** Undefined without /proc, or if there is no such process. */
+/** The state of a process; undefined without /proc, or if there is no such process. */
 function readProcess(pid: number): { startTime: string; isZombie: boolean } | undefined {
   const stat = readProc(`${pid}/stat`);
   if (stat === undefined) return undefined;

@@ -33,14 +33,14 @@ interface ClaimFile {
   readonly owner: string;
   readonly leaseMs: number;
   readonly holder: ProcessIdentity | undefined;
-  /** When the holder last wrote, in ms since 1970. */
+  /** The time of the holder's last write, in ms since 1970. */
   readonly touchedAtMs: number;
 }
 
 export interface EpochCounts {
   readonly appended: number;
   readonly flushed: number;
-  /** The machine has rebooted since, or the holder ran on another machine. */
+  /** Whether the machine has rebooted since the holder wrote, or the holder ran on another machine. */
   readonly isOfAnotherBoot: boolean;
 }
 
@@ -67,7 +67,7 @@ export class ClaimFiles {
     this.#knowsProcesses = knowsProcesses;
   }
 
-  /** 0 if there is no claim. */
+  /** The newest epoch of a script; 0 if there is no claim. */
   async newestEpoch(scriptId: string): Promise<number> {
     return (await this.#epochs(scriptId)).reduce((newest, epoch) => Math.max(newest, epoch), 0);
   }
@@ -126,7 +126,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Writes in place, so that it needs no disk space. */
+  /** Writes in place, which needs no disk space. */
   async noteAppended(file: number, appended: number): Promise<void> {
     await writeWhole(file, digits(appended), 0);
   }
@@ -135,7 +135,7 @@ export class ClaimFiles {
     await writeWhole(file, digits(flushed), FLUSHED_AT);
   }
 
-  /** False unless the epoch is the newest. */
+  /** Renews the lease. Returns false unless the epoch is the newest. */
   async renew(scriptId: string, epoch: number): Promise<boolean> {
     if ((await this.newestEpoch(scriptId)) !== epoch) return false;
     return this.#onFile(scriptId, epoch, async (file) => {
@@ -175,7 +175,10 @@ export class ClaimFiles {
     return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
   }
 
-  /** When the script was last claimed, in ms since 1970; undefined if never. */
+  /**
+   * The time of the holder's last write to the claim of an epoch, in ms since 1970; undefined if there is no such
+   * claim.
+   */
   async changedAtMs(scriptId: string, epoch: number): Promise<number | undefined> {
     return (await this.#read(scriptId, epoch))?.touchedAtMs;
   }
@@ -204,7 +207,7 @@ export class ClaimFiles {
     return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
   }
 
-  /** Undefined if there is no such file. */
+  /** Reads the file of a claim; undefined if there is none. */
   async #read(scriptId: string, epoch: number): Promise<ClaimFile | undefined> {
     const found = await readWhole(this.#path(scriptId, `${epoch}`));
     if (found === undefined) return undefined;
@@ -233,7 +236,7 @@ export class ClaimFiles {
     return (await namesIn(this.#path(scriptId))).includes(`${epoch}.released`);
   }
 
-  /** False if there is no such file. */
+  /** Runs `act` on the file of a claim. Returns false if there is no such file. */
   async #onFile(scriptId: string, epoch: number, act: (file: number) => Promise<void>): Promise<boolean> {
     const file = await openForWriting(this.#path(scriptId, `${epoch}`));
     if (file === undefined) return false;
@@ -291,19 +294,19 @@ export class JournalFiles {
     return this.#folder.path('journal');
   }
 
-  /** Creates the journal if it is missing. */
+  /** Opens the journal for appends, and creates it if it is missing. */
   openForAppend(scriptId: string): Promise<number> {
     return this.#folder.within(['journal'], () => openForAppend(this.#path(scriptId)));
   }
 
-  /** Empty if there is no journal. */
+  /** Reads the journal; the content is empty if there is none. */
   async read(scriptId: string): Promise<{ bytes: Buffer; text: JournalText; changedAtMs: number | undefined }> {
     const found = await readWhole(this.#path(scriptId));
     const bytes = found?.bytes ?? Buffer.alloc(0);
     return { bytes, text: readJournalText(bytes.toString('utf8')), changedAtMs: found?.stat.mtimeMs };
   }
 
-  /** The size in bytes and the time of the last write in ms since 1970; undefined if there is no journal. */
+  /** The size in bytes and the time of the last write in ms since 1970. Without a journal: 0 and undefined. */
   async size(scriptId: string): Promise<{ bytes: number; changedAtMs: number | undefined }> {
     const stat = await statFile(this.#path(scriptId));
     return stat?.isFile() === true
@@ -337,7 +340,7 @@ export class JournalFiles {
     return { name, bytes: bytes.length, crc: checksum(bytes) };
   }
 
-  /** Undefined if the file is missing or was changed. */
+  /** The text of a slot; undefined if its file is missing or was changed. */
   async readSlot(scriptId: string, { name, bytes, crc }: SlotReference): Promise<string | undefined> {
     const found = (await readWhole(this.#slotPath(scriptId, name)))?.bytes;
     return found?.length === bytes && checksum(found) === crc ? found.toString('utf8') : undefined;

@@ -26,11 +26,11 @@ const AT_ONCE = 32;
 
 type Content = JournalContent & { text: JournalText; bytes: number };
 
-/** A script to list, and how to load its entry. */
+/** A script to list, and the function that loads its entry. */
 interface Candidate {
   readonly scriptId: string;
   readonly updatedAtMs: number;
-  /** Undefined if the script no longer exists. */
+  /** Loads the entry; undefined if the script no longer exists. */
   look(): Promise<ListedScript | undefined>;
 }
 
@@ -87,7 +87,7 @@ export class ScriptLister {
     }
   }
 
-  /** By time. Scripts known to be in another state are skipped. */
+  /** The scripts after a cursor, by time. Scripts known to be in another state are skipped. */
   async #after(
     after: string,
     max: number,
@@ -108,7 +108,7 @@ export class ScriptLister {
     return all.slice(0, max);
   }
 
-  /** Scripts marked as running. Each one is checked. */
+  /** The scripts marked as running, each with its state from the journal. */
   async #awake(): Promise<Candidate[]> {
     const candidates: Candidate[] = [];
     for (const scriptId of await this.#index.runningIds()) {
@@ -299,12 +299,15 @@ export class StatusIndex {
   }
 }
 
-/** Sorts by time, then by script. */
+/** The name of an entry. Names sort by time, then by script. */
 export function nameOf(updatedAtMs: number, scriptId: string): string {
   return `${Math.max(0, Math.floor(updatedAtMs)).toString(36).padStart(TIME_DIGITS, '0')}.${scriptId}`;
 }
 
-/** Selects without sorting all: sorting ten thousand names to show a hundred would dominate the time. */
+/**
+ * The first `max` names after `after`, without a full sort: sorting ten thousand names to show a hundred would dominate
+ * the time.
+ */
 function smallest(names: readonly string[], after: string, max: number): readonly string[] {
   const later = names.filter((name) => name > after);
   if (later.length <= 2 * max) return later.sort().slice(0, max);
@@ -358,7 +361,7 @@ const SETTLED_MS = 5_000;
 class FolderListings {
   readonly #known = new Map<string, { changedAtMs: number; names: readonly string[] }>();
 
-  /** Empty if there is no such folder. */
+  /** The names in a folder; empty if there is no such folder. */
   async names(path: string): Promise<readonly string[]> {
     const changedAtMs = (await statFile(path))?.mtimeMs;
     const known = this.#known.get(path);

@@ -6,10 +6,10 @@ import { files, syncFolder, writeWhole } from './store-folder.js';
 export interface WriteOptions {
   readonly lines: readonly string[];
   readonly status?: BatchParts['status'];
-  /** Text. Null empties the slot. */
+  /** The new text of the slot; null empties it. */
   readonly slot?: string | null | undefined;
   readonly flush?: boolean | undefined;
-  /** Written even without parts, so that later writes of older epochs do not count. */
+  /** True: the batch is written even without parts, so that later writes of older epochs do not count. */
   readonly isFence?: boolean;
   /** Maximum size of the journal and the slot. */
   readonly maxBytes: number;
@@ -51,7 +51,7 @@ export class ScriptWriter {
   #claim: number | undefined;
   #isFolderSynced = false;
   #tail: Promise<unknown> = Promise.resolve();
-  /** Appends in progress. */
+  /** The number of appends in progress. */
   #pending = 0;
 
   /** `start`: the start of an epoch that was just claimed. Otherwise the journal determines it. */
@@ -149,7 +149,7 @@ export class ScriptWriter {
     const reference = typeof slot === 'string' ? await this.#putSlot(slot, flush, room) : slot;
     await this.#write({ lines, status, slot: reference }, room - (reference?.bytes ?? 0), attempt);
     attempt.stands = true;
-    // Without this count a loss of the batch would go unnoticed. The next batch records it too.
+    // Without this count a loss of the batch would go unnoticed. The next batch records the count too.
     if (this.#claim !== undefined) await this.#claims.noteAppended(this.#claim, this.#next).catch(() => {});
     if (reference !== undefined) await this.#journals.removeSlots(this.#scriptId, reference?.name).catch(() => {});
   }
@@ -216,7 +216,7 @@ export class ScriptWriter {
   }
 }
 
-/** A retry would not help. */
+/** Whether a retry would not help. */
 function isFinal(error: unknown): boolean {
   return error instanceof StaleEpochError || error instanceof JournalFullError || error instanceof ToolscriptUsageError;
 }

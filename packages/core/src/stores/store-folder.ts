@@ -60,7 +60,7 @@ export const files = {
  */
 export class StoreFolder {
   readonly #root: string;
-  /** The root and its direct subfolders that exist. Deeper folders may be numerous. */
+  /** The checks of the root and of its direct subfolders. Deeper folders may be numerous. */
   readonly #checked = new Map<string, Promise<void>>();
   #sweeping: Promise<void> | undefined;
 
@@ -148,7 +148,10 @@ export class StoreFolder {
     }
   }
 
-  /** Decided by the end of the process that made the file if it can be observed, otherwise by age. */
+  /**
+   * Whether a file is a leftover. The end of the process that created it decides if it can be observed, otherwise its
+   * age.
+   */
   #isLeftOver(name: string, stat: Stats): boolean {
     const maker = identityOfMark(name.split('.')[0] ?? '');
     const lives = maker === undefined ? undefined : isAlive(maker, ownIdentity());
@@ -156,7 +159,10 @@ export class StoreFolder {
   }
 }
 
-/** Does not follow links; access for the owner only. Rejects with EEXIST if the name exists. */
+/**
+ * Creates and opens a file with access for its owner only, without following links. Rejects with EEXIST if the name
+ * exists.
+ */
 export async function createFile(path: string): Promise<number> {
   const file = await files.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFUL, 0o600);
   if (takesFromOwner()) await files.fchmod(file, 0o600);
@@ -168,7 +174,7 @@ function takesFromOwner(): boolean {
   return process.platform !== 'win32' && (process.umask() & 0o700) !== 0;
 }
 
-/** Rejects after a partial write, as on a full disk or an exceeded quota. */
+/** Writes all bytes at once. Rejects after a partial write, as on a full disk or an exceeded quota. */
 export async function writeWhole(file: number, content: string | Uint8Array, at: number | null = null): Promise<void> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const { bytesWritten } = await files.write(file, bytes, 0, bytes.length, at);
@@ -196,7 +202,7 @@ export function openForWriting(path: string): Promise<number | undefined> {
   return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
 }
 
-/** Undefined if there is no such file. */
+/** Reads a file and its state; undefined if there is no such file. */
 export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: Stats } | undefined> {
   const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
   if (file === undefined) return undefined;
@@ -224,7 +230,7 @@ export async function readSmall(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Does not follow links. Undefined if there is nothing. */
+/** The state of a file, a folder, or a link itself; undefined if there is none. */
 export function statFile(path: string): Promise<Stats | undefined> {
   return orUndefined(path, () => files.lstat(path));
 }
@@ -276,7 +282,7 @@ async function withoutLink<Result>(path: string, look: () => Promise<Result>): P
   }
 }
 
-/** Keeps an existing folder; rejects if it is not a folder. */
+/** Creates a folder, or keeps an existing one. Rejects if the path is not a folder. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await files.mkdir(path, 0o700);

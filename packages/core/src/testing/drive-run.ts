@@ -24,7 +24,7 @@ export const TEST_LIMITS: SandboxLimits = {
   queueWaitMs: 5_000,
 };
 
-/** How the host answers a call: with a value, or by throwing `{ code, message, data }`. */
+/** The host's answer to a call: a value, or a thrown `{ code, message, data }`. */
 export type TestHost = (name: string, args: unknown, call: SandboxCall) => unknown;
 
 export interface DriveOptions {

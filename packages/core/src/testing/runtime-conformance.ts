@@ -6,7 +6,7 @@ import { driveRun, returned } from './drive-run.js';
 /** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks it. */
 export interface RuntimeLaw {
   readonly name: string;
-  /** Does not apply to runtimes that lack it. */
+  /** The law does not apply to runtimes that lack this feature. */
   readonly needs?: RuntimeFeature;
   check(runtime: SandboxRuntime): Promise<void>;
 }
@@ -228,7 +228,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a script that needs too much memory ends at its memory limit', async (runtime) => {
     const { end } = await driveRun(runtime, 'const all = []; for (;;) all.push("x".repeat(100000) + all.length)', {
-      // A collector may work hard before it gives up.
+      // A garbage collector may use much CPU time before it gives up.
       limits: { memoryMb: 16, computeMs: 60_000 },
       wallMs: 60_000,
     });

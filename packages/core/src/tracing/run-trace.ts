@@ -14,7 +14,7 @@ import { WorkSpans } from './work-spans.js';
 export interface TracingOptions {
   /** The trace context of the request that began the run. */
   readonly parent?: TraceContext | undefined;
-  /** Default: that of the global tracer provider, which the host's SDK registers. */
+  /** The tracer. Default: that of the global tracer provider, which the host's SDK registers. */
   readonly tracer?: Tracer | undefined;
 }
 
@@ -37,7 +37,7 @@ export class RunTrace {
   readonly #work: WorkSpans;
   #threadId: string | undefined;
 
-  /** Undefined if nothing is traced. */
+  /** Starts a trace. Returns undefined if nothing is traced. */
   static start(
     run: TracedRun,
     { parent, tracer = trace.getTracer('toolscript') }: TracingOptions,

@@ -22,7 +22,7 @@ export class WorkSpans {
   readonly #answers = new Map<string, Context>();
   /** The `answer_id` of each `call_id`. */
   readonly #answerOf = new Map<string, string>();
-  /** The spans of scripts, by item id. */
+  /** The items of scripts, by item id. */
   readonly #scripts = new Map<string, ScriptExecutionItem>();
   /** The `call_id` of each script id. */
   readonly #callOf = new Map<string, string>();

@@ -110,7 +110,7 @@ describe('agents.llm.chat', () => {
   it('rejects with one sentence if the repaired answer does not fit either', async () => {
     const provider = cast({ 'Name a': () => says('red'), Go: first(askForColour) });
     const { result } = await play(provider);
-    expect(result.error).toMatch(/does not fit the schema, also after one repair: it is not JSON/u);
+    expect(result.error).toMatch(/does not fit the schema, even after one repair: the answer is not JSON/u);
     expect(provider.asked.filter(({ tools: offered }) => offered === undefined)).toHaveLength(2);
   });
 
@@ -128,7 +128,7 @@ describe('agents.llm.chat', () => {
     };
     const { result } = await play(provider, ports);
     expect(result.value.text).toBe('<file key="notes.md">\ntext of notes.md\n</file>\n\nsummary: summarise in 9 words');
-    expect((await play(provider)).result.error).toContain('No prompts are saved here.');
+    expect((await play(provider)).result.error).toContain('This host has no saved prompts.');
   });
 
   it('cannot exceed the budget of its run, also when several are made at once', async () => {
@@ -204,7 +204,7 @@ describe('agents.launch.sync', () => {
     });
     expect((await play(bad)).result.value).toMatchObject({
       status: 'failed',
-      problem: expect.stringContaining('also after one repair'),
+      problem: expect.stringContaining('even after one repair'),
     });
   });
 
@@ -230,7 +230,7 @@ describe('agents.launch.sync', () => {
     expect(missing.result.error).toBe('There is no c.md.');
     expect(missing.payloads.some(({ type }) => type === 'agent_start')).toBe(false);
     const without = await play(provider, { run: { input: 'Ask.' } });
-    expect(without.result.error).toContain('No files are stored under keys here.');
+    expect(without.result.error).toContain('This host stores no files under keys.');
     const large = await play(provider, { documentText: async () => 'x'.repeat(600_000) });
     expect(large.result.error).toMatch(/have 12\d{5} characters together; a model may read 1000000/u);
   });
@@ -441,7 +441,7 @@ describe('the budget of a run with sub-agents', () => {
     });
     expect((await play(provider)).result.value).toMatchObject({
       status: 'cancelled',
-      problem: expect.stringContaining('Its time is up'),
+      problem: expect.stringContaining('The time of the sub-agent is up'),
     });
   });
 });

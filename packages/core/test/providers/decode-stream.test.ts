@@ -118,7 +118,9 @@ describe('decodeStream', () => {
     const [head, tail] = splitAfter(bodyOf(api), 'Grüße');
     const response = await responseOf(api, `${head}data: {"cut\n\n${tail}`);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerMalformed' } });
-    expect(response.error?.message).toBe('An event of the stream is not JSON: "{\\"cut"');
+    expect(response.error?.message).toBe(
+      'An event of the stream is not JSON. Send the request again; the event is "{\\"cut"',
+    );
   });
 
   test.each(APIS)('%s: a body that is not an answer is quoted in the error', async (api) => {

@@ -36,7 +36,7 @@ export interface ServerToStart {
 
 /** One server of the configuration, with its variables expanded. */
 export interface ServerConfig extends ServerToStart {
-  /** By the server's own name of the tool; `*` for all others. */
+  /** The rules by the server's own name of the tool; `*` for all others. */
   readonly tools: Readonly<Record<string, ToolAction>>;
   /** Whether `readOnlyHint` and the other hints decide about effect and approval. */
   readonly trustAnnotations: boolean;

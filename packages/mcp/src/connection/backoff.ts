@@ -1,7 +1,7 @@
 export interface ReconnectOptions {
-  /** The wait before the first attempt, in ms; doubled before each further one. Default 500. */
+  /** The wait before the first attempt, in ms. It doubles before each further attempt. Default 500. */
   readonly firstDelayMs?: number;
-  /** Default 30 000. */
+  /** The maximum wait, in ms. Default 30 000. */
   readonly maxDelayMs?: number;
   /** Number of consecutive attempts before only a call or `reconnect` retries. Default 6. */
   readonly attempts?: number;

@@ -3,7 +3,7 @@ import { ToolCallError } from '@toolscript/core';
 import { ConnectError } from './open-client.js';
 import { messageOf, plainLines } from './readable.js';
 
-/** The server no longer knows the session: over Streamable HTTP it then answers 404. */
+/** Whether the server no longer knows the session: over Streamable HTTP, it answers 404. */
 export function isLostSession(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }

@@ -9,7 +9,7 @@ import { ConnectError, openClient } from './open-client.js';
 import { messageOf, oneLine } from './readable.js';
 
 /**
- * `waiting`: it retries shortly. `failed`: only a call or `reconnect` retries.
+ * `waiting`: the connection retries shortly. `failed`: only a call or `reconnect` retries.
  *
  * connecting → connected → (the server ends) waiting → connecting …; after too many failures in a row → failed.
  */
@@ -39,7 +39,9 @@ const MAX_TOOLS = 2_000;
 const STABLE_MS = 10_000;
 const MAX_LOG_TEXT = 2_000;
 
-/** The connection to one server, which reconnects after a loss. Only the server keeps the process alive. */
+/**
+ * The connection to one server, which reconnects after a loss. The connection itself does not keep the process alive.
+ */
 export class ServerConnection {
   readonly #config: ServerConfig;
   readonly #options: ConnectionOptions;
@@ -53,7 +55,7 @@ export class ServerConnection {
   #opening: Promise<Client> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #openedAt = 0;
-  /** The tools are being read, or must be read again afterwards. */
+  /** Whether the tools are being read, and whether they must be read again afterwards. */
   #isRefreshing = false;
   #isListStale = false;
 
@@ -156,7 +158,7 @@ export class ServerConnection {
     }
   }
 
-  /** Closes a connection that failed while it was opening. */
+  /** Closes a connection whose session the server has lost. */
   async #drop(client: Client): Promise<void> {
     if (this.#client === client) this.#client = undefined;
     await client.close().catch(() => {});

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { oneLine } from './readable.js';
 
-/** Text on standard output that is not a message: some programs print a few lines. */
+/** Maximum number of lines on standard output that are not messages. Some programs print a few. */
 const MAX_JUNK_LINES = 1_000;
 const MAX_SHOWN = 200;
 /** Maximum characters kept from the end of the error output. */

@@ -30,11 +30,14 @@ export interface SamplingAnswer {
   text: string;
 }
 
-/** The host's answers to requests of servers. A server learns which of them exist; others are refused with a reason. */
+/**
+ * The host's answers to requests of servers. A server learns which handlers exist. All other requests are refused with
+ * a reason.
+ */
 export interface InboundHandlers {
   /** Default: elicitation is refused, because there is no user. */
   readonly onElicitation?: (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
-  /** Default: refused. */
+  /** Default: sampling is refused. */
   readonly onSampling?: (request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>;
   /** Folders that servers may know, as absolute paths. Default: none. */
   readonly roots?: readonly string[];

@@ -29,7 +29,7 @@ export function registerResources(server: McpServer, { harness, past }: GatewayS
   }));
 }
 
-/** Throws for a namespace without tools. */
+/** The declarations of a namespace. Throws for a namespace without tools. */
 function declarations(harness: GatewayServices['harness'], namespace: string, uri: URL): string {
   const catalog = harness.catalog();
   const inside =

@@ -48,7 +48,7 @@ export class PastScripts {
     return resumed;
   }
 
-  /** The outcome of a script that has ended here. */
+  /** The outcome of a script that has ended in this gateway. */
   endedOutcome(scriptId: string): Outcome | undefined {
     return this.#outcomes.get(scriptId);
   }

@@ -26,7 +26,8 @@ const ResultSchema = z.object({
   operations: z.array(z.object({ tool: z.string(), status: z.string() })),
 });
 
-const UNDECIDED = 'No user can be asked here, and the script is not stored, so the call is denied.';
+const UNDECIDED =
+  'This client cannot ask a user, and the script is not stored, so the call is denied. Use a client that shows forms.';
 
 /**
  * Registers `run_script`, which is returned, and `resume_script`, which only waits for decisions. Neither accepts a
@@ -128,7 +129,7 @@ async function answer(
   );
 }
 
-/** The user was already asked about exactly these calls and has not decided: asking again would loop. */
+/** Whether the user was already asked about all of these calls and has not decided. Asking again would loop. */
 function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: Suspended): boolean {
   const asked = ctx.mcpReq.requestState<PendingState>()?.approvals ?? [];
   return pendingApprovals.every(({ approvalId }) => asked.includes(approvalId));

@@ -6,7 +6,7 @@ import type { PastScripts } from './past-scripts.js';
 export interface GatewayOptions {
   /** Runs the scripts of clients. Its owner closes it. */
   readonly harness: Harness;
-  /** Max tokens of the description of `run_script`, which shows as many tools as fit. Default 1 700. */
+  /** Maximum tokens of the description of `run_script`, which shows as many tools as fit. Default 1 700. */
   readonly tokenBudget?: number;
   /** The owner of the scripts. */
   readonly principal?: string;

@@ -19,7 +19,7 @@ export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolea
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** One form for each waiting call. The user reads the same safe text as everywhere else. */
+/** One form for each waiting call. Each form shows the safe text of the approval. */
 export function askUser({ pendingApprovals }: Suspended, requestState: string): InputRequiredResult {
   const entries = pendingApprovals.map(({ approvalId, rendered }) => [
     approvalId,

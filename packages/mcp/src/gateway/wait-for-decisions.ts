@@ -14,8 +14,7 @@ export async function waitForDecisions(
   scriptId: string,
   signal: AbortSignal,
 ): Promise<Waited> {
-  if (!harness.hasStore)
-    return { report: 'No suspended script is stored here, so there is nothing to wait for. Run the script again.' };
+  if (!harness.hasStore) return { report: 'This server stores no suspended scripts. Run the script again.' };
   const until = performance.now() + resumeWaitMs;
   for (;;) {
     const details = await harness.inspect(scriptId, principal === undefined ? {} : { principal });
@@ -31,7 +30,7 @@ export async function waitForDecisions(
   }
 }
 
-/** Undefined: the script still waits, or another process runs it now. */
+/** The result of the wait; undefined if the script still waits, or another process runs it now. */
 function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
   if (details === undefined)
     return { report: `There is no stored script "${scriptId}". Use the id from the result of run_script.` };
@@ -43,8 +42,8 @@ function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited
     const why = ended?.message === undefined ? '' : `: ${ended.message}`;
     const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
     return {
-      report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). Its result is there. Its calls: ${calls === '' ? 'none' : calls}.`,
+      report: `Another process, such as a terminal, has resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). That process has its result. Its calls: ${calls === '' ? 'none' : calls}.`,
     };
   }
-  return { report: `The script ${scriptId} cannot be resumed here: it is ${state}. Run it again.` };
+  return { report: `The script ${scriptId} cannot be resumed, because it is ${state}. Run the script again.` };
 }

@@ -25,7 +25,7 @@ export interface LoginProvider extends OAuthClientProvider {
   isOwnState(state: string | null): Promise<boolean>;
 }
 
-/** The stored data of one server. The SDK checks it when it reads it. */
+/** The stored data of one server. The SDK checks this data after each read. */
 interface Login {
   client?: StoredOAuthClientInformation;
   tokens?: StoredOAuthTokens;

@@ -20,7 +20,7 @@ export interface McpServerOptions {
   readonly onTools: () => void;
 }
 
-/** One server: its connection, its offers, the trusted part of them, and the tools made from it. */
+/** One server: its connection, its offers, the trusted part of them, and its tools for scripts. */
 export class McpServer {
   readonly name: string;
   readonly connection: ServerConnection;

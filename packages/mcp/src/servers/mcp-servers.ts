@@ -17,15 +17,15 @@ export type AttachableHarness = Pick<Harness, 'tools'>;
 /** The MCP servers of a configuration. */
 export interface McpServers {
   /**
-   * Adds the tools of all servers to a harness, and applies every change of them. Returns a function that removes
-   * them. Several harnesses may be attached.
+   * Adds the tools of all servers to a harness, and applies every change to them. Returns a function that removes them.
+   * Several harnesses may be attached.
    */
   attach(harness: AttachableHarness): () => void;
   /** One entry for each server that the configuration names and does not disable. */
   status(): readonly McpServerStatus[];
   /**
    * Trusts these tools, which were held back, as `status` or an event has shown them, and makes them available. A tool
-   * that the server has changed since stays held back.
+   * that the server has changed in the meantime stays held back.
    */
   trust(server: string, tools: readonly UntrustedTool[]): Promise<void>;
   /**
@@ -40,7 +40,7 @@ export interface McpServers {
    * The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer in the cache.
    */
   loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }>;
-  /** Removes the tools and ends every server. Idempotent. */
+  /** Removes the tools and ends every server. A repeated call does nothing. */
   close(): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ class ConnectedServers implements McpServers {
     return [...forResources, ...servers.flatMap(({ tools }) => tools)];
   }
 
-  /** Detaches a harness that is closed or already has a tool of that name. The connection stays open. */
+  /** Gives the new tools to each harness. Detaches a harness that is closed or already has a tool of such a name. */
   #toolsChanged(server: string): void {
     for (const attachment of this.#attachments) {
       try {
@@ -159,7 +159,7 @@ class ConnectedServers implements McpServers {
           type: 'log',
           server,
           level: 'error',
-          text: `A harness has refused the new tools and receives no more: ${messageOf(error)}`,
+          text: `A harness has refused the new tools, and receives no later changes: ${messageOf(error)}`,
         });
       }
     }
@@ -224,7 +224,7 @@ class Attachment {
     this.#harness = harness;
   }
 
-  /** Changes nothing if the tools are the same. */
+  /** Replaces the tools. Does nothing if they are the same. */
   update(tools: readonly Tool[]): void {
     const before = new Set(this.#given);
     if (tools.length === before.size && tools.every((tool) => before.has(tool))) return;

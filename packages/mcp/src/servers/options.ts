@@ -21,8 +21,8 @@ export interface McpOptions extends InboundHandlers {
    */
   readonly firstUse?: 'trust' | 'ask';
   /**
-   * Decides about new and changed tools, which are held back until then. Default: they are held back until `trust` is
-   * called.
+   * Decides about new and changed tools, which are held back until its answer. Default: they are held back until
+   * `trust` is called.
    */
   readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
   /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
@@ -32,11 +32,13 @@ export interface McpOptions extends InboundHandlers {
    * Default: until each server is connected or has failed.
    */
   readonly waitMs?: number;
-  /** Ends the connections when it aborts, also while they are being opened. */
+  /** Ends the connections when the signal aborts, even while they are being opened. */
   readonly signal?: AbortSignal;
   /** Maximum time for one server to start and answer, in ms. Default 30 000. */
   readonly connectTimeoutMs?: number;
-  /** Maximum time for one call, in ms; progress restarts it. The limits of the harness apply too. Default 600 000. */
+  /**
+   * Maximum time for one call, in ms; progress restarts the time. The limits of the harness apply too. Default 600 000.
+   */
   readonly callTimeoutMs?: number;
   readonly reconnect?: ReconnectOptions;
   /** Logs in to remote servers: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK. */

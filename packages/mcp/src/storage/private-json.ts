@@ -22,7 +22,7 @@ export class PrivateJsonFile<Schema extends z.ZodType> {
     this.#advice = advice;
   }
 
-  /** Rejects with a `ToolscriptUsageError` that names an unusable file. */
+  /** Reads the content. Rejects with a `ToolscriptUsageError` that names an unusable file. */
   read(): Promise<z.infer<Schema>> {
     return this.#inTurn(() => this.#readNow());
   }

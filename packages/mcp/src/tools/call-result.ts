@@ -6,7 +6,7 @@ import type { ToolDefinition } from './definition.js';
 import type { ImageCache } from './image-cache.js';
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-/** Maximum characters of base64 in one result; further data is only named. */
+/** Maximum characters of base64 in one result; a script gets only the size of further data. */
 const MAX_INLINE_LENGTH = 750_000;
 const MAX_ERROR_LENGTH = 4_000;
 
@@ -57,7 +57,7 @@ function textValue(texts: readonly string[]): unknown {
   return texts.join('\n');
 }
 
-/** Undefined if the text is not a JSON object or list: numbers and words stay text. */
+/** The JSON object or list of a text; undefined for all other texts, so that numbers and words stay text. */
 function parsedJson(text: string): object | undefined {
   const start = text.trimStart()[0];
   if ((start !== '{' && start !== '[') || jsonDepthExceeds(text, MAX_JSON_DEPTH)) return undefined;

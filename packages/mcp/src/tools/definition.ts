@@ -20,7 +20,7 @@ interface ToolHints {
 /** A tool that scripts do not receive. */
 export interface SkippedTool {
   readonly name: string;
-  /** A part of a sentence. */
+  /** The reason, as a part of a sentence. */
   readonly reason: string;
 }
 

@@ -1,6 +1,6 @@
 import { ToolCallError, type ImagePart } from '@toolscript/core';
 
-/** Keeps the bytes of images for the conversation, the newest ones up to a number of bytes. */
+/** Keeps the bytes of the newest images of a conversation, up to a maximum size. */
 export class ImageCache {
   readonly #maxBytes: number;
   readonly #images = new Map<string, Uint8Array>();
@@ -21,10 +21,11 @@ export class ImageCache {
     }
   }
 
-  /** Throws a `ToolCallError` for a model if the image is no longer available. */
+  /** The bytes of an image. Throws a `ToolCallError` for a model if they are no longer available. */
   async load({ sha256 }: Pick<ImagePart, 'sha256'>): Promise<{ bytes: Uint8Array }> {
     const bytes = this.#images.get(sha256);
-    if (bytes === undefined) throw new ToolCallError('ToolExecutionError', 'its bytes are no longer stored');
+    if (bytes === undefined)
+      throw new ToolCallError('ToolExecutionError', 'its bytes are no longer stored; call the tool again');
     return { bytes };
   }
 }

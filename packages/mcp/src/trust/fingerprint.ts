@@ -3,8 +3,7 @@ import type { ServerConfig } from '../configuration/server-config.js';
 import type { ToolDefinition } from '../tools/definition.js';
 
 /**
- * The hash of a server's whole definition of a tool: equal text and schema give equal hashes, regardless of member
- * order.
+ * The hash of a server's whole definition of a tool: equal definitions give equal hashes, regardless of member order.
  */
 export function toolFingerprint({ name, title, description, inputSchema, outputSchema, annotations }: ToolDefinition) {
   return hash({ name, title, description, inputSchema, outputSchema, annotations });

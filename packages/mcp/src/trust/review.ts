@@ -8,8 +8,8 @@ export interface UntrustedTool {
   /** The server's own name of the tool. */
   readonly name: string;
   /**
-   * `changed`: its description or schema differs from the trusted one. `other-server`: the server's name now belongs to
-   * a program or address that the user has not trusted.
+   * `changed`: its definition differs from the trusted one. `other-server`: the server's name now belongs to a program
+   * or address that the user has not trusted.
    */
   readonly change: 'added' | 'changed' | 'other-server';
   readonly description: string;
@@ -60,7 +60,9 @@ export class TrustReview {
     this.#options = options;
   }
 
-  /** On first use, everything is trusted if the host allows that. */
+  /**
+   * Divides the offered tools into trusted and untrusted ones. On first use, all are trusted if the host allows that.
+   */
   async review(offered: readonly ToolDefinition[]): Promise<Reviewed> {
     const known = await this.#known();
     const { reason } = known;

@@ -20,7 +20,10 @@ export interface OpenedChatModel {
   readonly prices?: Prices | undefined;
 }
 
-/** Ports that find the prompts, files and models that the arguments of a call name. Without a port, there are none. */
+/**
+ * Ports that find the prompts, files and models that the arguments of a call name. A call that needs a missing port
+ * fails.
+ */
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
   openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;
@@ -72,7 +75,7 @@ async function valueOf(asking: Chat, text: string, schema: AnswerSchema): Promis
   const second = schema.check(await asking.say(schema.repair(first.problem)));
   if (second.ok) return { value: second.value };
   throw refused(
-    `The answer of the model does not fit the schema, also after one repair: ${second.problem}. Make the schema simpler, or use a stronger model.`,
+    `The answer of the model does not fit the schema, even after one repair: ${second.problem}. Make the schema simpler, or use a stronger model.`,
   );
 }
 
@@ -80,7 +83,7 @@ async function openModel(scope: AgentScope, model: string | undefined, ports: Ch
   if (model === undefined || model === scope.provider.model)
     return { provider: scope.provider, prices: scope.agent.prices };
   if (ports.openModel === undefined)
-    throw refused(`No other model can be chosen here. Omit model to use ${scope.provider.model}.`);
+    throw refused(`This host offers no other model. Omit model to use ${scope.provider.model}.`);
   const opened = await ports.openModel(model, scope);
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
     throw refused(
@@ -101,7 +104,7 @@ async function readPrompt(
   if (text !== undefined && variables !== undefined)
     throw refused('variables belong to a saved prompt. Write the values into text, or name a prompt.');
   if (prompt !== undefined && loadPrompt === undefined)
-    throw refused('No prompts are saved here. Pass the text of the prompt as text.');
+    throw refused('This host has no saved prompts. Pass the text of the prompt as text.');
   const said = prompt === undefined ? { text: text! } : await loadPrompt!(prompt, variables ?? {}, call);
   const files = await readFiles(fileKeysOf(named), documentText, call);
   return { text: [...files, said.text].join('\n\n'), system: system ?? ('system' in said ? said.system : undefined) };

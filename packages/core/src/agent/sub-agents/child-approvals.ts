@@ -23,7 +23,7 @@ function now(ask: ApprovalCallback | undefined): ApprovalCallback {
     // defence: calls-of-sub-agents-are-decided, without it: return 'approve';
     throw new ToolCallError(
       'ApprovalDeniedError',
-      `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and it cannot wait here for a later decision. Make the call in the run itself, or allow ${request.tool} with a rule.`,
+      `Nobody can decide now about a call of the sub-agent ${(request.agents ?? []).join(' > ')}, and the call cannot wait for a later decision. Make the call in the run itself, or allow ${request.tool} with a rule.`,
     );
   };
 }

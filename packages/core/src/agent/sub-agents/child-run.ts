@@ -25,7 +25,7 @@ export interface ChildReport {
   answer?: string;
   /** The answer as the schema describes it. */
   value?: unknown;
-  /** Why it did not complete. */
+  /** The reason why the sub-agent did not complete. */
   problem?: string;
   usage: { inputTokens: number; outputTokens: number; calls: number; cost?: number };
 }
@@ -50,11 +50,11 @@ interface ChildSettings {
   readonly earlier: readonly StreamEvent[];
   /** True if the run must stop as after a crash of its process. */
   readonly isInterrupted: () => boolean;
-  /** Called when the sub-agent waits for decisions: the calls that wait for it may have to be suspended. */
+  /** Called when the sub-agent waits for decisions: the calls that wait for the sub-agent may have to be suspended. */
   readonly onWaiting: () => void;
 }
 
-/** Events that a later process does not need, because the end of the item repeats them. */
+/** Events that a later process does not need, because the end of the item or `request_done` repeats them. */
 const NOT_STORED = ['item_delta', 'usage_update'];
 
 /** One sub-agent. Its events are stored as events of the run that launched it. */
@@ -83,17 +83,17 @@ export class ChildRun {
     this.#counted = earlier.length;
   }
 
-  /** Whether the sub-agent has ended. If it needs a valid answer, it ends with one. */
+  /** Whether the sub-agent has ended, and needs no further prompt for a valid answer. */
   get isOver(): boolean {
     return !this.isWaiting && (this.#isOver || (this.#last?.type === 'response_done' && this.#repair() === undefined));
   }
 
-  /** Whether it is suspended until decisions about its approvals arrive. */
+  /** Whether the sub-agent is suspended until decisions about its approvals arrive. */
   get isWaiting(): boolean {
     return this.#last?.type === 'response_done' && this.#last.status === 'suspended';
   }
 
-  /** The approvals that it waits for. */
+  /** The ids of the approvals that the sub-agent waits for. */
   get approvalIds(): readonly string[] {
     return this.isWaiting && this.#last?.type === 'response_done' ? (this.#last.approval_ids ?? []) : [];
   }
@@ -116,7 +116,7 @@ export class ChildRun {
     return this.#work ?? Promise.resolve();
   }
 
-  /** Resolves when it has ended or is interrupted, or the signal aborts. */
+  /** Resolves when the sub-agent has ended or is interrupted, or the signal aborts. */
   async whenOver(signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -134,7 +134,7 @@ export class ChildRun {
     if (this.isOver || this.#isLeft) return;
     this.#cancelReason ??= reason;
     this.#stop.abort();
-    // Resumes it only to end it, so that its suspended script does not stay in the store.
+    // A suspended sub-agent resumes only to end, so that its suspended script does not stay in the store.
     if (this.isWaiting && this.#player !== undefined) this.#work = this.#play(this.#player);
     this.#onCancelled();
   }
@@ -142,7 +142,7 @@ export class ChildRun {
   /** Ends the sub-agent together with its parent. */
   end(): void {
     if (this.isOver) return;
-    if (this.isWorking || this.isWaiting) return this.cancel('The run that launched it has ended.');
+    if (this.isWorking || this.isWaiting) return this.cancel('The run that launched the sub-agent has ended.');
     this.#fail(
       new Error(
         'The process ended while this sub-agent worked, and the call that launched it did not continue. Check its effects before you launch it again.',
@@ -151,7 +151,7 @@ export class ChildRun {
     this.#isOver = true;
   }
 
-  /** Interrupts the sub-agent. The process that resumes its parent resumes it. */
+  /** Interrupts the sub-agent. The process that resumes the parent also resumes the sub-agent. */
   interrupt(): void {
     this.#stop.abort(new RunInterruption());
   }
@@ -181,7 +181,7 @@ export class ChildRun {
   }
 
   #record(payload: EventPayload): void {
-    // Events of an interrupted run are dropped: it continues from its last stored event.
+    // Events of an interrupted run are dropped: the run continues from its last stored event.
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 
@@ -224,7 +224,7 @@ export class ChildRun {
     return checked.ok || this.#prompts > 1 ? undefined : schema.repair(checked.problem);
   }
 
-  /** The prompts that it has received. */
+  /** The number of prompts that the sub-agent has received. */
   get #prompts(): number {
     return this.#payloads.filter(({ type, input }) => type === 'response_start' && isFilled(input)).length;
   }
@@ -239,7 +239,7 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage in this process since the last call, including its own sub-agents. */
+  /** The usage in this process since the last call, including that of its own sub-agents. */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
     const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
     this.#counted = this.#events.length;
@@ -268,19 +268,20 @@ export class ChildRun {
     const checked = this.#settings.schema?.check(this.#answer);
     if (checked === undefined) return { status: 'completed', ...answer };
     if (checked.ok) return { status: 'completed', ...answer, value: checked.value };
-    const problem = `The answer does not fit the schema, also after one repair: ${checked.problem}.`;
+    const problem = `The answer does not fit the schema, even after one repair: ${checked.problem}.`;
     return { status: 'failed', ...answer, problem };
   }
 
   #problem(status: ChildStatus, reason: string | undefined): string {
-    if (status === 'cancelled') return this.#cancelReason ?? 'It was cancelled.';
-    if (status === 'incomplete') return `It reached a limit: ${reason ?? 'other'}.`;
+    if (status === 'cancelled') return this.#cancelReason ?? 'The sub-agent was cancelled.';
+    if (status === 'incomplete') return `The sub-agent reached a limit: ${reason ?? 'other'}.`;
     const error = this.#payloads.findLast((payload) => payload.type === 'response_error');
-    return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'It failed.';
+    return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'The sub-agent failed.';
   }
 }
 
-const TIME_IS_UP = 'Its time is up: budget.timeMs, or what its parent had left.';
+const TIME_IS_UP =
+  'The time of the sub-agent is up (budget.timeMs, or the time of its parent). Give it a smaller task.';
 
 function timeTo(endsAt: number): number {
   return Math.min(2 ** 31 - 1, Math.max(0, endsAt - Date.now()));

@@ -1,10 +1,10 @@
 import { ToolCallError } from '../../protocol/index.js';
 import type { Amounts, RunBudget } from '../run-budget.js';
 
-/** Levels of sub-agents: 1 permits sub-agents that launch none. */
+/** Default maximum number of levels. One level permits sub-agents that launch none. */
 export const MAX_DEPTH = 3;
 
-/** Sub-agents of one run, at all levels together. */
+/** Default maximum number of sub-agents of one run, at all levels together. */
 export const MAX_AGENTS = 20;
 
 /** The budget that a launch requests. */
@@ -36,7 +36,7 @@ function share(parent: RunBudget, figure: keyof Amounts, asked: number | undefin
   // defence: children-within-the-budget-of-their-parent
   if (asked !== undefined && asked > left)
     throw refused(
-      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Ask for at most that.`,
+      `budget.${figure} is ${asked}, and this run has ${left} left, without what its sub-agents have reserved. Request at most ${left}.`,
     );
   const given = asked ?? (WHOLE.includes(figure) ? Math.floor(left / 2) : left / 2);
   if (given > 0) return given;
@@ -56,7 +56,7 @@ export class AgentCount {
     this.#launched += count;
   }
 
-  /** Throws a `ToolCallError` if the limit is reached. */
+  /** Counts one launch. Throws a `ToolCallError` if the limit is reached. */
   take(): void {
     // defence: number-of-sub-agents
     if (this.#launched >= this.#max)

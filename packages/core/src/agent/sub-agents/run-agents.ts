@@ -22,10 +22,10 @@ export interface OpenedSubAgent {
 
 /** The position of a run in the tree of agents. */
 export interface Lineage {
-  /** 0: it is no sub-agent. */
+  /** The level of the run; 0 for a run that is no sub-agent. */
   readonly depth: number;
   readonly count: AgentCount;
-  /** In ms since 1970. */
+  /** The time at which the run ends, in ms since 1970; undefined without such a limit. */
   readonly endsAt: number | undefined;
   /** The chain of agents from the first run to this one, inclusive. */
   readonly path: readonly string[];
@@ -82,7 +82,7 @@ export class RunAgents implements OpenSubAgents {
     return this.#settings.scope;
   }
 
-  /** Throws a `ToolCallError` for a run that this one has not launched. */
+  /** The sub-agent with this run. Throws a `ToolCallError` for a run that this run has not launched. */
   child(runId: string): ChildRun {
     const child = this.#children.get(runId);
     if (child !== undefined) return child;
@@ -170,7 +170,7 @@ export class RunAgents implements OpenSubAgents {
     return child;
   }
 
-  /** Interrupts the sub-agents, as a crash of the process would. */
+  /** Whether the sub-agents must stop as after a crash of the process. */
   get #isInterrupted(): boolean {
     const { signal, harness } = this.scope;
     return (
@@ -195,7 +195,7 @@ export class RunAgents implements OpenSubAgents {
     if (slug === agent.slug) return { agent, provider };
     const { openAgent } = this.#settings;
     if (openAgent === undefined)
-      throw refused(`There is no agent ${JSON.stringify(slug)} to launch here. Omit agent to launch ${agent.slug}.`);
+      throw refused(`This host cannot launch the agent ${JSON.stringify(slug)}. Omit agent to launch ${agent.slug}.`);
     try {
       return await openAgent(slug, this.scope);
     } catch (error) {
@@ -331,7 +331,7 @@ export class RunAgents implements OpenSubAgents {
   }
 }
 
-/** How often a run checks whether it waits only for decisions about its sub-agents, in ms. */
+/** The interval in ms at which a run checks whether it waits only for decisions about its sub-agents. */
 const WATCH_MS = 20;
 
 /** The decisions about the approvals that a suspended run waits for. */

@@ -10,10 +10,10 @@ export interface NamedFiles {
   fileKeys?: string[] | undefined;
 }
 
-/** The characters of all files that one model reads first: its conversation stores them. */
+/** Maximum characters of all files that one model reads first. The model's conversation stores these texts. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** Each key once. */
+/** The keys of the files, without duplicates. */
 export function fileKeysOf({ fileKey, fileKeys = [] }: NamedFiles): string[] {
   return [...new Set([...(fileKey === undefined ? [] : [fileKey]), ...fileKeys])];
 }
@@ -26,7 +26,7 @@ export async function readFiles(
 ): Promise<string[]> {
   if (keys.length === 0) return [];
   if (documentText === undefined)
-    throw refused('No files are stored under keys here. Write their text into text or task.');
+    throw refused('This host stores no files under keys. Write their text into text or task.');
   const texts = await Promise.all(keys.map(async (key) => blockOf(key, await documentText(key, call))));
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;
@@ -35,7 +35,7 @@ export async function readFiles(
   );
 }
 
-/** The text cannot end its block. */
+/** A block with the text of a file. The text cannot end its block. */
 function blockOf(key: string, text: string): string {
   let tag = 'file';
   // defence: file-blocks-cannot-end-themselves

@@ -17,9 +17,9 @@ export interface SubAgentOptions extends ChatPorts {
    * agent.
    */
   openAgent?: (slug: string, scope: AgentScope) => Promise<OpenedSubAgent>;
-  /** Levels of sub-agents. Default 3. */
+  /** Maximum number of levels of sub-agents. Default 3. */
   maxDepth?: number;
-  /** Sub-agents of one run, at all levels together. Default 20. */
+  /** Maximum number of sub-agents of one run, at all levels together. Default 20. */
   maxAgents?: number;
   /**
    * True: a run is suspended for the approvals of its sub-agents, and the host resumes it with `resumeRun`. False, or
@@ -49,7 +49,9 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
   const find = ({ runId }: ToolCallContext): RunAgents => {
     const found = runId === undefined ? undefined : runs.get(runId);
     if (found !== undefined) return found;
-    throw refused('Only the run of an agent can use sub-agents and models. Make this call in a conversation with one.');
+    throw refused(
+      'Only the run of an agent can use sub-agents and models. Make this call in a conversation with an agent.',
+    );
   };
   return {
     tools: Object.freeze([chatTool(find, options), ...launchTools(find), ...handleTools(find)]),
@@ -201,7 +203,7 @@ function handleTools(find: FindRun): Tool[] {
       idempotent: true,
       execute: async ({ runId }, call) => {
         const child = find(call).child(runId);
-        child.cancel('The run that launched it has cancelled it.');
+        child.cancel('The run that launched the sub-agent has cancelled it.');
         await child.stopped;
         return child.report();
       },
@@ -212,7 +214,7 @@ function handleTools(find: FindRun): Tool[] {
 /** An aborted call cancels the sub-agent that it waits for. */
 async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallContext): Promise<ChildReport> {
   const { signal } = call;
-  const cancel = () => child.cancel('The call that launched it was cancelled.');
+  const cancel = () => child.cancel('The call that launched the sub-agent was cancelled.');
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
   await run.whenOver(child, call);

@@ -247,7 +247,7 @@ function textMembers({ members, citations }: Block): Members {
 
 /**
  * The JSON of a call's input: the streamed deltas, or else the input of the block's start. That start holds an empty
- * object as a placeholder. It is the real input only if all deltas were empty and the block stopped.
+ * object as a placeholder. This object is the real input only if all deltas were empty and the block stopped.
  */
 function inputOf({ input, members, stopped }: Block): string {
   if (input !== undefined && input.trim() !== '') return input;

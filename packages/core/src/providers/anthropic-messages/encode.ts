@@ -83,14 +83,14 @@ type MessagesTool =
   | { type: typeof CODE_EXECUTION; name: 'code_execution' };
 
 export interface MessagesSettings {
-  /** The format requires a maximum. Default 32 000. */
+  /** The maximum tokens of an answer, because the format requires one. Default 32 000. */
   maxOutputTokens?: number;
   /**
-   * How to request a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget`
-   * for models before Claude 4.6, which refuse the other, and `adaptive` for all others.
+   * The form of a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget` for
+   * models before Claude 4.6, which refuse the other, and `adaptive` for all others.
    */
   thinking?: 'adaptive' | 'budget';
-  /** Whether the answer shows a summary of its thinking, or only the seal. Default: the model's. */
+  /** Whether the answer contains a summary of its thinking, or only the signature. Default: the model's. */
   thinkingDisplay?: 'summarized' | 'omitted';
 }
 
@@ -130,7 +130,7 @@ function isBlank(text: string | undefined): boolean {
   return text === undefined || text.trim() === '';
 }
 
-/** A cache mark here also covers everything before it, which is the tools. */
+/** A cache mark on the system text also covers the tools before it. */
 function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
   if (system === undefined || isBlank(system)) return {};
   return { system: [{ type: 'text', text: system, ...(marked ? MARK : {}) }] };

@@ -46,7 +46,7 @@ export function usageOf(usage: Members): Usage | undefined {
   };
 }
 
-/** Undefined if the answer is complete. */
+/** The reason why an answer is incomplete; undefined if it is complete. */
 export function incompleteReasonOf(stopReason: string | undefined): IncompleteReason | undefined {
   switch (stopReason) {
     case 'max_tokens':

@@ -94,14 +94,14 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
   }
 
-  /** Some servers give an empty last chunk another id. It may end text, but no calls. */
+  /** Some servers give an empty last chunk another id. Such a chunk may end text, but no calls. */
   #needsSameId({ delta, finishReason }: NonNullable<WireChunk['choice']>): boolean {
     return saysSomething(delta) || (finishReason !== undefined && this.#calls.length > 0);
   }
 
   /**
-   * A new id after several chunks with the same id, or after a first chunk that opened a call. Some servers give each
-   * chunk its own id, or only the last one.
+   * Whether the id belongs to another answer: a new id after several chunks with the same id, or after a first chunk
+   * that opened a call. Some servers give each chunk its own id, or only the last one.
    */
   #isOfAnother(id: string | undefined): boolean {
     if (id === undefined) return false;

@@ -38,7 +38,7 @@ interface ChatAnswer {
   content: string | null;
   refusal?: string;
   tool_calls?: ChatCall[];
-  /** For servers that require their reasoning back. */
+  /** The reasoning, for servers that require it back. */
   reasoning_content?: string;
   reasoning?: string;
   reasoning_details?: Members[];
@@ -48,7 +48,7 @@ interface ChatCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** Gemini stores the signature of a call here. */
+  /** The member in which Gemini stores the signature of a call. */
   extra_content?: Members;
 }
 
@@ -61,14 +61,14 @@ export interface ChatSettings {
   /** The name that servers of this base URL use for the maximum output. Default `max_tokens`. */
   maxTokensName?: 'max_tokens' | 'max_completion_tokens';
   /**
-   * Which answers send their reasoning back: those that called tools (default; DeepSeek and similar servers require
+   * The answers that send their reasoning back: those that called tools (default; DeepSeek and similar servers require
    * it), all, or none. `reasoning_details` go back unless this is `never`.
    */
   echoReasoning?: 'tool-turns' | 'always' | 'never';
   /**
-   * Answers without reasoning send an empty `reasoning_content`, wherever another answer would send its own. Default:
-   * true for servers that are known to refuse answers without it (DeepSeek, Kimi), and otherwise from the first answer
-   * on that had `reasoning_content`.
+   * Sends an empty `reasoning_content` for an answer without reasoning, if `echoReasoning` includes the answer.
+   * Default: true for servers that are known to refuse answers without `reasoning_content` (DeepSeek, Kimi); for all
+   * others, true after the first answer that has one.
    */
   emptyReasoning?: boolean;
 }
@@ -178,7 +178,7 @@ function imagesOf({ call, parts }: CallResult): ModelPart[] {
   return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
 }
 
-/** Undefined for an empty answer. Reasoning alone counts as empty. */
+/** The message of an answer; undefined for an empty answer. Reasoning alone counts as empty. */
 function answerOf(
   parts: readonly AnswerPart[],
   tools: readonly ModelTool[],

@@ -37,7 +37,10 @@ export interface WireDelta {
   /** Text, and reasoning that is part of it (Mistral). */
   readonly text: string;
   readonly refusal: string;
-  /** By wire name: `reasoning_content`, `reasoning`. Empty text is kept, because servers may require it back. */
+  /**
+   * The reasoning by wire name: `reasoning_content`, `reasoning`. Empty text is kept, because servers may require it
+   * back.
+   */
   readonly reasoning: ReadonlyMap<string, string>;
   readonly reasoningDetails: readonly Members[];
   readonly calls: readonly WireCall[];
@@ -225,7 +228,7 @@ class DetailBlock {
     this.#append(first);
   }
 
-  /** Sealed data is never split. */
+  /** Whether a delta continues this block. Sealed data is never split. */
   continuesWith(piece: Members): boolean {
     const { type, index } = this.#members;
     return type === piece.type && index === piece.index && piece.data === undefined && this.#members.data === undefined;

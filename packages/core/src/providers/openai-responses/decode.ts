@@ -232,17 +232,21 @@ export class OpenAiResponsesDecoder implements WireDecoder {
         );
       case 'failed':
         return this.#writer.fail(
-          failureOf(response.error ?? 'The provider reported a failed answer without a reason.'),
+          failureOf(
+            response.error ?? 'The provider reported a failed answer without a reason. Send the request again.',
+          ),
         );
       case 'cancelled':
         return this.#writer.cancel();
       default:
-        // The response is queued or in progress. It carries nothing more.
+        // The response is queued or in progress. It contains no more items.
         return;
     }
   }
 
-  /** The model has not answered yet: its code has ended, or runs on, and a new request continues the answer. */
+  /**
+   * Whether the model has not answered yet: its code has ended, or still runs, and a new request continues the answer.
+   */
   #isPaused(): boolean {
     const slots = [...this.#slots.values()];
     return slots.some(isHosted) && !slots.some(({ kind }) => kind === 'message' || kind === 'function_call');
@@ -305,7 +309,7 @@ function isOfAnotherCall({ kind, announced, item: { text } }: Slot, item: Member
   return differs('call_id') || differs('name') || !isRewritten;
 }
 
-/** The final name of a call whose deltas arrived without an announcement. */
+/** The final name and id of a call whose deltas arrived without an announcement. */
 function lateNames({ kind, announced }: Slot, item: Members): Members {
   if (kind !== 'function_call' || announced.name !== undefined) return {};
   return withoutNulls({ name: textOf(item.name), call_id: nameOf(item.call_id) });

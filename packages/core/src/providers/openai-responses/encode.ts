@@ -223,7 +223,7 @@ function inputOf(turn: Turn, stored: boolean): ResponsesInput[] {
     case 'system':
       return [
         { type: 'message', role: 'developer', content: [{ type: 'input_text', text: turn.text }] },
-        // Only users show images.
+        // In this format, only a user's message can contain images.
         ...(turn.images.length === 0 ? [] : [userMessage(turn.images)]),
       ];
     case 'late_result':

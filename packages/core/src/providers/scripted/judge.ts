@@ -100,7 +100,7 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
   );
 }
 
-/** Servers that require reasoning accept an empty one where the model sent none. */
+/** Servers that require reasoning accept an empty text if the model sent no reasoning. */
 function isEmptyReasoning(part: Spoken): boolean {
   return part.type === 'reasoning' && part.blob === blobOf('');
 }

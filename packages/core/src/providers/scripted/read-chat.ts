@@ -65,7 +65,7 @@ const Body = z.strictObject({
   stream_options: z.strictObject({ include_usage: z.boolean() }).optional(),
 });
 
-/** @throws Violation */
+/** @throws Violation if the request breaks the format. */
 export function readChat(value: unknown): SeenRequest {
   const body = readAs(Body, value, 'body');
   const [first, ...others] = body.messages;

@@ -87,7 +87,7 @@ const Body = z.strictObject({
 
 const MAX_MARKS = 4;
 
-/** @throws Violation */
+/** @throws Violation if the request breaks the format. */
 export function readMessages(value: unknown): SeenRequest {
   const body = readAs(Body, value, 'body');
   const marks = JSON.stringify(value).split('"cache_control":{').length - 1;

@@ -104,7 +104,7 @@ const Body = z.strictObject({
   stream: z.literal(true),
 });
 
-/** @throws Violation */
+/** @throws Violation if the request breaks the format. */
 export function readResponses(value: unknown): SeenRequest {
   const body = readAs(Body, value, 'body');
   const input: Item[] = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
@@ -144,7 +144,7 @@ function messageOf(item: Item): SeenMessage {
   };
 }
 
-/** Undefined if the item is not output of the model. */
+/** The output of the model in an item; undefined if the item contains none. */
 function spokenOf(item: Item): Spoken[] | undefined {
   switch (item.type) {
     case 'reasoning': {

@@ -62,14 +62,17 @@ const AnswerTurnSchema = z.strictObject({
       reasoning_tokens: z.number().int().min(0).optional(),
     })
     .optional(),
-  /** The request starts a new conversation, as after a summary. Otherwise it must contain the previous one. */
+  /**
+   * The request starts a new conversation, as after a summary. Otherwise the request must contain the previous
+   * conversation.
+   */
   begins_anew: z.boolean().default(false),
   /**
    * The request is the only one of a conversation with its own system text and tools, such as that of
    * `agents.llm.chat`. The next request continues the conversation before.
    */
   aside: z.boolean().default(false),
-  /** Texts that the new messages of the request must contain; otherwise it is a violation. */
+  /** Texts that the new messages of the request must contain; otherwise the request is a violation. */
   expect: z.array(z.string()).optional(),
 });
 export type ScenarioAnswer = z.infer<typeof AnswerTurnSchema>;

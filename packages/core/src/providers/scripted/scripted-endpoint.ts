@@ -58,7 +58,7 @@ function apiAt(path: string): ProviderApi | undefined {
 
 export interface EndpointRequest {
   readonly path: string;
-  /** Names are lower case. */
+  /** The headers, with their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }

@@ -77,7 +77,10 @@ async function serve(
   await send(reply, response, closing);
 }
 
-/** Undefined if it is over the maximum: then the rest is read and dropped, because many clients read no reply before. */
+/**
+ * Undefined if the body is over the maximum. The rest is still read and dropped, because many clients read no reply
+ * before they have sent the body.
+ */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;

@@ -89,7 +89,7 @@ class ChatAnswer {
     };
   }
 
-  /** False if nothing follows the part. */
+  /** Writes a part. Returns false if no part follows. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':

@@ -108,7 +108,7 @@ class MessagesAnswer {
     return this.#callsTools ? 'tool_use' : 'end_turn';
   }
 
-  /** False if nothing follows the part. */
+  /** Writes a part. Returns false if no part follows. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':

@@ -86,7 +86,7 @@ class ResponsesAnswer {
     };
   }
 
-  /** False if nothing follows the part. */
+  /** Writes a part. Returns false if no part follows. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':
@@ -121,7 +121,7 @@ class ResponsesAnswer {
     return this.#wasStopped() && last?.id === id ? 'incomplete' : 'completed';
   }
 
-  /** In this format a refusal is a regular answer. */
+  /** Whether a stop reason ended the answer early. A refusal is a regular answer in this format. */
   #wasStopped(): boolean {
     return this.#answer.stop !== 'done' && this.#answer.stop !== 'refusal';
   }

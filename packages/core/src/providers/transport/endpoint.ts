@@ -12,7 +12,7 @@ interface KeyedRequest {
   readonly allowInsecureHttp?: boolean;
 }
 
-/** @throws ToolscriptUsageError for anything but an absolute URL without a user name. */
+/** @throws ToolscriptUsageError unless the URL is absolute, starts with http: or https:, and contains no user name. */
 export function endpointOf(baseUrl: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   if (!URL.canParse(baseUrl))
     throw new ToolscriptUsageError(
@@ -37,7 +37,7 @@ export function fetchFor(url: URL, environment: Environment): Fetch {
   return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
 }
 
-/** Every host between here and the provider can read plain HTTP. */
+/** Throws if a key would be sent unencrypted: every host on the way to the provider can read plain HTTP. */
 export function refuseOpenKey(
   url: URL,
   { apiKey, headers, fetch, environment, allowInsecureHttp }: KeyedRequest,

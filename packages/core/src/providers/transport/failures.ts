@@ -2,7 +2,7 @@ import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js
 import { CONTAINER_LOST } from '../../protocol/hosted-code.js';
 import type { Clock } from './clock.js';
 
-/** A request without an answer, as `response_error` reports it. */
+/** The failure of a request, as `response_error` reports it. */
 export interface RequestFailure {
   readonly code: string;
   readonly message: string;
@@ -161,13 +161,13 @@ export function connectionTimeout(ms: number): RequestFailure {
 }
 
 export interface RetryOptions {
-  /** Maximum attempts after the first one. Default 3. */
+  /** Maximum number of attempts after the first one. Default 3. */
   maxRetries?: number;
-  /** Maximum of the first delay, in ms. It doubles with each retry. Default 500. */
+  /** Maximum of the first delay, in ms. The maximum doubles with each retry. Default 500. */
   baseDelayMs?: number;
   /** Maximum of every computed delay, in ms. Default 30 000. */
   maxDelayMs?: number;
-  /** Maximum delay that a provider may request, in ms. A longer one ends the retries. Default 60 000. */
+  /** Maximum delay that a provider may request, in ms. A longer delay ends the retries. Default 60 000. */
   maxRetryAfterMs?: number;
 }
 

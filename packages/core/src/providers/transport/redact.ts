@@ -21,7 +21,7 @@ function walk(value: unknown, clean: (text: string) => string, depth: number): u
   );
 }
 
-/** A name alone does not make a value a secret: `x-key-version: 2` and `idempotency-key: 7` are none. */
+/** A name alone does not make a value a secret: `x-key-version: 2` and `idempotency-key: 7` are not secrets. */
 const SECRET_NAME = /auth|token|secret|cookie|api[-_]?key/iu;
 const MIN_KEY_LENGTH = 16;
 

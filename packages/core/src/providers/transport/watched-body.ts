@@ -6,7 +6,7 @@ import { firstTokenTimeout, totalTimeout } from './failures.js';
 export interface TimeLimits {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** Counts from the request. */
+  /** The time counts from the request. */
   readonly firstTokenTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   readonly totalTimeoutMs?: number;
@@ -150,7 +150,7 @@ function tooLarge(bytes: number): BodyEnd {
   return new BodyEnd('AnswerTooLarge', message);
 }
 
-/** The limits on a body that count from the request, also while its reader is busy. */
+/** The limits on a body that count from the request, even while its reader is busy. */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #times: AttemptTimes;
