@@ -4,7 +4,7 @@ import { stdoutFailure } from './usage-error.js';
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-// A timer keeps the process alive until the work is done, whatever else may keep it alive.
+// The timer keeps the process alive until the work is done, even if nothing else does.
 const hold = setInterval(() => {}, MAX_TIMER_MS);
 const failUnfinished = (status: number) => (process.exitCode = status === EXIT.completed ? EXIT.failed : status);
 process.once('exit', failUnfinished);
@@ -27,7 +27,7 @@ async function run(): Promise<never> {
   process.exit();
 }
 
-/** Pending output is delivered, or fails. */
+/** Waits until the pending output is written or has failed. */
 async function written(stream: NodeJS.WriteStream): Promise<void> {
   // Without pending output nothing is written, because stdout may have no reader.
   if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));

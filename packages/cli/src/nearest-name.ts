@@ -6,7 +6,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
-/** The name with the most similar spelling, ignoring case. */
+/** The name with the most similar spelling, ignoring case; undefined if no name is similar. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestLikeness = MIN_LIKENESS;

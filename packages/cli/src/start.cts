@@ -11,7 +11,7 @@ import vm = require('node:vm');
  * way does not support.
  */
 
-/** Replaced by the build: whatever changes in the files changes it. */
+/** The build replaces this value. Every change in the files changes it. */
 const BUILD = '__BUILD__';
 
 /** The last major release of Node whose V8 was tested: a V8 without this flag would print a warning to every user. */
@@ -39,7 +39,7 @@ const cacheKey = keyOfCache();
 const cacheFolder = path.join(__dirname, 'cache', cacheKey);
 const DIGEST_BYTES = 32;
 const loaded = new Map<string, Loaded>();
-/** Compiled without the cache. */
+/** The scripts that were compiled without the cache, by name. */
 const fresh = new Map<string, vm.Script>();
 let usesCache = true;
 
@@ -63,7 +63,7 @@ function sizeOfNode(): number {
   }
 }
 
-/** A file of the program by its name; anything else is Node's or a package's. */
+/** Loads a file of the program by its name. Any other name is a module of Node or of a package. */
 function load(name: string): unknown {
   if (!name.startsWith('./')) return require(name);
   const known = loaded.get(name);
@@ -121,7 +121,10 @@ function deleteCache(): void {
   deleteQuietly(cacheFolder);
 }
 
-/** At the end, when it is known which functions are used. A user who may not write here goes without a cache. */
+/**
+ * Writes the cache when the process ends, because V8 then knows which functions are used. Without write permission,
+ * there is no cache.
+ */
 function writeCache(): void {
   if (fresh.size === 0) return;
   try {

@@ -14,7 +14,7 @@ export interface FormOptions {
   readonly environment: Environment;
   /** Called on Ctrl-C. */
   readonly interrupt: () => void;
-  /** The server no longer waits. */
+  /** Aborts when the server no longer waits. */
   readonly signal: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export interface FormOptions {
 const TYPED_AHEAD_MS = 400;
 
 /**
- * Cancels every question. Commands that make no calls pass it, so that servers offer them the same tools as other
- * commands at a terminal.
+ * Handlers that cancel every question. Commands that make no calls pass them, so that servers offer them the same tools
+ * as other commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};

@@ -21,7 +21,7 @@ export class AnswerFile {
     this.#mode = found.mode;
   }
 
-  /** Checks that the file can be written, and leaves no file. Throws a UsageError. */
+  /** Checks that the file can be written, without leaving a new file. Throws a UsageError if it cannot. */
   static async open(given: string): Promise<AnswerFile> {
     try {
       const path = await realpath(given).catch(() => resolve(given));

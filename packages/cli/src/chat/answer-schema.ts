@@ -3,7 +3,7 @@ import { readJsonFile } from '../configuration/json-files.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 
-/** Reads the file of a JSON Schema. Throws a UsageError if there is none. */
+/** Reads the file of a JSON Schema. Throws a UsageError if the file is missing or its schema is unusable. */
 export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   const name = visibleLine(path);
   const schema = await readJsonFile(path);

@@ -12,7 +12,9 @@ const COMMANDS: Readonly<Record<ChatCommand, string>> = {
 
 const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 'exit', q: 'exit', clear: 'new' };
 
-/** The meaning of a line that starts with a slash; a text explains an invalid one. Undefined: it is a prompt. */
+/**
+ * The meaning of a line that starts with a slash; a text explains an invalid one. Undefined if the line is a prompt.
+ */
 export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
   // A path is not a command.
   const [, name] = /^\/([\w?-]+)\s*$/u.exec(line.trim()) ?? [];

@@ -18,7 +18,7 @@ export async function waitingScripts({ thread, workbench }: OpenChat): Promise<s
   return found;
 }
 
-/** No script is resumed while scripts are disabled. Throws a UsageError. */
+/** Throws a UsageError unless the mode is `enabled`: no other mode resumes scripts. */
 export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
   if (mode !== 'enabled')
     throw new UsageError(
@@ -26,7 +26,7 @@ export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
     );
 }
 
-/** The pending approvals, and the commands that decide them. */
+/** Shows the pending approvals and the commands that decide them. Returns false if no script waits. */
 export async function reportPending(
   { thread, workbench, isQuiet, options }: OpenChat,
   screen: Screen,

@@ -67,7 +67,7 @@ export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<nu
   return EXIT.completed;
 }
 
-/** Deletes all named keys or none. A server applies it at the next request. */
+/** Deletes all named keys or none. A server refuses a deleted key at the next request. */
 export async function revokeKeys(names: readonly string[], flags: KeyFlags): Promise<number> {
   const screen = openScreen();
   await withKeys(flags, async (keys, audit) => {
@@ -130,7 +130,7 @@ function expiryOf(text: string): number {
   return Date.now() + Number(days) * DAY_MS;
 }
 
-/** Hashes are useless to users. */
+/** Omits the hash, which is useless to users. */
 function shown(whole: ApiKey) {
   const { sha256: _sha256, ...key } = whole;
   return { ...key, state: isActive(whole) ? 'active' : 'expired' };

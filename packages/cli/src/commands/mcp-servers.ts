@@ -39,7 +39,7 @@ export interface TrustFlags extends McpServerFlags {
 
 type Scope = 'user' | 'workspace';
 
-/** Shows the effective servers with the source of each. None is started. */
+/** Shows the effective servers with the source of each. Starts none. */
 export async function listServers(flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
   const { servers } = await readMcpConfiguration(await mcpPlace(flags, screen));
@@ -134,7 +134,7 @@ async function withServers(
 ): Promise<number> {
   for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
-  // The status contains the problem.
+  // Warnings are omitted, because the status contains the problem.
   const options = { environment: process.env, warn: () => {}, ...neverAsked() };
   const opened = await connectServers(Object.fromEntries(chosen), workspace, options);
   try {

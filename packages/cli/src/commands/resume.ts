@@ -22,7 +22,7 @@ import { userView, withScriptHarness, type ScriptFlags, type ScriptStage } from 
 
 export interface ResumeFlags
   extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {
-  /** True: all pending ones that are not named otherwise. */
+  /** True: all pending approvals that the other option does not name. */
   approve?: true | string[];
   deny?: true | string[];
   note?: string;
@@ -30,7 +30,7 @@ export interface ResumeFlags
   remember?: Remember;
   /** Claims the script even if another process may still run it. */
   force?: boolean;
-  /** Decides about further calls. */
+  /** The mode of approval for further calls. */
   then?: Approve;
   /** For a script of a conversation: replaces its model. */
   model?: string;
@@ -146,7 +146,7 @@ async function givenDecisions(
   return decisions;
 }
 
-/** All or nothing: rules that cannot be stored are reported before any decision. */
+/** Throws a UsageError before any decision if a call has no rule, or if a rule cannot be stored. */
 async function rememberForWorkspace(
   rules: WorkspaceRules,
   approved: readonly ApprovalRequest[],
@@ -164,7 +164,7 @@ async function rememberForWorkspace(
   for (const suggestion of suggestions) await rules.remember(suggestion);
 }
 
-/** The pending approval of this id, or the only one whose id begins so. Throws a UsageError. */
+/** The pending approval with this id, or the only one whose id begins with it. Throws a UsageError. */
 export function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
   return theOne(pending, name, ({ approvalId }) => approvalId, {
     prefix: 'apr_',
@@ -209,7 +209,7 @@ async function askedDecisions(
     throw new UsageError(
       `${scriptId} waits for ${pendingApprovals.map(pendingText).join(', ')}. Add --approve or --deny; to look first: ${ownCommand()} approvals show ${scriptId}`,
     );
-  // Threads start while the user reads.
+  // The worker threads start while the user reads.
   harness.warm().catch(() => {});
   const decisions = await asker.askAll(pendingApprovals);
   return signal.aborted ? {} : decisions;

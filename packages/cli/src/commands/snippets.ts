@@ -17,7 +17,7 @@ export interface SnippetsFlags {
 
 export interface SnippetFlags extends SnippetsFlags {
   scope?: ScopeName;
-  /** `version` is the program's own option. */
+  /** The version of the saved script. `--version` is the program's own option. */
   saved?: number;
 }
 

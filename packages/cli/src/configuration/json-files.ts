@@ -76,11 +76,11 @@ function lineOf(message: string, json: string): number {
 }
 
 /*
- * Stores facts in the user's own folder: one file for each fact, named by its hash. No operation reads, changes and
- * rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
+ * The functions below store facts in the user's own folder: one file for each fact, named by its hash. No operation
+ * reads, changes and rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
  */
 
-/** The name of the file for a key. */
+/** The name of the file for a fact. */
 export function fileNameOf(fact: string): string {
   return createHash('sha256').update(fact).digest('hex').slice(0, 32);
 }

@@ -21,7 +21,10 @@ export interface Check {
 
 const OLDEST_NODE = [20, 19] as const;
 
-/** All checks except the configuration's. A `missing` part is required; a `warning` is not. Never rejects. */
+/**
+ * Checks Node.js, the platform, the components, git, the terminal and the stored data. A `missing` part is required; a
+ * `warning` is not. Never rejects.
+ */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
   const [working, git] = await Promise.all([checkWorking(), checkGit()]);
   return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment), ...checkData(environment)];

@@ -32,7 +32,7 @@ export interface CliHarnessOptions extends TerminalOptions {
   settings: Settings;
   engines: Engines;
   screen: Screen;
-  /** The origin of its scripts. */
+  /** The origin of the harness's scripts. */
   origin: Origin;
   /** The stored texts of its conversation, if it has one. */
   cabinet?: Cabinet;
@@ -46,7 +46,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
-  // Most runs have nothing to audit.
+  // The first entry opens the audit log, because most runs have nothing to audit.
   let audit: ReturnType<typeof openAudit> | undefined;
   const known = new KnownTools();
   const approvals = openApprovals({

@@ -207,7 +207,7 @@ function tooLarge(name: string): string {
   return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Use a smaller input.`;
 }
 
-/** The length of the valid UTF-8 prefix. `incomplete`: it ends inside a character that may still be completed. */
+/** The length of the valid UTF-8 prefix. `incomplete`: the bytes end inside a character that may still be completed. */
 export interface Utf8Scan {
   readonly validBytes: number;
   readonly incomplete: boolean;

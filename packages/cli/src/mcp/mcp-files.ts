@@ -30,7 +30,7 @@ export interface McpEntry {
 export interface McpConfiguration {
   /** By name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
-  /** Whether a file was found that is not used. */
+  /** Whether the workspace has a file that is not used. */
   readonly isPartial: boolean;
 }
 
@@ -126,8 +126,8 @@ function serversIn(value: unknown, path: string): Record<string, unknown> {
 type Servers = Readonly<Record<string, unknown>>;
 
 /**
- * Changes the servers of a file, or creates it; the rest of the file stays. Concurrent changes by several processes are
- * all kept. Throws a UsageError if the file cannot be read or written.
+ * Changes the servers in a file, and creates a missing file. The rest of the file stays. Concurrent changes by several
+ * processes are all kept. Throws a UsageError if the file cannot be read or written.
  */
 export async function changeServers(path: string, change: (servers: Servers) => Servers): Promise<void> {
   await withFileLock(path, async () => {

@@ -23,7 +23,7 @@ export function obtainServerToken(path: string, environment: Environment): strin
     chmodSync(path, 0o600);
     return token;
   } catch (error) {
-    // Another server was faster.
+    // Another server has created the file meanwhile.
     if (systemCode(error) === 'EEXIST') return readToken(path) ?? token;
     throw new UsageError(
       `${visibleLine(path)} cannot be written (${systemCode(error) ?? 'unknown error'}). Give your user write permission, or set TOOLSCRIPT_TOKEN.`,

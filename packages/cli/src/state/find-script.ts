@@ -6,7 +6,7 @@ import type { PersistentState } from './persistent-state.js';
 
 /**
  * The stored script with this id, or with the only id that has this prefix; scripts that have not ended take
- * precedence. Throws a UsageError.
+ * precedence. Throws a UsageError if no script or several scripts match.
  */
 export async function findScript({ store }: PersistentState, text: string): Promise<KeptScript> {
   const scripts = await listScripts(store);

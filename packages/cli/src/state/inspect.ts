@@ -2,7 +2,7 @@ import type { Harness, KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
-/** Omitted for the user of this machine. */
+/** `principal` is omitted for the user of this machine. */
 type ScriptOwner = { readonly principal?: string };
 
 /** All readable details of a stored script. Throws a UsageError if there is none. */
@@ -19,7 +19,7 @@ export async function inspectKept(
   return details;
 }
 
-/** The same for a script that will be resumed. Throws a UsageError if its data cannot be opened. */
+/** The details of a script that will be resumed. Throws a UsageError if its data cannot be opened. */
 export async function inspectWhole(
   harness: Pick<Harness, 'inspect'>,
   scriptId: string,

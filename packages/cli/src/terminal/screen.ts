@@ -13,8 +13,8 @@ const DEFAULT_ROWS = 24;
 const ERASE_LINE = '\r\x1b[2K';
 
 /**
- * The only access to stdout and stderr. On a terminal it keeps one live line below the output, and holds all output
- * back while a question is open; elsewhere it only writes.
+ * The output of the commands to stdout and stderr. On a terminal it keeps one live line below the output, and holds all
+ * output back while a question is open; elsewhere it only writes.
  */
 export class Screen {
   readonly style: Style;
@@ -44,7 +44,7 @@ export class Screen {
 
   get rows(): number {
     const { rows = 0 } = this.#out;
-    // Some terminals report no width.
+    // Some terminals report no height.
     return rows < 1 ? DEFAULT_ROWS : rows;
   }
 
@@ -88,7 +88,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** From now on output waits, so that none appears between a question and its answer. */
+  /** Holds output back on a terminal, so that none appears between a question and its answer. */
   hold(): void {
     this.#erase();
     this.toLineStart();

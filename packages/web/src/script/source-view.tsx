@@ -55,7 +55,7 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   );
 }
 
-/** Line numbers. */
+/** The numbers of the marked lines. */
 interface LineMarks {
   readonly selected: number | undefined;
   readonly failed: number | undefined;
@@ -65,7 +65,7 @@ interface LineMarks {
 
 interface SourcePartProps {
   readonly part: LinePart;
-  /** Whether no more lines are added to it. */
+  /** Whether no more lines are added to the part. */
   readonly isWhole: boolean;
   readonly notes: ReadonlyMap<number, LineNote>;
   readonly marks: LineMarks;
@@ -102,7 +102,7 @@ const SourcePart = memo(
     Object.values(marksIn(before)).join() === Object.values(marksIn(after)).join(),
 );
 
-/** The notes for the lines of this part. */
+/** The marks on lines of this part; undefined for marks on other lines. */
 function marksIn({ part: { from, lines }, marks }: SourcePartProps): LineMarks {
   const inside = (line: number | undefined) =>
     line !== undefined && line > from && line <= from + lines.length ? line : undefined;

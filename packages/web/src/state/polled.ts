@@ -2,7 +2,7 @@ import { Store } from './store.ts';
 
 export interface PolledState<Value> {
   readonly value?: Value;
-  /** The last request failed. */
+  /** The error of the last request, if it failed. */
   readonly error?: unknown;
 }
 
@@ -37,7 +37,7 @@ export class Polled<Value> {
     clearTimeout(this.#timer);
   }
 
-  /** Reads the value now. A response that arrives after that of a later request is dropped. */
+  /** Reads the value now. A response that arrives after a later request was sent is dropped. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     this.#generation += 1;

@@ -1,6 +1,6 @@
 import type { CallView, ScriptView } from './types.ts';
 
-/** A call that ended before another one of its script was made. */
+/** A call of a script before another one. `result` is undefined if the call had not ended by then. */
 export interface EarlierCallView {
   readonly call: CallView;
   readonly tool: string;

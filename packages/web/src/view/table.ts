@@ -3,7 +3,7 @@ export interface Table {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** More columns are unreadable. */
+/** A table with more columns is unreadable. */
 const MAX_COLUMNS = 12;
 
 /** An array of records as a table; undefined for any other value. */
