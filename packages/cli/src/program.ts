@@ -80,7 +80,7 @@ function isConversation(): boolean {
 /** Reports an error of Toolscript itself. Returns the exit status. */
 export function reportFault(error: unknown): number {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return reportError(`Toolscript itself failed. Please report it with this text:\n${detail}`, EXIT.failed);
+  return reportError(`Toolscript itself failed. Please report the failure with this text:\n${detail}`, EXIT.failed);
 }
 
 function reportError(message: string, status: number): number {

@@ -15,7 +15,7 @@ export function isUsageError(error: unknown): error is Error {
 
 /** The notice of an internal error that a run has survived. */
 export function internalNotice(detail: string): string {
-  return `Toolscript continues after an error of its own. Please report it with this text: ${visible(detail)}`;
+  return `Toolscript continues after an error of its own. Please report the error with this text: ${visible(detail)}`;
 }
 
 /** The error codes for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */

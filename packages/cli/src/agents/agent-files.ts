@@ -70,7 +70,7 @@ export async function findAgents(
       for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
-        `${visibleLine(folder)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
+        `${visibleLine(folder)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(workspace)}`,
       );
     }
   }

@@ -352,7 +352,7 @@ export class Asker {
       input = JSON.parse(text);
     } catch (error) {
       question.draft = text;
-      return `  That is not JSON: ${visibleLine((error as Error).message)}. [e] opens it again; the question has not changed.\n`;
+      return `  Your text is not JSON: ${visibleLine((error as Error).message)}. [e] opens it again; the question has not changed.\n`;
     }
     const why = this.#options.validateInput(question.request.tool, input);
     if (why !== undefined) {

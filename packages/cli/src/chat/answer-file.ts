@@ -76,7 +76,7 @@ function unwritable(given: string, error: unknown): unknown {
   if (code === undefined) return error;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new UsageError(
-      `${name} cannot be written: its folder does not exist. Make the folder, or name another file.`,
+      `${name} cannot be written: its folder does not exist. Create the folder, or name another file.`,
     );
   return new UsageError(`${name} cannot be written (${code}). Name a file that you can write to.`);
 }

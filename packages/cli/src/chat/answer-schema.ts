@@ -13,7 +13,7 @@ export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   } catch (error) {
     if (!isUsageError(error)) throw error;
     throw new UsageError(
-      `${name} cannot be used as a JSON Schema. Correct it: ${visibleLine(error.message.replace(/^The schema of the answer /u, 'it '))}`,
+      `${name} cannot be used as a JSON Schema: ${visibleLine(error.message.replace(/^The schema of the answer /u, 'it '))} Correct the schema.`,
     );
   }
 }

@@ -22,7 +22,7 @@ export function commandIn(line: string): { readonly command: ChatCommand } | { r
   const command = Object.hasOwn(COMMANDS, name) ? (name as ChatCommand) : OTHER_NAMES[name];
   if (command !== undefined) return { command };
   const nearest = nearestName(name, Object.keys(COMMANDS));
-  const hint = nearest === undefined ? '/help lists them.' : `Did you mean /${nearest}?`;
+  const hint = nearest === undefined ? '/help lists the commands.' : `Did you mean /${nearest}?`;
   return { mistake: `There is no command /${visibleLine(name)}. ${hint}` };
 }
 

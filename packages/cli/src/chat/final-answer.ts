@@ -85,7 +85,7 @@ export class FinalAnswer {
     const second = this.#schema.check(again);
     if (second.ok) return this.#put(jsonText(second.value), repaired);
     this.#screen.notice(
-      `The final answer does not fit the JSON Schema, also after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
+      `The final answer does not fit the JSON Schema, even after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
     );
     return EXIT.failed;
   }

@@ -78,5 +78,7 @@ function verdict(checks: readonly Check[], isWell: boolean, style: Style): strin
   if (!isWell) return style.red('A required part is missing; see ✗ above.');
   const limited = new Set(checks.filter(({ status }) => status === 'warning').map(({ name }) => visibleLine(name)));
   if (limited.size === 0) return style.green('Every required part works.');
-  return style.yellow(`Every required part works, but not everything: ${[...limited].join(', ')}; see ! above.`);
+  return style.yellow(
+    `Every required part works, but some other parts do not: ${[...limited].join(', ')}. See ! above.`,
+  );
 }

@@ -158,7 +158,7 @@ async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<
     const { keys } = storage;
     if (keys === undefined)
       throw new UsageError(
-        '--store: only postgres://… has API keys of its own. Without --store, they are in the data folder.',
+        '--store: only postgres://… has API keys of its own. Omit --store to use the keys of the data folder.',
       );
     return await withAudit(storage.audit, (audit) => use(keys, audit));
   } finally {

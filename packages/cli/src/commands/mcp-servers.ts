@@ -168,13 +168,13 @@ function entryOf(command: readonly string[], { url, header = [], env = [] }: Add
       'Give either the command of the server, after --, or its address with --url: toolscript mcp add NAME -- COMMAND, or toolscript mcp add NAME --url URL',
     );
   if (url === undefined) {
-    if (header.length > 0) throw new UsageError('--header is for a server with --url. Leave it out, or use --env.');
+    if (header.length > 0) throw new UsageError('--header is for a server with --url. Omit --header, or use --env.');
     return { command: program, args, ...(env.length === 0 ? {} : { env: pairsOf(env, '=', '--env') }) };
   }
   const isAddress = url.includes('${') || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol));
   if (!isAddress)
-    throw new UsageError(`--url is "${visibleLine(url)}". Give it an address that begins with http:// or https://.`);
-  if (env.length > 0) throw new UsageError('--env is for a server with a command. Leave it out, or use --header.');
+    throw new UsageError(`--url is "${visibleLine(url)}". Use an address that begins with http:// or https://.`);
+  if (env.length > 0) throw new UsageError('--env is for a server with a command. Omit --env, or use --header.');
   return { url, ...(header.length === 0 ? {} : { headers: pairsOf(header, ':', '--header') }) };
 }
 

@@ -158,7 +158,7 @@ async function rememberForWorkspace(
     const suggestion = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
     throw new UsageError(
-      `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide. Omit it.`,
+      `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide about it. Omit --remember.`,
     );
   });
   for (const suggestion of suggestions) await rules.remember(suggestion);

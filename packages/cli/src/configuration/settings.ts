@@ -196,7 +196,7 @@ async function readWorkspace(
   const counts = await isTrusted(user, cwd);
   if (!counts) {
     warn(
-      `${visibleLine(file)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
+      `${visibleLine(file)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(cwd)}`,
     );
     return undefined;
   }
@@ -288,7 +288,7 @@ function limitValue(text: string): unknown {
   return /^-?\d+(?:\.\d+)?$/u.test(text) ? Number(text) : text;
 }
 
-function issueText(message = 'not a valid value'): string {
+function issueText(message = 'the value is not valid'): string {
   const text = message.replace(/^Invalid input: /u, '');
   return text.charAt(0).toLowerCase() + text.slice(1);
 }

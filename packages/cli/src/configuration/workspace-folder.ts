@@ -71,7 +71,7 @@ function demandAll(paths: readonly string[], workspace: string, what: string, va
   const found = paths.find((path) => leadsInto(workspace, path));
   if (found !== undefined)
     throw new UsageError(
-      `Your own ${what} in ${visibleLine(found)} cannot be used: it is in the workspace ${visibleLine(workspace)}, or is reached through it, where scripts may write. Start in another folder or name one with --cwd, or set ${variable} to a folder outside of the workspace.`,
+      `Scripts can write to your ${what} in ${visibleLine(found)}, because its path is in the workspace ${visibleLine(workspace)} or leads through it, so Toolscript does not use it. Start in another folder, name another folder with --cwd, or set ${variable} to a folder outside of the workspace.`,
     );
 }
 

@@ -140,7 +140,7 @@ async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Che
   return {
     name,
     status: 'missing',
-    detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer',
+    detail: outcome.status === 'failed' ? outcome.error.message : 'the script returned a wrong value',
     fix: REINSTALL,
   };
 }
@@ -179,7 +179,7 @@ async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Ch
   return {
     name: 'ripgrep',
     status: 'missing',
-    detail: operation.error?.message ?? 'found nothing',
+    detail: operation.error?.message ?? 'the search found nothing',
     fix: REINSTALL,
   };
 }
@@ -191,7 +191,7 @@ async function checkFiles(): Promise<Check> {
   return {
     name: 'files',
     status: 'warning',
-    detail: 'Toolscript verifies open files by path; it could miss a file that is swapped at that moment',
+    detail: 'Toolscript verifies open files by path, so it may miss a file that is replaced during the check',
     fix: 'Use Linux with /proc mounted for the strict check.',
   };
 }
@@ -202,7 +202,7 @@ async function checkGit(): Promise<Check> {
   return {
     name: 'git',
     status: 'warning',
-    detail: 'not found; scripts cannot use it through exec',
+    detail: 'git was not found, so scripts cannot use it through exec',
     fix: 'Install git (https://git-scm.com).',
   };
 }

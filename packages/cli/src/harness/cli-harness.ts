@@ -121,7 +121,7 @@ class KnownTools {
 
   readonly validateInput = (name: string, input: unknown): string | undefined => {
     const tool = this.tools().find((one) => one.name === name);
-    if (tool === undefined) return `there is no tool ${name} here`;
+    if (tool === undefined) return `there is no tool ${name}`;
     const checked = tool.validateInput(input);
     if (checked.ok) return undefined;
     return checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');

@@ -68,7 +68,7 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
     if (file !== undefined) found.push(file);
   }
   if (found.length < 2) return found[0];
-  throw new UsageError(`There are ${found.map(({ path }) => visibleLine(path)).join(' and ')}. Keep one of them.`);
+  throw new UsageError(`Both ${found.map(({ path }) => visibleLine(path)).join(' and ')} exist. Keep one of them.`);
 }
 
 /** Undefined if there is no such file. Throws a UsageError if it names no servers. */

@@ -32,7 +32,7 @@ export function refusalInside(
   const reason = path ?? place;
   return reason === undefined
     ? undefined
-    : `${reason}; scripts can change files there, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
+    : `${reason}; scripts can change files in the workspace, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }
 
 /** An absolute path anywhere in a word, up to a character that ends a path. */

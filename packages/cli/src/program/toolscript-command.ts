@@ -149,7 +149,7 @@ function describe(command: Command, message: string, code: string): string | und
       return optionSentence(named(first), `cannot be ${visibleLine(second)}`);
     case 'commander.conflictingOption': {
       const flags = [first, second].map((option) => flagOf(named(option)) ?? option);
-      return `${flags.join(' and ')} exclude each other. Remove one of them.`;
+      return `${flags.join(' and ')} cannot be used together. Remove one of them.`;
     }
     default:
       return undefined;

@@ -58,6 +58,6 @@ function readToken(path: string): string | undefined {
 function checked(token: string, where: string): string {
   if (token.length >= MIN_LENGTH && /^[\w.~+/=-]+$/u.test(token)) return token;
   throw new UsageError(
-    `${where} contains no valid token. Set it to at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = -`,
+    `${where} contains no valid token. Use at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = -`,
   );
 }

@@ -130,7 +130,9 @@ class ScriptStore implements HarnessStore {
 
   #demandStaying(): void {
     if (this.#isLeft)
-      throw new Error('The program is ending, so no more is stored. To recover the script: toolscript approvals');
+      throw new Error(
+        'The program is ending, so it stores no more data. To list the scripts that you can recover: toolscript approvals',
+      );
   }
 }
 

@@ -40,7 +40,7 @@ export async function importThreads(stores: ServiceStores, files: ThreadFiles, o
 }
 
 function notImported({ path }: ThreadFile, { message }: Error): string {
-  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file stays there, for you to read.`;
+  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file is unchanged, so you can read it there.`;
 }
 
 async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }: ImportOptions): Promise<void> {

@@ -71,7 +71,7 @@ describe('toolscript mcp add', () => {
   it.each([
     [['add', 'x'], 'Give either the command of the server, after --, or its address with --url'],
     [['add', 'x', '--url', 'http://x', '--', 'y'], 'Give either the command of the server'],
-    [['add', 'x', '--url', 'ftp://x'], '--url is "ftp://x". Give it an address that begins with http:// or https://.'],
+    [['add', 'x', '--url', 'ftp://x'], '--url is "ftp://x". Use an address that begins with http:// or https://.'],
     [['add', 'x', '--env', 'A', '--', 'y'], '--env is "A". Write: --env NAME=VALUE'],
     [['add', 'x', '--header', 'A:b', '--', 'y'], '--header is for a server with --url'],
     [['add', 'mail', '--', 'y'], 'has an MCP server mail already. To replace it, first: toolscript mcp remove mail'],

@@ -26,7 +26,7 @@ interface ApprovalCardProps {
   readonly isCurrent: boolean;
 }
 
-const EFFECTS = { read: 'reads', write: 'changes data', external: 'acts outside' } as const;
+const EFFECTS = { read: 'reads', write: 'changes data', external: 'has external effects' } as const;
 
 /** A call that waits for the user's decision. */
 export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {

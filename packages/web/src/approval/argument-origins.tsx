@@ -37,7 +37,8 @@ export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
         ))}
       </ul>
       <p className="dim">
-        Found by equal content, which is no proof.{!isComplete && ' There may be more: not everything was compared.'}
+        Found by equal content, which is no proof.
+        {!isComplete && ' Not all results were compared, so there may be more.'}
       </p>
     </section>
   );
