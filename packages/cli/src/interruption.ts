@@ -19,7 +19,7 @@ const SAME_SIGNAL_MS = 200;
 export interface InterruptionListener {
   /** Suspends a script that only waits for the user. Returns false if no script does. */
   suspend(): boolean;
-  /** The run is being aborted. */
+  /** Called before the run is aborted. */
   beforeAbort(): void;
 }
 

@@ -23,7 +23,7 @@ async function run(): Promise<never> {
   // A closed terminal cannot be restored, and Node aborts if it tries to: the signal itself ends the process.
   if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
   await Promise.all([process.stdout, process.stderr].map(written));
-  // Without this, Node waits until the engine's code is optimised, although it never runs again.
+  // Without this, Node waits until the engine's code is optimised, although the code never runs again.
   process.exit();
 }
 
@@ -35,7 +35,7 @@ async function written(stream: NodeJS.WriteStream): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A command with a listener of its own ends its work first. */
+/** Exits when stdout has failed, unless a command with a listener of its own first ends its work. */
 function leaveWithoutReader(error: NodeJS.ErrnoException): void {
   if (process.stdout.listenerCount('error') > 1) return;
   if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);

@@ -64,7 +64,7 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {
-    // Help and version are not mistakes; every other exit of the parser is.
+    // Help and version are not mistakes; every other exit of the parser is a mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     if (isUsageError(error)) return reportError(error.message, EXIT.usage);
     const code = error instanceof Error ? fileCodeIn(error.message) : undefined;

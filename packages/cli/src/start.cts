@@ -101,8 +101,8 @@ function compile(name: string, file: string, cachedData: Buffer | undefined): vm
 }
 
 /**
- * V8 trusts the data that it is given: one wrong bit would end the process, and code of another build would run as this
- * one's. A digest of the data, the key and the file's name stands before it.
+ * Reads a file of the cache. V8 trusts the data that it is given: one wrong bit would end the process, and code of
+ * another build would run as this one's. A digest of the data, the key and the file's name stands before the data.
  */
 function readCache(name: string): Buffer | undefined {
   if (!usesCache) return undefined;

@@ -1,6 +1,6 @@
 import { visible } from './terminal/untrusted.js';
 
-/** Wrong usage, input or configuration. The message is one sentence with the fix; the status is 2. */
+/** Wrong usage, input or configuration. The message states the problem and the fix; the exit status is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -64,7 +64,7 @@ export function settingsOf(
   const narrowed = narrowLimits(settings.limits, agent.limits ?? {});
   for (const name of narrowed.wider)
     warn(
-      `The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored. Lower it, or raise the limit in your own configuration.`,
+      `The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
     );
   const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
   const mode = settings.named.mode || agent.mode === undefined ? settings.mode : agent.mode;

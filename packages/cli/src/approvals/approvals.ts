@@ -116,7 +116,7 @@ export function refusingUnable(
   };
 }
 
-/** Undefined if the sandbox works. */
+/** The problem of the sandbox; undefined if the sandbox works. */
 async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();
@@ -124,7 +124,7 @@ async function problemOfSandbox(): Promise<string | undefined> {
 }
 
 /**
- * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is
+ * Without a terminal, the user's rules and the remembered ones decide. A script with a call that no rule decides is
  * suspended.
  */
 export function suspendingPolicy(

@@ -338,7 +338,7 @@ export class Asker {
     } catch (error) {
       said = `  ${visible((error as Error).message)}\n`;
     }
-    // The call may have been aborted, or everything suspended, meanwhile.
+    // Meanwhile, the call may have been aborted, or all questions suspended.
     if (this.#open !== question) return;
     this.#read(question);
     this.#terminal.write(said);

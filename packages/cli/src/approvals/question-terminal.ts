@@ -18,7 +18,7 @@ export interface QuestionTerminal {
 export interface TerminalOptions {
   /** Stdin carries the answer, so keys must come from the terminal itself. */
   stdinIsTaken: boolean;
-  /** Stdout carries data, so questions must not go there. */
+  /** Stdout carries data, so questions must not go to stdout. */
   stdoutIsTaken: boolean;
 }
 

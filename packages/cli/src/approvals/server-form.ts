@@ -171,7 +171,7 @@ function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown
   }
 }
 
-/** Undefined: the terminal was closed, or the server no longer waits. */
+/** The next key; undefined if the terminal was closed, or if the server no longer waits. */
 function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (keys: string | undefined) => {

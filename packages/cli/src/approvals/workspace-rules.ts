@@ -106,7 +106,10 @@ export class RuleFolder {
     this.#path = join(user.rulesFolder, fileNameOf(workspace));
   }
 
-  /** Oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be read. */
+  /**
+   * The stored rules, oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be
+   * read.
+   */
   async list(warn: (message: string) => void): Promise<RememberedRule[]> {
     const files = (await this.#files()).filter((name) => /^[0-9a-f]+\.json$/u.test(name));
     const read = await Promise.all(files.map((name) => this.#read(name, warn)));

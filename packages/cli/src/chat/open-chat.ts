@@ -43,7 +43,7 @@ export interface OpenChat {
   readonly isQuiet: boolean;
   /** The options that a command must repeat to continue in the same way. */
   readonly options: readonly string[];
-  /** A new conversation with the same options. */
+  /** Starts a new conversation with the same options. */
   anew(): OpenChat;
   close(): Promise<void>;
 }

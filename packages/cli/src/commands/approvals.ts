@@ -47,7 +47,7 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   return EXIT.completed;
 }
 
-/** The pending approvals with the arguments of their calls, where these can be read. */
+/** The pending approvals with the arguments of their calls, if these can be read. */
 async function readInputs(
   kept: PersistentState,
   scripts: readonly KeptScript[],

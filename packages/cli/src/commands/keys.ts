@@ -83,7 +83,7 @@ export async function revokeKeys(names: readonly string[], flags: KeyFlags): Pro
   return EXIT.completed;
 }
 
-/** No key is changed before the audit log has recorded the change. Throws a UsageError. */
+/** Records a change in the audit log, before the key is changed. Throws a UsageError if the log cannot be written. */
 function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoked', key: ApiKey): void {
   try {
     audit.append(keyEntry(type, key));

@@ -78,7 +78,7 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
 
 /** The redirect address: a page that only this machine can reach. */
 class Callback {
-  /** A login page was shown. */
+  /** True after a login page was shown. */
   isAwaited = false;
   #arrive: (address: URL) => void = () => {};
   readonly #arrived = new Promise<URL>((resolve) => (this.#arrive = resolve));

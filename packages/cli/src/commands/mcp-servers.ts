@@ -59,7 +59,7 @@ export async function listServers(flags: McpServerFlags): Promise<number> {
   return EXIT.completed;
 }
 
-/** Adds a server to the file of the user or of the workspace. It is not started. */
+/** Adds a server to the file of the user or of the workspace. Does not start the server. */
 export async function addServer(name: string, command: readonly string[], flags: AddFlags): Promise<number> {
   const entry = entryOf(command, flags);
   const path = await fileToEdit(flags);
@@ -88,7 +88,9 @@ export async function removeServer(name: string, flags: { cwd?: string; scope?: 
   return EXIT.completed;
 }
 
-/** Starts servers and shows the tools of each. Status 1 if one does not work. */
+/**
+ * Starts servers and shows the tools of each. Status 1 if one does not work, or if the workspace's file is not used.
+ */
 export async function testServers(names: readonly string[], flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);

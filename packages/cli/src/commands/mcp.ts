@@ -5,7 +5,7 @@ import { serveGateway, type HttpFlags } from '../mcp/serve-gateway.js';
 import { openScreen } from '../terminal/screen.js';
 
 export interface McpFlags extends GatewayFlags, HttpFlags {
-  /** `HOST:PORT`, `PORT` or `:PORT`; without it, standard input and output. */
+  /** `HOST:PORT`, `PORT` or `:PORT`; default: standard input and output. */
   http?: string;
 }
 

@@ -134,7 +134,8 @@ async function givenDecisions(
     Array.isArray(names) ? names.map((name) => pendingOne(pending, name)) : [];
   const [approved, denied] = [named(approve), named(deny)];
   const both = approved.find((request) => denied.includes(request));
-  if (both !== undefined) throw new UsageError(`${both.approvalId} is both approved and denied. Decide on one.`);
+  if (both !== undefined)
+    throw new UsageError(`${both.approvalId} is both approved and denied. Name it in only one of the options.`);
   if (approve === true) approved.push(...pending.filter((request) => !denied.includes(request)));
   if (deny === true) denied.push(...pending.filter((request) => !approved.includes(request)));
   const more = { ...(note === undefined ? {} : { note }), ...(remember === undefined ? {} : { remember }) };
@@ -231,7 +232,7 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
     throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
 }
 
-/** The workspace in which the script was started. It resumes only there. */
+/** The workspace in which the script was started. The script resumes only in this workspace. */
 async function workspaceOf(
   scriptId: string,
   origin: Origin | undefined,

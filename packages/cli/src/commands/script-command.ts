@@ -96,7 +96,7 @@ async function act<View extends EventView>(
   const count = new ScriptCount();
   interruption.listen({
     suspend: () => approvals.suspend(),
-    // A suspended run may still receive later events.
+    // A suspended run may still store later events, so its store stays open.
     beforeAbort: () => void (count.isSuspended || kept.store.leave()),
   });
   const takers = [
@@ -123,7 +123,7 @@ async function act<View extends EventView>(
   }
 }
 
-/** The suspended and interrupted scripts, with the commands that resume them. */
+/** Shows the suspended and interrupted scripts, with the commands that resume them. */
 async function reportUnfinished(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: PersistentState;

@@ -85,7 +85,9 @@ export function fileNameOf(fact: string): string {
   return createHash('sha256').update(fact).digest('hex').slice(0, 32);
 }
 
-/** Writes the complete file or none, with access for the user alone. Throws a UsageError. */
+/**
+ * Writes the complete file or none, with access for the user alone. Throws a UsageError if the file cannot be written.
+ */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -97,7 +99,7 @@ export async function writeJsonFile(path: string, value: unknown): Promise<void>
   }
 }
 
-/** Deletes the file. Returns whether there was one. Throws a UsageError. */
+/** Deletes the file. Returns whether there was one. Throws a UsageError if the file cannot be deleted. */
 export async function deleteFile(path: string): Promise<boolean> {
   try {
     await unlink(path);

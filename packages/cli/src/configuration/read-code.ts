@@ -17,5 +17,5 @@ export async function readCodeFile(path: string): Promise<unknown> {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500)}. Repair it or remove it.`);
   }
-  throw new UsageError(`${name} exports nothing: write export default { … }.`);
+  throw new UsageError(`${name} exports nothing. Write: export default { … }.`);
 }

@@ -126,7 +126,7 @@ export async function loadSettings(
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)
     warn(
-      `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower it, or raise the limit in your own configuration.`,
+      `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
     );
   const namesTools = flags.pack !== undefined || flags.tools !== undefined;
   const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;

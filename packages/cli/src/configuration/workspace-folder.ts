@@ -50,7 +50,7 @@ export function currentFolder(): string {
  * workspace's files may write there. No other module checks this rule.
  */
 
-/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError. */
+/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError for a path in it. */
 export function demandOwnFoldersOutside(workspace: string, environment: Environment): void {
   demandAll(Object.values(userFolder(environment)), workspace, 'configuration', 'XDG_CONFIG_HOME');
   demandAll(Object.values(dataFolder(environment)), workspace, 'data', 'XDG_DATA_HOME');

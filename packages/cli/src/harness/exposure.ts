@@ -211,7 +211,7 @@ export function exposesMcp({ expose, packs, workspaceTools }: Pick<Settings, 'ex
   if (workspaceTools !== undefined && !workspaceTools.some(isOfMcp)) return false;
   if (expose.pack === undefined && expose.tools === undefined) return true;
   if (expose.tools?.some(isOfMcp) === true) return true;
-  // A pack may extend any other one.
+  // A pack may extend any other pack.
   const inPacks = Object.values(packs).some(({ tools }) => tools.some(isOfMcp));
   return expose.pack === 'all' || (expose.pack !== undefined && inPacks);
 }

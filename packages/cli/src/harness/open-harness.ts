@@ -46,7 +46,7 @@ export interface HarnessSettings {
 
 /** A harness with the tools of MCP servers. The caller closes the servers after the harness. */
 interface HarnessWithServers extends OpenHarness {
-  /** Undefined: there are none. */
+  /** Undefined: there are no MCP servers. */
   readonly servers: McpServers | undefined;
 }
 

@@ -60,7 +60,9 @@ export async function readMcpConfiguration(place: McpPlace): Promise<McpConfigur
   return { ...configurationOf(theirs, own), isPartial };
 }
 
-/** The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError for two. */
+/**
+ * The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError if there are two.
+ */
 export async function readWorkspaceFile(workspace: string): Promise<McpFile | undefined> {
   const found: McpFile[] = [];
   for (const name of WORKSPACE_MCP_FILES) {
@@ -71,7 +73,7 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
   throw new UsageError(`Both ${found.map(({ path }) => visibleLine(path)).join(' and ')} exist. Keep one of them.`);
 }
 
-/** Undefined if there is no such file. Throws a UsageError if it names no servers. */
+/** The servers of a file; undefined if there is no such file. Throws a UsageError if it names no servers. */
 async function readMcpFile(path: string): Promise<McpFile | undefined> {
   const text = await readTextFile(path);
   if (text === undefined) return undefined;

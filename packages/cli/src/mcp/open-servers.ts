@@ -37,7 +37,7 @@ export async function openServers(
   return connectServers(servers, settings.cwd, options);
 }
 
-/** The same for servers whose files were already read. */
+/** Starts servers whose files were already read. */
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,

@@ -25,7 +25,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 /** The words for listing, which a command without `list` does by itself. */
 const LIST = ['list', 'ls'];
 
-/** A command that reports wrong usage in one sentence: the problem, its cause and the correct form. */
+/** A command that reports wrong usage with the problem, its cause and the correct form. */
 export class ToolscriptCommand extends Command {
   override createCommand(name?: string): ToolscriptCommand {
     return new ToolscriptCommand(name);

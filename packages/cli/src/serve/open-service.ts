@@ -29,7 +29,7 @@ export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   workers?: number;
   /** Maximum number of concurrent runs of one principal. */
   runsPerPrincipal?: number;
-  /** Default: everything, in one process. */
+  /** Default: all roles, in one process. */
   roles?: readonly ServerRole[];
 }
 

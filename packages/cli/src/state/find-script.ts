@@ -13,7 +13,7 @@ export async function findScript({ store }: PersistentState, text: string): Prom
   const open = scripts.filter(({ scriptId, state }) => state !== 'ended' && begins(scriptId, text, 'scr_'));
   return theOne(open.length > 0 ? open : scripts, text, ({ scriptId }) => scriptId, {
     prefix: 'scr_',
-    none: `There is no stored script ${visibleLine(text)}. To list the pending ones: ${ownCommand()} approvals`,
+    none: `There is no stored script ${visibleLine(text)}. To list the pending scripts: ${ownCommand()} approvals`,
     several: 'Several stored scripts begin with',
   });
 }

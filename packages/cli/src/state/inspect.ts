@@ -14,7 +14,7 @@ export async function inspectKept(
   const details = await harness.inspect(scriptId, owner);
   if (details === undefined)
     throw new UsageError(
-      `The script ${scriptId} was deleted meanwhile. To list the pending ones: ${ownCommand()} approvals`,
+      `The script ${scriptId} was deleted meanwhile. To list the pending scripts: ${ownCommand()} approvals`,
     );
   return details;
 }

@@ -168,7 +168,7 @@ class OriginFolder {
     await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
   }
 
-  /** Undefined if it is unknown. */
+  /** The origin of a script; undefined if it is unknown. */
   async of(scriptId: string): Promise<Origin | undefined> {
     try {
       return OriginSchema.parse(JSON.parse(await readFile(this.#file(scriptId), 'utf8')));
@@ -230,7 +230,7 @@ export function suspensionKeys(path: string, environment: Environment): Suspensi
   return stored === undefined ? secrets : [...secrets, stored];
 }
 
-/** Throws a UsageError for a secret that could be guessed. */
+/** The secrets of the environment variable. Throws a UsageError for a secret that is short enough to be guessed. */
 function environmentSecrets(environment: Environment): readonly string[] {
   const text = environment[VARIABLE] ?? '';
   const secrets = text === '' ? [] : text.split(',').map((secret) => secret.trim());

@@ -68,7 +68,7 @@ export class Screen {
     this.write(`${text}\n`);
   }
 
-  /** A line on stderr. */
+  /** Writes a line to stderr. */
   warn(text: string): void {
     if (this.#held !== undefined) return void this.#held.push(() => this.warn(text));
     this.#erase();
@@ -77,10 +77,10 @@ export class Screen {
     this.#draw();
   }
 
-  /** A line on stderr in the name of this program. */
+  /** Writes a line to stderr that begins with the name of this program. */
   readonly notice = (message: string): void => this.warn(`toolscript: ${message}`);
 
-  /** A line below all other output, until it changes; only on a terminal. */
+  /** Sets the line that a terminal shows below all other output. */
   setLive(text: string): void {
     this.#live = text;
     if (this.#held !== undefined) return;
@@ -119,7 +119,7 @@ export function openScreen(): Screen {
   return new Screen(process.stdout, process.stderr, process.env);
 }
 
-/** Whether a user may be at a terminal. Opens none. */
+/** Whether a user may be at a terminal. Opens no terminal. */
 export function hasTerminal(): boolean {
   return process.stdout.isTTY || process.stderr.isTTY;
 }

@@ -23,7 +23,7 @@ export class WordWrap {
     this.#columns = columns;
   }
 
-  /** The prefix of every line that is opened later. */
+  /** Sets the prefix of every line that is opened later. */
   setPrefix(text: string): void {
     this.#prefix = text;
   }

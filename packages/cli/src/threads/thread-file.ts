@@ -33,7 +33,7 @@ export interface ThreadText {
   readonly events: readonly StreamEvent[];
 }
 
-/** Throws a UsageError for a file that is not a thread, or cannot be read. */
+/** Reads the file of a thread. Throws a UsageError for a file that is not a thread, or cannot be read. */
 export function readThreadFile(path: string): ThreadText {
   const name = visibleLine(path);
   const text = orRefuse(

@@ -76,7 +76,7 @@ describe('toolscript mcp add', () => {
     [['add', 'x', '--header', 'A:b', '--', 'y'], '--header is for a server with --url'],
     [['add', 'mail', '--', 'y'], 'has an MCP server mail already. To replace it, first: toolscript mcp remove mail'],
     [['remove', 'mial'], 'Did you mean mail?'],
-    [['test', 'nobody-here'], 'There is no MCP server nobody-here. To list them: toolscript mcp list'],
+    [['test', 'nobody-here'], 'There is no MCP server nobody-here. To list the servers: toolscript mcp list'],
     [['login', 'mial'], 'There is no MCP server mial. Did you mean mail?'],
     [['tset'], 'There is no command mcp tset. Did you mean test?'],
     [['lst'], 'There is no command mcp lst. Did you mean list?'],

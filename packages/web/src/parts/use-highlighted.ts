@@ -25,7 +25,7 @@ export function useHighlighted(source: string, isScript: boolean): Lines {
         Loaded = module.Highlighter;
         if (isCurrent) setHighlighter(new Loaded());
       },
-      // The text stays plain.
+      // Without the highlighter, the text stays plain.
       () => undefined,
     );
     return () => {

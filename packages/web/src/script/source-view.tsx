@@ -59,7 +59,7 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
 interface LineMarks {
   readonly selected: number | undefined;
   readonly failed: number | undefined;
-  /** The place where the model is writing. */
+  /** The line in which the model is writing. */
   readonly caret: number | undefined;
 }
 
@@ -115,7 +115,7 @@ interface SourceLineProps {
   readonly note: LineNote | undefined;
   readonly isSelected: boolean;
   readonly isFailed: boolean;
-  /** The place where the model is writing. */
+  /** Whether the model is writing in this line. */
   readonly hasCaret: boolean;
   readonly onSelect: (line: number) => void;
 }

@@ -8,7 +8,7 @@ export interface EarlierCallView {
   readonly result: unknown;
 }
 
-/** The calls before one of a script, in order. Those that had not ended by then have no result. */
+/** The calls that a script made before one of its calls, in order. A call that had not ended by then has no result. */
 export function callsBefore({ calls }: ScriptView, callId: string): readonly EarlierCallView[] {
   const index = calls.findIndex((call) => call.callId === callId);
   const madeAt = calls[index]?.requestedAt ?? 0;

@@ -29,7 +29,7 @@ export interface ValueImage {
   readonly mediaType: string;
   readonly data?: string;
   readonly path?: string;
-  /** SHA-256 of its bytes, in hex. */
+  /** The SHA-256 of the image's bytes, in hex. */
   readonly sha256?: string;
 }
 
