@@ -125,7 +125,7 @@ class Form {
       this.content = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Content;
       return `  Your answer: ${visibleLine(JSON.stringify(this.content))}\n`;
     } catch (error) {
-      return `  ${visibleLine((error as Error).message)}. Your answer has not changed.\n`;
+      return `  Your answer has not changed: ${visibleLine((error as Error).message)}\n`;
     }
   }
 }

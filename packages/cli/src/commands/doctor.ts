@@ -54,7 +54,7 @@ async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: C
           name: 'configuration',
           status: 'missing',
           detail: error.message,
-          fix: 'Fix the setting that the message names.',
+          fix: 'Correct the setting that the message names.',
         },
       ],
     };

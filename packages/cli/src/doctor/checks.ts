@@ -11,7 +11,7 @@ import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
-/** One finding. `fix`: how to fix it, if there is a way. */
+/** One finding. `fix`: the way to correct it, if there is one. */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';

@@ -157,8 +157,8 @@ function inputError(path: string, error: unknown): unknown {
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its place, and no part of it is shown. A byte order
- * mark stays in the text.
+ * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its position, and no part of the input is shown. A
+ * byte order mark stays in the text.
  */
 export class StrictTextDecoder {
   readonly #name: string;

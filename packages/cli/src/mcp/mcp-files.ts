@@ -28,7 +28,7 @@ export interface McpEntry {
 }
 
 export interface McpConfiguration {
-  /** By name. */
+  /** The servers, by name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
   /** Whether the workspace has a file that is not used. */
   readonly isPartial: boolean;

@@ -61,8 +61,8 @@ interface ScriptStoreParts {
 
 /**
  * This program's store of scripts: it records where each script was started, knows which scripts this process holds,
- * and can be detached. It then writes nothing more, as if the process had ended: an interrupted script can be recovered
- * later.
+ * and can be detached. A detached store writes nothing more, as if the process had ended: an interrupted script can be
+ * recovered later.
  */
 class ScriptStore implements HarnessStore {
   readonly claim: Claims;

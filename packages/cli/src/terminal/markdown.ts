@@ -72,7 +72,7 @@ export class MarkdownStream {
     this.#take(this.#visible.push(text));
   }
 
-  /** Afterwards the screen is at a line's start, unless nothing was shown. */
+  /** Ends the text. The screen is then at the start of a line, unless nothing was shown. */
   end(): void {
     this.#take(this.#visible.end());
     if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
@@ -159,7 +159,7 @@ export class MarkdownStream {
     if (item !== undefined) this.#isInList = true;
     else if (heading !== undefined || this.#above !== 'other') this.#leaveList();
     this.#spaceBefore();
-    // The lead never fills a line, whatever its depth.
+    // Even a deep lead never fills a line.
     const lead = ' '.repeat(Math.min(this.#lead.length, Math.floor(this.#columns() / 2)));
     if (item !== undefined) return this.#startRunning(item, `${lead}${/^\d/u.test(sign) ? sign : '•'} `);
     if (heading !== undefined) return this.#startRunning(heading, '', '', this.#style.bold);

@@ -32,7 +32,10 @@ export class ThreadDatabase {
     this.#files = files;
   }
 
-  /** Imports the files of earlier versions. Throws a UsageError if the database cannot be opened. */
+  /**
+   * Opens the database, and imports the files of earlier versions. Throws a UsageError if the database cannot be
+   * opened.
+   */
   static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
     // The worker thread of the database cannot start without a current folder.
     currentFolder();

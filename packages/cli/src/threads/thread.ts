@@ -45,9 +45,11 @@ export interface RunNames {
 
 /** The way in which a script of the thread continues. */
 export type Continuation =
-  /** It continues in the run that waits for it, or in a new run. `names`: those of the run's next event. */
+  /** The script continues in the run that waits for it, or in a new run. `names`: those of the run's next event. */
   | { readonly type: 'script'; readonly names: RunNames }
-  /** It continues with the whole run in which it was interrupted. `history`: the conversation before the run. */
+  /**
+   * The script continues with the whole run in which it was interrupted. `history`: the conversation before the run.
+   */
   | {
       readonly type: 'run';
       readonly events: readonly StreamEvent[];
@@ -57,8 +59,8 @@ export type Continuation =
     };
 
 /**
- * A conversation, stored with the first prompt. The model's instructions never change after its start; later changes
- * are announced once, before the next prompt.
+ * A conversation, stored with the first prompt. The model's instructions stay as they were at the start of the
+ * conversation. Later changes are announced once, before the next prompt.
  */
 export class Thread {
   readonly id: string;
