@@ -2,7 +2,7 @@
 export const EXIT = {
   /** Every script completed, or there was none. */
   completed: 0,
-  /** A script failed. Wins over `suspended`. */
+  /** A script failed. Takes precedence over `suspended`. */
   failed: 1,
   /** Wrong usage, input or configuration. */
   usage: 2,

@@ -10,20 +10,22 @@ const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
 /** The maximum time for the suspension of a script that waits for the user, in ms. */
 const PATIENCE_MS = 3_000;
 
-/** The system, the shell and a program in between may each pass on the same signal. */
+/**
+ * Signals within this time, in ms, count as one: the system, the shell and a program in between may each pass it on.
+ */
 const SAME_SIGNAL_MS = 200;
 
 /** Receives the steps of an interruption before the run ends. */
 export interface InterruptionListener {
-  /** Suspends a script that only waits for the user. False: there is none. */
+  /** Suspends a script that only waits for the user. Returns false if no script does. */
   suspend(): boolean;
-  /** The run is being aborted. */
+  /** Called before the run is aborted. */
   beforeAbort(): void;
 }
 
 /**
- * Handles the end of a run from outside: a signal (Ctrl-C), or a closed reader of stdout. A script that waits for the
- * user is suspended; otherwise the run is aborted, and reports its completed work. A second one exits at once.
+ * Ends a run after a signal, such as Ctrl-C, or after the reader of stdout was closed. A script that waits for the user
+ * is suspended; otherwise the run is aborted, and reports its completed work. A second signal exits at once.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -44,7 +46,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** The exit status; undefined if nothing has interrupted. */
+  /** The exit status; undefined if nothing has interrupted the run. */
   get status(): number | undefined {
     return this.#status;
   }

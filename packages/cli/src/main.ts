@@ -4,7 +4,7 @@ import { stdoutFailure } from './usage-error.js';
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-// A timer keeps the process alive until the work is done, whatever else may keep it alive.
+// The timer keeps the process alive until the work is done, even if nothing else does.
 const hold = setInterval(() => {}, MAX_TIMER_MS);
 const failUnfinished = (status: number) => (process.exitCode = status === EXIT.completed ? EXIT.failed : status);
 process.once('exit', failUnfinished);
@@ -23,11 +23,11 @@ async function run(): Promise<never> {
   // A closed terminal cannot be restored, and Node aborts if it tries to: the signal itself ends the process.
   if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
   await Promise.all([process.stdout, process.stderr].map(written));
-  // Without this, Node waits until the engine's code is optimised, although it never runs again.
+  // Without this, Node waits until the engine's code is optimised, although the code never runs again.
   process.exit();
 }
 
-/** Pending output is delivered, or fails. */
+/** Waits until the pending output is written or has failed. */
 async function written(stream: NodeJS.WriteStream): Promise<void> {
   // Without pending output nothing is written, because stdout may have no reader.
   if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));
@@ -35,7 +35,7 @@ async function written(stream: NodeJS.WriteStream): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A command with a listener of its own ends its work first. */
+/** Exits when stdout has failed, unless a command with a listener of its own first ends its work. */
 function leaveWithoutReader(error: NodeJS.ErrnoException): void {
   if (process.stdout.listenerCount('error') > 1) return;
   if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);

@@ -6,7 +6,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
-/** The name with the most similar spelling, ignoring case. */
+/** The name with the most similar spelling, ignoring case; undefined if no name is similar. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestLikeness = MIN_LIKENESS;
@@ -24,7 +24,7 @@ function likeness(left: string, right: string): number {
   return Math.max(1 - editDistance(left, right) / longest, isPart ? 0.6 : 0);
 }
 
-/** The number of missing, additional, wrong, or swapped neighbouring letters. */
+/** The number of missing, additional and wrong letters, and of neighbouring letters that are swapped. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

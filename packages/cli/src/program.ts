@@ -25,7 +25,7 @@ const FILES_FIX =
 
 type StartEngines = () => Promise<Engines>;
 
-/** In the order of the help. */
+/** The commands, in the order of the help. */
 const COMMANDS: ReadonlyMap<string, (program: Command, settle: Settle, withEngines: WithEngines) => void> = new Map([
   ['chat', addChat],
   ['run', addRun],
@@ -48,8 +48,8 @@ const COMMANDS: ReadonlyMap<string, (program: Command, settle: Settle, withEngin
 ]);
 
 /**
- * Runs one command line. Returns the exit status; never rejects. `start`: for a host that runs several command
- * lines in one process.
+ * Runs one command line. Returns the exit status; never rejects. `start` provides the engines for a host that runs
+ * several command lines in one process.
  */
 export async function runProgram(args: readonly string[], start: StartEngines = startOwnEngines): Promise<number> {
   let status: number = EXIT.completed;
@@ -59,12 +59,12 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
     (act) => withEngines(start, act),
   );
   try {
-    // Without output and without questions.
+    // Without a prompt, a terminal or text on stdin, the program prints its help.
     if (args.length === 0 && !isConversation() && !stdinBringsText()) program.help({ error: true });
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {
-    // Help and version are not mistakes; every other exit of the parser is.
+    // Help and version are not mistakes; every other exit of the parser is a mistake.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     if (isUsageError(error)) return reportError(error.message, EXIT.usage);
     const code = error instanceof Error ? fileCodeIn(error.message) : undefined;
@@ -77,10 +77,10 @@ function isConversation(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
-/** Reports a fault of Toolscript itself. Returns the exit status. */
+/** Reports an error of Toolscript itself. Returns the exit status. */
 export function reportFault(error: unknown): number {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return reportError(`Toolscript itself failed. Please report it with this text:\n${detail}`, EXIT.failed);
+  return reportError(`Toolscript itself failed. Please report the failure with this text:\n${detail}`, EXIT.failed);
 }
 
 function reportError(message: string, status: number): number {
@@ -88,7 +88,10 @@ function reportError(message: string, status: number): number {
   return status;
 }
 
-/** With the command that the line names first. Any other line may need all: for help, a prompt, or a mistake. */
+/**
+ * Adds only the command that the line names first. Any other line may need all commands: for help, a prompt, or a
+ * mistake.
+ */
 function createProgram(name: string, settle: Settle, withEngines: WithEngines): Command {
   const program = new ToolscriptCommand('toolscript')
     .description(
@@ -119,7 +122,7 @@ async function startOwnEngines(): Promise<Engines> {
   return startEngines();
 }
 
-/** Their threads start first: they take longest, and the command is loaded meanwhile. */
+/** Starts the worker threads of the engines first: they take the longest, and the command loads meanwhile. */
 async function withEngines(start: StartEngines, act: (engines: Engines) => Promise<number>): Promise<number> {
   const engines = await start();
   try {

@@ -11,7 +11,7 @@ import vm = require('node:vm');
  * way does not support.
  */
 
-/** Replaced by the build: whatever changes in the files changes it. */
+/** The build replaces this value. Every change in the files changes it. */
 const BUILD = '__BUILD__';
 
 /** The last major release of Node whose V8 was tested: a V8 without this flag would print a warning to every user. */
@@ -39,7 +39,7 @@ const cacheKey = keyOfCache();
 const cacheFolder = path.join(__dirname, 'cache', cacheKey);
 const DIGEST_BYTES = 32;
 const loaded = new Map<string, Loaded>();
-/** Compiled without the cache. */
+/** The scripts that were compiled without the cache, by name. */
 const fresh = new Map<string, vm.Script>();
 let usesCache = true;
 
@@ -63,7 +63,7 @@ function sizeOfNode(): number {
   }
 }
 
-/** A file of the program by its name; anything else is Node's or a package's. */
+/** Loads a file of the program by its name. Any other name is a module of Node or of a package. */
 function load(name: string): unknown {
   if (!name.startsWith('./')) return require(name);
   const known = loaded.get(name);
@@ -101,8 +101,8 @@ function compile(name: string, file: string, cachedData: Buffer | undefined): vm
 }
 
 /**
- * V8 trusts the data that it is given: one wrong bit would end the process, and code of another build would run as this
- * one's. A digest of the data, the key and the file's name stands before it.
+ * Reads a file of the cache. V8 trusts the data that it is given: one wrong bit would end the process, and code of
+ * another build would run as this one's. A digest of the data, the key and the file's name stands before the data.
  */
 function readCache(name: string): Buffer | undefined {
   if (!usesCache) return undefined;
@@ -121,7 +121,10 @@ function deleteCache(): void {
   deleteQuietly(cacheFolder);
 }
 
-/** At the end, when it is known which functions are used. A user who may not write here goes without a cache. */
+/**
+ * Writes the cache when the process ends, because V8 then knows which functions are used. Without write permission,
+ * there is no cache.
+ */
 function writeCache(): void {
   if (fresh.size === 0) return;
   try {

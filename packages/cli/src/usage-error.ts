@@ -1,21 +1,24 @@
 import { visible } from './terminal/untrusted.js';
 
-/** Wrong usage, input or configuration. The message is one sentence with the fix; the status is 2. */
+/** Wrong usage, input or configuration. The message states the problem and the fix; the exit status is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Whether it is the library's usage error; recognised by name, so that nothing has to be loaded. */
+/**
+ * Whether an error is a usage error of this program or of the library. Its name decides, so that no module must be
+ * loaded.
+ */
 export function isUsageError(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'UsageError' || error.name === 'ToolscriptUsageError');
 }
 
 /** The notice of an internal error that a run has survived. */
 export function internalNotice(detail: string): string {
-  return `Toolscript continues after an error of its own. Please report it with this text: ${visible(detail)}`;
+  return `Toolscript continues after an error of its own. Please report the error with this text: ${visible(detail)}`;
 }
 
-/** The messages for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
+/** The error codes for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
 const FILE_CODES =
   'EACCES EDQUOT EEXIST EFBIG EIO EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENOENT ENOSPC ENOTDIR EPERM EROFS'.split(' ');
 
@@ -25,18 +28,18 @@ export function fileCodeIn(text: string): string | undefined {
   return code !== undefined && FILE_CODES.includes(code) ? code : undefined;
 }
 
-/** `ENOENT` and similar codes; undefined if it is not a system error. */
+/** The code of a system error, such as `ENOENT`; undefined for every other error. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The line for a stdout that cannot be written, except that its reader has closed it. */
+/** The line that reports that stdout cannot be written, for any cause except a closed reader. */
 export function stdoutFailure({ code, message }: NodeJS.ErrnoException): string {
   return `toolscript: stdout cannot be written (${code ?? message}). Free disk space, or redirect stdout to another place.\n`;
 }
 
-/** Reports a system error in one sentence with its code. */
+/** Reports a system error as a UsageError with one sentence that contains its code. */
 export function orRefuse<Value>(action: () => Value, sentence: (code: string) => string): Value {
   try {
     return action();

@@ -23,7 +23,7 @@ export interface FoundAgent {
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, for example. */
+/** Members that a workspace's agent cannot set: they decide the cost of a run, and its tools and sub-agents. */
 const USER_ONLY = ['agents', 'costBudget', 'pack', 'prices'] as const;
 // defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'apiKeyCommand', 'headers', 'query', 'extraBody'] as const;
 const USER_ONLY_OF_PROVIDER = [
@@ -40,8 +40,8 @@ const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 
 /**
  * The agents by slug: the built-in ones, the user's own, and those of a trusted workspace. An agent in code is loaded
- * only if it is the `named` one: its slug is its file's name. An invalid file is reported and skipped, unless it is
- * the named one: then a UsageError is thrown.
+ * only if it is the `named` one: its slug is its file's name. Throws a UsageError for an invalid file with the name
+ * `named`; reports and skips other invalid files.
  */
 export async function findAgents(
   environment: Environment,
@@ -70,7 +70,7 @@ export async function findAgents(
       for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
-        `${visibleLine(folder)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
+        `${visibleLine(folder)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(workspace)}`,
       );
     }
   }
@@ -100,7 +100,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   agents.set(config.slug, { config, from, file });
 }
 
-/** The agent with that name. Throws a UsageError with the nearest name. */
+/** The agent with this slug. If none has it, throws a UsageError that suggests the nearest slug. */
 export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string): FoundAgent {
   const found = agents.get(slug);
   if (found !== undefined) return found;
@@ -128,7 +128,7 @@ async function filesOf(folder: string, endings: readonly string[]): Promise<stri
   }
 }
 
-/** Follows links. Undefined for a dangling link and for anything but a file. */
+/** Follows links. False for a dangling link, and for anything that is not a regular file. */
 function isRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isFile(),

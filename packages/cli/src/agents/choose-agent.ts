@@ -6,20 +6,20 @@ import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 
-/** The prefix of a scenario's file, which replaces a model. */
+/** A model name with this prefix is the path of a scenario's file, which plays the model. */
 const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
 
 export interface ChosenAgent {
   readonly agent: AgentConfig;
-  /** The form in which the command line may name it again. */
+  /** The value of --model that selects this model again. */
   readonly model: string;
   /** The scenario that plays the model. */
   readonly scenarioFile?: string;
 }
 
-/** The named agent, or the first whose key is set; a named model replaces its own. */
+/** The agent in the settings, or the first one whose key is set. `model` replaces the agent's own model. */
 export function chooseAgent(
   agents: ReadonlyMap<string, FoundAgent>,
   settings: Pick<Settings, 'agent' | 'models'>,
@@ -53,8 +53,8 @@ function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Envi
 }
 
 /**
- * The settings with the agent's own: the command line takes precedence, then the agent, then the configuration.
- * Limits of an agent only narrow, and so does everything in a workspace's agent.
+ * The settings with the agent's own: the command line takes precedence, then the agent, then the configuration. The
+ * limits of an agent only narrow the settings, and so does everything in a workspace's agent.
  */
 export function settingsOf(
   settings: Settings,
@@ -64,7 +64,7 @@ export function settingsOf(
   const narrowed = narrowLimits(settings.limits, agent.limits ?? {});
   for (const name of narrowed.wider)
     warn(
-      `The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored. Lower it, or raise the limit in your own configuration.`,
+      `The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
     );
   const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
   const mode = settings.named.mode || agent.mode === undefined ? settings.mode : agent.mode;
@@ -83,7 +83,7 @@ function exposureOf({ named, expose }: Settings, { pack, tools }: AgentConfig): 
   return { expose: { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools: [...tools] }) } };
 }
 
-/** Only tools that are already exposed. */
+/** A workspace's agent can only select among the exposed tools. */
 function workspaceExposure({ workspaceTools }: Settings, { tools }: AgentConfig): Partial<Settings> {
   if (tools === undefined) return {};
   const allowed = workspaceTools;

@@ -7,10 +7,10 @@ import { agentNamed, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
-/** The settings that locate the sub-agents of an agent. */
+/** The parts that the sub-agents of an agent need. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
-  /** The prompts and files that their models may read. Default: none. */
+  /** The prompts and files that the sub-agents' models may read. Default: none. */
   readonly cabinet?: Cabinet | undefined;
   readonly warn: (message: string) => void;
   /** See `SubAgentOptions`. */
@@ -43,7 +43,7 @@ export async function subAgentsOf(
       );
     },
     openModel: async (model) => {
-      // A scenario is a file on this machine.
+      // A model may not name a scenario, because a scenario is a file on this machine.
       if (agent.provider === undefined || model.startsWith('scripted:'))
         throw new UsageError(`The agent ${agent.slug} cannot use the model ${visibleLine(model)}. Omit model.`);
       return { provider: (await opened(agent.slug, model)).provider };

@@ -14,19 +14,19 @@ import { openQuestionTerminal, type TerminalOptions } from './question-terminal.
 import { askForm } from './server-form.js';
 import type { RememberedRule, WorkspaceRules } from './workspace-rules.js';
 
-/** The decisions about one run, and what happened to its questions. */
+/** The approval policy of one run, and the state of its questions. */
 export interface Approvals {
   readonly policy: ApprovalPolicy;
-  /** Asks the user; undefined if there is no terminal. */
+  /** The asker at the terminal; undefined if there is no terminal. */
   asker(): Asker | undefined;
   /** Asks the user the question of an MCP server; undefined if there is no terminal. */
   readonly askForm: AskForm | undefined;
-  /** A user was asked, and has seen the pending calls. */
+  /** True after a terminal was opened for questions: the user has then seen the pending calls. */
   readonly hasAsked: boolean;
   take(event: StreamEvent): void;
-  /** Leaves the open questions for later. False: there are none. */
+  /** Suspends the open questions. Returns whether this call or an earlier one has suspended questions. */
   suspend(): boolean;
-  /** After that, the user is asked about later calls again. */
+  /** Ends the suspension: the asker asks the user about later calls again. */
   reopen(): void;
   close(): void;
 }
@@ -45,7 +45,7 @@ export interface ApprovalsOptions extends TerminalOptions {
   interrupt: () => void;
 }
 
-/** `ask` without a terminal suspends. */
+/** Without a terminal, `ask` suspends every call that no rule allows. */
 export function openApprovals(options: ApprovalsOptions): Approvals {
   const { approve, rules } = options;
   let opened: { asker: Asker | undefined } | undefined;
@@ -98,8 +98,8 @@ export function withoutAsking(approve: 'auto' | 'deny', rules: readonly Approval
 const IN_SANDBOX: ReadonlySet<string> = new Set(['exec', 'shell']);
 
 /**
- * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` checks the sandbox
- * once and returns why it does not work; undefined if it does.
+ * Refuses calls that cannot run on this machine, so that no user decides about them. `problemOf` returns why the
+ * sandbox does not work, or undefined if it works. It is called at most once.
  */
 export function refusingUnable(
   ask: ApprovalCallback,
@@ -116,7 +116,7 @@ export function refusingUnable(
   };
 }
 
-/** Undefined if the sandbox works. */
+/** The problem of the sandbox; undefined if the sandbox works. */
 async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();
@@ -124,7 +124,7 @@ async function problemOfSandbox(): Promise<string | undefined> {
 }
 
 /**
- * Without a terminal, the user's rules and the remembered ones decide. A script with a call that they do not decide is
+ * Without a terminal, the user's rules and the remembered ones decide. A script with a call that no rule decides is
  * suspended.
  */
 export function suspendingPolicy(

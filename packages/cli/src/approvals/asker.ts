@@ -20,14 +20,14 @@ import type { NewRule, WorkspaceRules } from './workspace-rules.js';
 const SETTLING_MS = 50;
 
 /**
- * Keys that were typed before a question was visible do not answer it. They are dropped until none has arrived for
- * this long, in ms.
+ * Keys that were typed before a question was visible do not answer it. The asker drops them until no key has arrived
+ * for this many ms.
  */
 const UNREAD_MS = 40;
 /** The same delay after the first dropped key, because a user who is typing continues to type. */
 const TYPING_MS = 400;
 
-/** A decision, or a marker that it follows later. */
+/** A decision, or a marker that the decision follows later. */
 export type Answered = Decision | 'suspend';
 
 /** Returns why arguments are invalid for a tool; undefined if they are valid. */
@@ -42,18 +42,18 @@ interface Question {
   edited?: { input: unknown };
   /** The last text from the editor, if it was invalid. */
   draft?: string;
-  /** The plan was shown, and is the subject of the question now. */
+  /** True while the question is about the plan, which the user sees. */
   isAboutPlan?: boolean;
   /** The call is refused; the user may type the reason now. */
   reason?: ReasonLine;
-  /** True until the question is shown. */
+  /** The timer that shows the question when no more keys arrive. */
   unread?: NodeJS.Timeout;
 }
 
 /** A question that reads the terminal itself. */
 interface Lending {
   readonly use: (terminal: QuestionTerminal) => Promise<void>;
-  /** Ends the question for its caller. */
+  /** Gives the caller its answer when the questions are suspended. */
   readonly leave: () => void;
 }
 
@@ -72,8 +72,8 @@ export interface AskerOptions {
  *
  * States: idle (nothing is asked) ⇄ asking (one question is open, the screen holds everything else back, the others
  * wait in line). A question ends with an answer, is left for later, or is withdrawn when its call no longer waits.
- * After a suspension, every further call is left for later at once. While the terminal is lent, another question is
- * asking.
+ * After a suspension, every further call is left for later at once. While the terminal is lent, the open question
+ * reads the terminal itself.
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
@@ -101,7 +101,7 @@ export class Asker {
     });
   };
 
-  /** Decisions about several calls, by approval; suspended calls have none. */
+  /** The decisions about several calls, by approval id. A suspended call has no decision. */
   async askAll(requests: readonly ApprovalRequest[]): Promise<Record<string, Decision>> {
     const answers = await Promise.all(
       requests.map(async (request) => [request.approvalId, await this.ask(request)] as const),
@@ -134,7 +134,7 @@ export class Asker {
     this.#close(`\n  ${why}\n`);
   }
 
-  /** Suspends all open questions. Returns false if there are none. */
+  /** Suspends all open questions. Returns whether this call or an earlier one has suspended questions. */
   suspend(): boolean {
     const open = this.#open ?? this.#lent;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];
@@ -147,7 +147,7 @@ export class Asker {
     return true;
   }
 
-  /** After a suspension, the user is asked about later calls again. */
+  /** Ends the suspension: the asker asks the user about later calls again. */
   reopen(): void {
     this.#isSuspended = false;
   }
@@ -206,7 +206,7 @@ export class Asker {
     this.#prompt(question);
   }
 
-  /** A user who does not answer in time finds the script suspended. */
+  /** Suspends the questions if the user does not answer in time. */
   #startPatience(): void {
     const { suspendAfterMs } = this.#options;
     if (suspendAfterMs === undefined) return;
@@ -320,13 +320,13 @@ export class Asker {
     return false;
   }
 
-  /** The terminal was closed, and no user has denied the call. */
+  /** The terminal was closed and the user has decided nothing, so the questions are suspended. */
   #lose(): boolean {
     this.suspend();
     return false;
   }
 
-  /** Asks about the call again, with the edited arguments; or with the previous ones, and why. */
+  /** Asks about the call again, with the edited arguments, or with the previous ones and the reason. */
   async #edit(question: Question): Promise<void> {
     this.#terminal.stopReading();
     this.#terminal.write('edit\n');
@@ -338,21 +338,21 @@ export class Asker {
     } catch (error) {
       said = `  ${visible((error as Error).message)}\n`;
     }
-    // The call may have been aborted, or everything suspended, meanwhile.
+    // Meanwhile, the call may have been aborted, or all questions suspended.
     if (this.#open !== question) return;
     this.#read(question);
     this.#terminal.write(said);
     this.#prompt(question);
   }
 
-  /** The text of the question. */
+  /** Takes the arguments from the editor. Returns the text that the user sees. */
   #takeEdited(question: Question, text: string): string {
     let input: unknown;
     try {
       input = JSON.parse(text);
     } catch (error) {
       question.draft = text;
-      return `  That is not JSON: ${visibleLine((error as Error).message)}. [e] opens it again; the question has not changed.\n`;
+      return `  Your text is not JSON: ${visibleLine((error as Error).message)}. [e] opens it again; the question has not changed.\n`;
     }
     const why = this.#options.validateInput(question.request.tool, input);
     if (why !== undefined) {
@@ -370,7 +370,7 @@ export class Asker {
     return `  With your arguments:\n${wholeArguments(JSON.stringify(input))}`;
   }
 
-  /** The call runs even if the rule cannot be stored; a warning reports that. */
+  /** The call runs even if the rule cannot be stored; the terminal then shows why. */
   async #remember(question: Question, suggestion: NewRule): Promise<void> {
     let said = 'always in this workspace (toolscript rules --remove ends it)\n';
     let decision = approval(question, 'workspace');

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../terminal/screen.js';
 
-/** The terminal, as a started program needs it. */
+/** The file descriptors of the terminal, for a program that uses it. */
 export interface Descriptors {
   readonly input: number;
   readonly output: number;
 }
 
-/** Lets the user edit a text with $VISUAL or $EDITOR, in a file that no other user can read. Throws if that fails. */
+/**
+ * Lets the user edit a text with $VISUAL or $EDITOR, in a file that no other user can read. Throws if the editor fails.
+ */
 export async function editText(
   text: string,
   { input, output }: Descriptors,
@@ -32,7 +34,7 @@ function editorOf(environment: Environment): string {
   return named ?? (process.platform === 'win32' ? 'notepad' : 'vi');
 }
 
-/** Through a shell, as other programs do, because the variable may contain options. */
+/** Starts the editor through a shell, as other programs do, because the variable may contain options. */
 function runEditor(editor: string, file: string, stdio: [number, number, number]): Promise<void> {
   const isWindows = process.platform === 'win32';
   const child = isWindows

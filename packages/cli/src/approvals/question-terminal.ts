@@ -6,12 +6,9 @@ import type { Descriptors } from './editor.js';
 /** An interactive terminal: shows questions and reads keys. */
 export interface QuestionTerminal {
   write(text: string): void;
-  /**
-   * Reads keys as they are pressed, until `take` returns false. Undefined: the terminal was closed, so no more
-   * follow.
-   */
+  /** Reads keys as they are pressed, until `take` returns false. `take` gets undefined when the terminal was closed. */
   read(take: (keys: string | undefined) => boolean): void;
-  /** Releases the terminal for a program that needs it temporarily. */
+  /** The file descriptors of the terminal, for a program that uses it, such as an editor. */
   readonly descriptors: Descriptors;
   /** Restores the terminal. Idempotent. */
   stopReading(): void;
@@ -21,7 +18,7 @@ export interface QuestionTerminal {
 export interface TerminalOptions {
   /** Stdin carries the answer, so keys must come from the terminal itself. */
   stdinIsTaken: boolean;
-  /** Stdout carries data, so questions must not go there. */
+  /** Stdout carries data, so questions must not go to stdout. */
   stdoutIsTaken: boolean;
 }
 

@@ -37,7 +37,7 @@ const KEYS: Readonly<Record<string, Answer>> = {
 export const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 
-/** The pressed or pasted text; undefined for keys without text, such as arrows. */
+/** The answer that the pressed or pasted text means; undefined for keys without text, such as arrows. */
 export function readAnswer(keys: string): Answer | undefined {
   if (keys.includes(CTRL_C)) return 'interrupt';
   if (keys.startsWith('\x1b')) return keys === '\x1b' ? 'no' : undefined;
@@ -47,9 +47,9 @@ export function readAnswer(keys: string): Answer | undefined {
 
 /** The possible answers in addition to yes and no. */
 export interface Choices {
-  /** The rules of "always allow" for this workspace; undefined if there can be none. */
+  /** The calls that "always allow" would cover in this workspace; undefined if no rule can describe them. */
   covers: string | undefined;
-  /** The script has a plan. */
+  /** The plan of the script has calls with known arguments. */
   plan: boolean;
 }
 
@@ -64,7 +64,7 @@ export function questionHead({ tool, line, agents = [] }: ApprovalRequest, style
   return `${style.yellow('?')} ${style.bold(`${safe(tool)} needs your approval`)}${path}${place}`;
 }
 
-/** The call without its tool. */
+/** The lines about the call, without the name of its tool. */
 export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet.trim()))}`)]),
@@ -88,12 +88,12 @@ export function promptText(style: Style, { covers, plan }: Choices): string {
   return `${always}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
 }
 
-/** The calls that an approval of the plan would cover, and the question about them. */
 /** The calls that a decision for the plan covers: their arguments are in the script's text. */
 export function plannedCalls({ plan }: ApprovalRequest): ApprovalRequest['plan'] {
   return plan.filter((call) => Object.hasOwn(call, 'input'));
 }
 
+/** The question about the plan, with the calls that its approval covers. */
 export function planQuestion(request: ApprovalRequest, style: Style): string {
   return [
     '  The calls of the script with their arguments in its text:',

@@ -26,7 +26,7 @@ export class ReasonLine {
   take(keys: string): Typed {
     for (const key of keys.replaceAll(ESCAPES, '')) {
       if (key === CTRL_C) return 'interrupt';
-      // Escape and Ctrl-D end the line, too: the call is refused already.
+      // Escape and Ctrl-D also end the line: the call is refused already.
       if (key === '\r' || key === '\n' || key === '\x1b' || key === '\x04') return 'end';
       if (BACKSPACE.test(key)) this.#erase();
       else this.#add(key);

@@ -14,7 +14,7 @@ export interface FormOptions {
   readonly environment: Environment;
   /** Called on Ctrl-C. */
   readonly interrupt: () => void;
-  /** The server no longer waits. */
+  /** Aborts when the server no longer waits. */
   readonly signal: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export interface FormOptions {
 const TYPED_AHEAD_MS = 400;
 
 /**
- * Cancels every question. Commands that make no calls pass it, so that servers offer them the same tools as other
- * commands at a terminal.
+ * Handlers that cancel every question. Commands that make no calls pass them, so that servers offer them the same tools
+ * as other commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
@@ -125,7 +125,7 @@ class Form {
       this.content = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Content;
       return `  Your answer: ${visibleLine(JSON.stringify(this.content))}\n`;
     } catch (error) {
-      return `  ${visibleLine((error as Error).message)}. Your answer has not changed.\n`;
+      return `  Your answer has not changed: ${visibleLine((error as Error).message)}\n`;
     }
   }
 }
@@ -171,7 +171,7 @@ function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown
   }
 }
 
-/** Undefined: the terminal was closed, or the server no longer waits. */
+/** The next key; undefined if the terminal was closed, or if the server no longer waits. */
 function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (keys: string | undefined) => {

@@ -36,19 +36,19 @@ export class WorkspaceRules {
     return [...this.#own, ...this.#remembered];
   }
 
-  /** The current tools whose calls need a decision, and the source of the "always allow" rules for them. */
+  /** Sets the current tools, and the function that suggests "always allow" rules for their calls. */
   know(tools: () => readonly Tool[], suggestRule: SuggestRule): void {
     this.#tools = tools;
     this.#suggestRule = suggestRule;
   }
 
-  /** Whether a rule that was stored after the call was made allows it. */
+  /** Whether the rules allow the call now. A rule may be newer than the call. */
   allows(request: ApprovedCall): boolean {
     const tool = this.#toolOf(request);
     return tool !== undefined && findApprovalRule(this.rules, tool, inputOf(request))?.action === 'approve';
   }
 
-  /** The rules of "always allow"; undefined if there can be none, or if the user's own rules ask. */
+  /** The rules of "always allow"; undefined if no rule is possible, or if one of the user's own rules matches. */
   suggest(request: ApprovedCall): NewRule | undefined {
     const tool = this.#toolOf(request);
     if (tool === undefined || this.#folder === undefined) return undefined;
@@ -58,7 +58,7 @@ export class WorkspaceRules {
     return suggestion === undefined ? undefined : { covers: suggestion.covers, rules: [...suggestion.rules] };
   }
 
-  /** Throws a UsageError if the rule cannot be stored. Then it does not apply. */
+  /** Throws a UsageError if the rule cannot be stored; the rule then does not apply. */
   async remember(rule: NewRule): Promise<void> {
     await this.#folder?.add(rule);
     this.#remembered.push(...rule.rules);
@@ -100,13 +100,16 @@ export class RuleFolder {
   readonly #workspace: string;
   readonly #path: string;
 
-  /** The rules of a workspace. The path is a real path. */
+  /** The rules of a workspace. `workspace` is a real path. */
   constructor(user: UserFolder, workspace: string) {
     this.#workspace = workspace;
     this.#path = join(user.rulesFolder, fileNameOf(workspace));
   }
 
-  /** Oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be read. */
+  /**
+   * The stored rules, oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be
+   * read.
+   */
   async list(warn: (message: string) => void): Promise<RememberedRule[]> {
     const files = (await this.#files()).filter((name) => /^[0-9a-f]+\.json$/u.test(name));
     const read = await Promise.all(files.map((name) => this.#read(name, warn)));

@@ -21,7 +21,7 @@ export class AnswerFile {
     this.#mode = found.mode;
   }
 
-  /** Checks that the file can be written, and leaves no file. Throws a UsageError. */
+  /** Checks that the file can be written, without leaving a new file. Throws a UsageError if it cannot. */
   static async open(given: string): Promise<AnswerFile> {
     try {
       const path = await realpath(given).catch(() => resolve(given));
@@ -76,7 +76,7 @@ function unwritable(given: string, error: unknown): unknown {
   if (code === undefined) return error;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new UsageError(
-      `${name} cannot be written: its folder does not exist. Make the folder, or name another file.`,
+      `${name} cannot be written: its folder does not exist. Create the folder, or name another file.`,
     );
   return new UsageError(`${name} cannot be written (${code}). Name a file that you can write to.`);
 }

@@ -3,7 +3,7 @@ import { readJsonFile } from '../configuration/json-files.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, UsageError } from '../usage-error.js';
 
-/** Reads the file of a JSON Schema. Throws a UsageError if there is none. */
+/** Reads the file of a JSON Schema. Throws a UsageError if the file is missing or its schema is unusable. */
 export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   const name = visibleLine(path);
   const schema = await readJsonFile(path);
@@ -13,7 +13,7 @@ export async function readAnswerSchema(path: string): Promise<AnswerSchema> {
   } catch (error) {
     if (!isUsageError(error)) throw error;
     throw new UsageError(
-      `${name} cannot be used as a JSON Schema. Correct it: ${visibleLine(error.message.replace(/^The schema of the answer /u, 'it '))}`,
+      `${name} cannot be used as a JSON Schema: ${visibleLine(error.message.replace(/^The schema of the answer /u, 'it '))} Correct the schema.`,
     );
   }
 }

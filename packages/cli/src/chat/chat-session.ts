@@ -26,7 +26,7 @@ export interface ChatSettings {
 
 export interface ContinueOptions {
   readonly signal: AbortSignal;
-  /** The process ended while the script ran. Default: the script waits for decisions. */
+  /** True: the process ended while the script ran. Default: false, the script waits for decisions. */
   readonly isInterrupted?: boolean;
   /** Claims the script even if another process may still run it. */
   readonly force?: boolean;
@@ -41,7 +41,7 @@ class RunNotes {
   usage: Usage | undefined;
   done: Done | undefined;
   error: { code: string; message: string } | undefined;
-  /** The failure of the last script: one that the model has repaired does not count. */
+  /** True if the last script failed. A failure that the model has repaired does not count. */
   hasFailed = false;
 
   take({ payload }: StreamEvent): void {
@@ -102,7 +102,7 @@ export class ChatSession {
     return this.#finalAnswer;
   }
 
-  /** Returns the exit status for the result. */
+  /** Sends a prompt to the model. Returns the exit status. */
   async say(prompt: string, signal: AbortSignal): Promise<number> {
     const { input, ...names } = await this.thread.beginTurn(prompt);
     return this.#play(runAgent({ ...this.#common(signal), ...names, history: this.thread.history, input }));
@@ -141,7 +141,7 @@ export class ChatSession {
     };
   }
 
-  /** The user's interruption, or the loss of the run. */
+  /** Aborts when the user interrupts the run, or when this process loses the run. */
   #either(signal: AbortSignal): AbortSignal {
     const { signal: lost } = this.thread;
     return lost === undefined ? signal : AbortSignal.any([signal, lost]);

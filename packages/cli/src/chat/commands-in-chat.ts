@@ -12,7 +12,9 @@ const COMMANDS: Readonly<Record<ChatCommand, string>> = {
 
 const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 'exit', q: 'exit', clear: 'new' };
 
-/** The meaning of a line that starts with a slash; a text explains an invalid one. Undefined: it is a prompt. */
+/**
+ * The meaning of a line that starts with a slash; a text explains an invalid one. Undefined if the line is a prompt.
+ */
 export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
   // A path is not a command.
   const [, name] = /^\/([\w?-]+)\s*$/u.exec(line.trim()) ?? [];
@@ -20,7 +22,7 @@ export function commandIn(line: string): { readonly command: ChatCommand } | { r
   const command = Object.hasOwn(COMMANDS, name) ? (name as ChatCommand) : OTHER_NAMES[name];
   if (command !== undefined) return { command };
   const nearest = nearestName(name, Object.keys(COMMANDS));
-  const hint = nearest === undefined ? '/help lists them.' : `Did you mean /${nearest}?`;
+  const hint = nearest === undefined ? '/help lists the commands.' : `Did you mean /${nearest}?`;
   return { mistake: `There is no command /${visibleLine(name)}. ${hint}` };
 }
 

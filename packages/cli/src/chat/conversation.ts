@@ -22,8 +22,8 @@ export class TurnInterruption {
   }
 
   /**
-   * Runs a turn that Ctrl-C ends: pending questions are suspended, everything else is stopped. A second one exits.
-   * Returns its status, or that of the interruption.
+   * Runs a turn that Ctrl-C ends: pending questions are suspended, everything else is stopped. A second Ctrl-C exits.
+   * Returns the status of the turn, or that of the interruption.
    */
   async during(
     approvals: Approvals,
@@ -44,7 +44,7 @@ export class TurnInterruption {
   }
 }
 
-/** The model, for prompts that Ctrl-C ends. */
+/** The model of a conversation. Ctrl-C ends each of its turns. */
 export function askedModel({ session, workbench }: OpenChat, turns: TurnInterruption): AskedModel {
   return {
     say: async (prompt) => (await turns.during(workbench.approvals, (signal) => session.say(prompt, signal))).status,
@@ -75,7 +75,7 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
   return status;
 }
 
-/** The user's next prompt; undefined: no more. */
+/** The user's next prompt; undefined if the user exits. */
 async function nextPrompt(reader: PromptReader, screen: Screen): Promise<string | undefined> {
   for (let wasInterrupted = false; ;) {
     const line = await reader.read();
@@ -99,7 +99,7 @@ function sayTurn({ session }: OpenChat, text: string): Turn {
   return (signal) => session.say(text, signal);
 }
 
-/** Undefined: no work remains. */
+/** Undefined if the command starts no turn. */
 function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: Screen): Turn | undefined {
   switch (command) {
     case 'help':

@@ -25,7 +25,7 @@ export interface AskedModel {
   readonly answer: () => string | undefined;
 }
 
-/** A schema's JSON is data for a program, so nothing else goes to stdout. */
+/** True if only the final answer goes to stdout. JSON for a schema implies this, because a program reads it. */
 export function printsOnlyAnswer({ print, outputSchema, json }: FinalAnswerFlags): boolean {
   return json !== true && (print === true || outputSchema !== undefined);
 }
@@ -69,7 +69,10 @@ export class FinalAnswer {
     return this.#schema === undefined ? said : `${said}\n\n${this.#schema.request}`;
   }
 
-  /** After a run of this status. A wrong answer is repaired once. Returns the exit status. */
+  /**
+   * Delivers the answer of a run with this status. Asks the model once to repair a wrong answer. Returns the exit
+   * status.
+   */
   async deliver(status: number, model: AskedModel): Promise<number> {
     const answer = model.answer();
     if (answer === undefined) return status;
@@ -82,7 +85,7 @@ export class FinalAnswer {
     const second = this.#schema.check(again);
     if (second.ok) return this.#put(jsonText(second.value), repaired);
     this.#screen.notice(
-      `The final answer does not fit the JSON Schema, also after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
+      `The final answer does not fit the JSON Schema, even after one repair: ${visibleLine(second.problem)}. Make the schema simpler, or use a stronger model.`,
     );
     return EXIT.failed;
   }

@@ -43,7 +43,7 @@ export interface OpenChat {
   readonly isQuiet: boolean;
   /** The options that a command must repeat to continue in the same way. */
   readonly options: readonly string[];
-  /** A new conversation with the same options. */
+  /** Starts a new conversation with the same options. */
   anew(): OpenChat;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface ChatOptions {
   flags: ChatFlags;
   engines: Engines;
   screen: Screen;
-  /** The source of the prompt. */
+  /** Stdin carries the prompt. */
   stdinIsTaken: boolean;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
@@ -60,7 +60,7 @@ export interface ChatOptions {
   database?: ThreadDatabase;
 }
 
-/** The parts that a conversation needs. Throws UsageErrors. */
+/** Opens the parts that a conversation needs. Throws UsageErrors. */
 export async function openChat(options: ChatOptions): Promise<OpenChat> {
   if (options.database !== undefined) return openChatOver(options.database, options);
   const database = await ThreadDatabase.open(process.env, options.screen.notice);

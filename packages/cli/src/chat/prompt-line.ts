@@ -6,7 +6,7 @@ export type PromptLine =
   | { readonly type: 'end' }
   | { readonly type: 'interrupt' };
 
-/** If a terminal does not mark pasted text, lines that arrive at once were pasted. */
+/** Lines that arrive within this many ms were pasted, even if the terminal does not mark pasted text. */
 const PASTE_MS = 30;
 
 const MAX_HISTORY = 200;
@@ -104,7 +104,7 @@ class PromptReading {
     this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
   }
 
-  /** Text after the last line end was pasted without one: it waits for Enter. */
+  /** Sends the prompt. Pasted text after the last line end delays this: it waits for Enter. */
   #settle(): void {
     if (this.#lines.line !== '') return;
     this.#finish(this.#text());

@@ -48,7 +48,7 @@ export async function resumeChat(options: ResumeChatOptions): Promise<number> {
   }
 }
 
-/** Uses the database of a thread. Undefined if the thread was deleted. */
+/** Calls `act` with the database of a thread. Returns undefined if the thread was deleted. */
 export async function withThread<Value>(
   threadId: string,
   act: (database: ThreadDatabase) => Promise<Value>,

@@ -18,15 +18,15 @@ export async function waitingScripts({ thread, workbench }: OpenChat): Promise<s
   return found;
 }
 
-/** No script is resumed while scripts are disabled. Throws a UsageError. */
+/** Throws a UsageError unless the mode is `enabled`: no other mode resumes scripts. */
 export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
   if (mode !== 'enabled')
     throw new UsageError(
-      `Scripts are disabled (mode ${mode}), so none is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
+      `Scripts are disabled (mode ${mode}), so no script is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
     );
 }
 
-/** The pending approvals, and the commands that decide them. */
+/** Shows the pending approvals and the commands that decide them. Returns false if no script waits. */
 export async function reportPending(
   { thread, workbench, isQuiet, options }: OpenChat,
   screen: Screen,

@@ -30,7 +30,7 @@ interface ListedScript extends Omit<KeptScript, 'approvals'> {
   approvals: readonly ListedApproval[];
 }
 
-/** Pending and interrupted scripts, newest change first; `all`: every stored script. */
+/** Lists suspended, interrupted and damaged scripts, newest change first; `all`: every stored script. */
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
@@ -47,7 +47,7 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   return EXIT.completed;
 }
 
-/** The pending approvals with the arguments of their calls, where these can be read. */
+/** The pending approvals with the arguments of their calls, if these can be read. */
 async function readInputs(
   kept: PersistentState,
   scripts: readonly KeptScript[],
@@ -89,7 +89,7 @@ async function withWorkspace(
   return { ...script, workspace: (await origins.of(script.scriptId))?.workspace ?? null };
 }
 
-/** The details of a script that a user may need before deciding. */
+/** Shows the details of a script that a user may need before deciding. */
 export async function showApprovals(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const script = await findScript(kept, id);
@@ -116,7 +116,7 @@ async function inspect(
   }
 }
 
-/** Deletes one script in any state. None of it runs. */
+/** Deletes one script in any state except running. Runs none of it. */
 export async function deleteApproval(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const { scriptId, state } = await findScript(kept, id);

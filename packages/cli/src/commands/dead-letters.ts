@@ -48,7 +48,7 @@ function change(
     for (const runId of runs)
       if (!known.has(runId))
         throw new UsageError(
-          `${visibleLine(runId)} is no dead letter. To list them: toolscript admin dead-letter list, with the same --store and --events`,
+          `${visibleLine(runId)} is not a dead letter. To list the dead letters: toolscript admin dead-letter list, with the same --store and --events`,
         );
     for (const runId of new Set(runs)) screen.line(`${runId} ${await act(log, runId)}`);
   });

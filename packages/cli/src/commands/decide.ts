@@ -32,7 +32,7 @@ export async function decideApprovals(
   const { scriptId, state } = script;
   if (state !== 'suspended')
     throw new UsageError(
-      `${scriptId} waits for no decision: its state is ${state}. To list those that wait: ${ownCommand()} approvals`,
+      `${scriptId} waits for no decision: its state is ${state}. To list the scripts that wait: ${ownCommand()} approvals`,
     );
   const place = await placeOf(await kept.origins.of(scriptId));
   const settings = await loadSettings(place, process.env, screen.notice);
@@ -59,5 +59,5 @@ export async function decideApprovals(
 
 function nextStep(scriptId: string, verdict: 'approve' | 'deny', undecided: readonly string[]): string {
   if (undecided.length > 0) return `Still pending: ${undecided.join(', ')}`;
-  return `A program that waits for it resumes the script. If none does: ${ownCommand()} resume ${scriptId} --${verdict}`;
+  return `The program that waits for the decision resumes the script. If no program waits: ${ownCommand()} resume ${scriptId} --${verdict}`;
 }

@@ -54,7 +54,7 @@ async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: C
           name: 'configuration',
           status: 'missing',
           detail: error.message,
-          fix: 'Fix the setting that the message names.',
+          fix: 'Correct the setting that the message names.',
         },
       ],
     };
@@ -78,5 +78,7 @@ function verdict(checks: readonly Check[], isWell: boolean, style: Style): strin
   if (!isWell) return style.red('A required part is missing; see ✗ above.');
   const limited = new Set(checks.filter(({ status }) => status === 'warning').map(({ name }) => visibleLine(name)));
   if (limited.size === 0) return style.green('Every required part works.');
-  return style.yellow(`Every required part works, but not everything: ${[...limited].join(', ')}; see ! above.`);
+  return style.yellow(
+    `Every required part works, but some other parts do not: ${[...limited].join(', ')}. See ! above.`,
+  );
 }

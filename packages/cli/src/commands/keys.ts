@@ -67,7 +67,7 @@ export async function listKeys({ json = false, ...flags }: KeyFlags): Promise<nu
   return EXIT.completed;
 }
 
-/** Deletes all named keys or none. A server applies it at the next request. */
+/** Deletes all named keys or none. A server refuses a deleted key at the next request. */
 export async function revokeKeys(names: readonly string[], flags: KeyFlags): Promise<number> {
   const screen = openScreen();
   await withKeys(flags, async (keys, audit) => {
@@ -83,7 +83,7 @@ export async function revokeKeys(names: readonly string[], flags: KeyFlags): Pro
   return EXIT.completed;
 }
 
-/** No key is changed before the audit log has recorded the change. Throws a UsageError. */
+/** Records a change in the audit log, before the key is changed. Throws a UsageError if the log cannot be written. */
 function note(audit: Pick<AuditStore, 'append'>, type: 'key_added' | 'key_revoked', key: ApiKey): void {
   try {
     audit.append(keyEntry(type, key));
@@ -130,7 +130,7 @@ function expiryOf(text: string): number {
   return Date.now() + Number(days) * DAY_MS;
 }
 
-/** Hashes are useless to users. */
+/** Omits the hash, which is useless to users. */
 function shown(whole: ApiKey) {
   const { sha256: _sha256, ...key } = whole;
   return { ...key, state: isActive(whole) ? 'active' : 'expired' };
@@ -158,7 +158,7 @@ async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<
     const { keys } = storage;
     if (keys === undefined)
       throw new UsageError(
-        '--store: only postgres://… has API keys of its own. Without --store, they are in the data folder.',
+        '--store: only postgres://… has API keys of its own. Omit --store to use the keys of the data folder.',
       );
     return await withAudit(storage.audit, (audit) => use(keys, audit));
   } finally {

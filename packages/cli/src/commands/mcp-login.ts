@@ -19,7 +19,7 @@ export interface LoginFlags {
   config?: string;
 }
 
-/** Maximum time that the user has in the browser, in ms. */
+/** The time that the user has to log in with the browser, in ms. */
 const LOGIN_MS = 5 * 60_000;
 
 /** Logs in to a remote server with the user's browser, and stores the tokens. */
@@ -78,7 +78,7 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
 
 /** The redirect address: a page that only this machine can reach. */
 class Callback {
-  /** A login page was shown. */
+  /** True after a login page was shown. */
   isAwaited = false;
   #arrive: (address: URL) => void = () => {};
   readonly #arrived = new Promise<URL>((resolve) => (this.#arrive = resolve));
@@ -99,7 +99,7 @@ class Callback {
     await once(this.#server, 'listening');
   }
 
-  /** The code of the redirect. Throws a UsageError if the browser does not return. */
+  /** The address of the redirect, which contains the code. Throws a UsageError if the user does not log in in time. */
   async address(): Promise<URL> {
     const address = await Promise.race([this.#arrived, sleep(LOGIN_MS, undefined, { ref: false })]);
     if (address !== undefined) return address;

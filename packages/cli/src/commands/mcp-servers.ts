@@ -39,7 +39,7 @@ export interface TrustFlags extends McpServerFlags {
 
 type Scope = 'user' | 'workspace';
 
-/** Shows the effective servers with the source of each. None is started. */
+/** Shows the effective servers with the source of each. Starts none. */
 export async function listServers(flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
   const { servers } = await readMcpConfiguration(await mcpPlace(flags, screen));
@@ -59,7 +59,7 @@ export async function listServers(flags: McpServerFlags): Promise<number> {
   return EXIT.completed;
 }
 
-/** Adds a server to the file of the user or of the workspace. It is not started. */
+/** Adds a server to the file of the user or of the workspace. Does not start the server. */
 export async function addServer(name: string, command: readonly string[], flags: AddFlags): Promise<number> {
   const entry = entryOf(command, flags);
   const path = await fileToEdit(flags);
@@ -88,7 +88,9 @@ export async function removeServer(name: string, flags: { cwd?: string; scope?: 
   return EXIT.completed;
 }
 
-/** Starts servers and shows the tools of each. Status 1 if one does not work. */
+/**
+ * Starts servers and shows the tools of each. Status 1 if one does not work, or if the workspace's file is not used.
+ */
 export async function testServers(names: readonly string[], flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);
@@ -134,7 +136,7 @@ async function withServers(
 ): Promise<number> {
   for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
   const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
-  // The status contains the problem.
+  // Warnings are omitted, because the status contains the problem.
   const options = { environment: process.env, warn: () => {}, ...neverAsked() };
   const opened = await connectServers(Object.fromEntries(chosen), workspace, options);
   try {
@@ -168,13 +170,13 @@ function entryOf(command: readonly string[], { url, header = [], env = [] }: Add
       'Give either the command of the server, after --, or its address with --url: toolscript mcp add NAME -- COMMAND, or toolscript mcp add NAME --url URL',
     );
   if (url === undefined) {
-    if (header.length > 0) throw new UsageError('--header is for a server with --url. Leave it out, or use --env.');
+    if (header.length > 0) throw new UsageError('--header is for a server with --url. Omit --header, or use --env.');
     return { command: program, args, ...(env.length === 0 ? {} : { env: pairsOf(env, '=', '--env') }) };
   }
   const isAddress = url.includes('${') || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol));
   if (!isAddress)
-    throw new UsageError(`--url is "${visibleLine(url)}". Give it an address that begins with http:// or https://.`);
-  if (env.length > 0) throw new UsageError('--env is for a server with a command. Leave it out, or use --header.');
+    throw new UsageError(`--url is "${visibleLine(url)}". Use an address that begins with http:// or https://.`);
+  if (env.length > 0) throw new UsageError('--env is for a server with a command. Omit --env, or use --header.');
   return { url, ...(header.length === 0 ? {} : { headers: pairsOf(header, ':', '--header') }) };
 }
 

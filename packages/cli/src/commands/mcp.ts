@@ -5,7 +5,7 @@ import { serveGateway, type HttpFlags } from '../mcp/serve-gateway.js';
 import { openScreen } from '../terminal/screen.js';
 
 export interface McpFlags extends GatewayFlags, HttpFlags {
-  /** `HOST:PORT`, `PORT` or `:PORT`; without it, standard input and output. */
+  /** `HOST:PORT`, `PORT` or `:PORT`; default: standard input and output. */
   http?: string;
 }
 
@@ -18,7 +18,7 @@ const NOT_A_CLIENT =
 export async function serveMcp(flags: McpFlags): Promise<number> {
   const screen = openScreen();
   const warn = screen.notice;
-  // Listens for both before anything is opened, because a client may disconnect at once.
+  // Listens for the signals before anything is opened, because a client may send one at once.
   const ended = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), once(process, 'SIGHUP')]);
   const opened = await openGateway(flags, warn);
   if (flags.http === undefined && process.stdin.isTTY) warn(NOT_A_CLIENT);

@@ -22,7 +22,7 @@ import { userView, withScriptHarness, type ScriptFlags, type ScriptStage } from 
 
 export interface ResumeFlags
   extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {
-  /** True: all pending ones that are not named otherwise. */
+  /** True: all pending approvals that the other option does not name. */
   approve?: true | string[];
   deny?: true | string[];
   note?: string;
@@ -30,7 +30,7 @@ export interface ResumeFlags
   remember?: Remember;
   /** Claims the script even if another process may still run it. */
   force?: boolean;
-  /** Decides about further calls. */
+  /** The mode of approval for further calls. */
   then?: Approve;
   /** For a script of a conversation: replaces its model. */
   model?: string;
@@ -134,7 +134,8 @@ async function givenDecisions(
     Array.isArray(names) ? names.map((name) => pendingOne(pending, name)) : [];
   const [approved, denied] = [named(approve), named(deny)];
   const both = approved.find((request) => denied.includes(request));
-  if (both !== undefined) throw new UsageError(`${both.approvalId} is both approved and denied. Decide on one.`);
+  if (both !== undefined)
+    throw new UsageError(`${both.approvalId} is both approved and denied. Name it in only one of the options.`);
   if (approve === true) approved.push(...pending.filter((request) => !denied.includes(request)));
   if (deny === true) denied.push(...pending.filter((request) => !approved.includes(request)));
   const more = { ...(note === undefined ? {} : { note }), ...(remember === undefined ? {} : { remember }) };
@@ -146,7 +147,7 @@ async function givenDecisions(
   return decisions;
 }
 
-/** All or nothing: rules that cannot be stored are reported before any decision. */
+/** Throws a UsageError before any decision if a call has no rule, or if a rule cannot be stored. */
 async function rememberForWorkspace(
   rules: WorkspaceRules,
   approved: readonly ApprovalRequest[],
@@ -158,13 +159,13 @@ async function rememberForWorkspace(
     const suggestion = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
     throw new UsageError(
-      `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide. Omit it.`,
+      `--remember workspace: no rule can describe the call to ${visibleLine(request.tool)}, or your own rules decide about it. Omit --remember.`,
     );
   });
   for (const suggestion of suggestions) await rules.remember(suggestion);
 }
 
-/** The pending approval of this id, or the only one whose id begins so. Throws a UsageError. */
+/** The pending approval with this id, or the only one whose id begins with it. Throws a UsageError. */
 export function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
   return theOne(pending, name, ({ approvalId }) => approvalId, {
     prefix: 'apr_',
@@ -209,7 +210,7 @@ async function askedDecisions(
     throw new UsageError(
       `${scriptId} waits for ${pendingApprovals.map(pendingText).join(', ')}. Add --approve or --deny; to look first: ${ownCommand()} approvals show ${scriptId}`,
     );
-  // Threads start while the user reads.
+  // The worker threads start while the user reads.
   harness.warm().catch(() => {});
   const decisions = await asker.askAll(pendingApprovals);
   return signal.aborted ? {} : decisions;
@@ -231,7 +232,7 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
     throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
 }
 
-/** The workspace in which the script was started. It resumes only there. */
+/** The workspace in which the script was started. The script resumes only in this workspace. */
 async function workspaceOf(
   scriptId: string,
   origin: Origin | undefined,

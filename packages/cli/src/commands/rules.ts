@@ -37,8 +37,10 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
 function numbered<Rule>(rules: readonly Rule[], text: string): Rule {
   const rule = /^\d+$/u.test(text) ? rules[Number(text) - 1] : undefined;
   if (rule !== undefined) return rule;
-  const have = rules.length === 0 ? 'there are none' : `they have the numbers 1 to ${rules.length}`;
-  throw new UsageError(`--remove ${visibleLine(text)}: there is no such rule; ${have}. To list them: toolscript rules`);
+  const have = rules.length === 0 ? 'no rule is stored' : `the rules have the numbers 1 to ${rules.length}`;
+  throw new UsageError(
+    `--remove ${visibleLine(text)}: there is no such rule; ${have}. To list the rules: toolscript rules`,
+  );
 }
 
 function withoutId<Rule extends { id: string }>({ id: _id, ...rule }: Rule): Omit<Rule, 'id'> {

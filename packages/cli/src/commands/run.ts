@@ -9,7 +9,7 @@ import { withScriptHarness, userView, type ScriptFlags } from './script-command.
 export async function runAnswer(file: string | undefined, flags: ScriptFlags, engines: Engines): Promise<number> {
   const source = sourceFor(file, 'run');
   const text = source.open();
-  // It is awaited below; an earlier error must not leave its rejection unhandled.
+  // `text` is awaited below; an earlier error must not leave its rejection unhandled.
   text.catch(() => {});
   return withScriptHarness({
     flags,
@@ -39,8 +39,8 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
 }
 
 /**
- * The answer's text. The reason of a failure is passed to `onFailure` too, because the harness only reports that
- * there was one.
+ * The answer's text. The error of a failure also goes to `onFailure`, because the harness reports only that the text
+ * failed.
  */
 async function* watched(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {
   try {

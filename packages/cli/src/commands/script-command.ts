@@ -96,7 +96,7 @@ async function act<View extends EventView>(
   const count = new ScriptCount();
   interruption.listen({
     suspend: () => approvals.suspend(),
-    // A suspended run may still receive later events.
+    // A suspended run may still store later events, so its store stays open.
     beforeAbort: () => void (count.isSuspended || kept.store.leave()),
   });
   const takers = [
@@ -123,7 +123,7 @@ async function act<View extends EventView>(
   }
 }
 
-/** The suspended and interrupted scripts, with the commands that resume them. */
+/** Shows the suspended and interrupted scripts, with the commands that resume them. */
 async function reportUnfinished(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: PersistentState;
@@ -161,7 +161,9 @@ export function userView(screen: Screen, settings: Settings): AnswerView {
   return new AnswerView(screen, { isDryRun: settings.mode === 'dry-run' });
 }
 
-/** The library protects a run from listeners that throw; here such a fault must not stay silent. */
+/**
+ * The library protects a run from listeners that throw. This class keeps their first error, to rethrow it at the end.
+ */
 class EventWatch {
   readonly #listeners: readonly ((event: StreamEvent) => void)[];
   #fault: { error: unknown } | undefined;
@@ -185,7 +187,7 @@ class EventWatch {
 
 /** Counts how scripts ended. */
 class ScriptCount {
-  /** Scripts that have an output. */
+  /** The count of the scripts that have an output. */
   scripts = 0;
   /** The suspended script, once it is stored. */
   suspendedScript: string | undefined;
@@ -201,7 +203,7 @@ class ScriptCount {
     if (payload.final_item.status === 'failed') this.#failed = true;
   }
 
-  /** The end of a script outside of an answer. */
+  /** Counts the end of a script that is in no answer. */
   takeOutcome({ status, scriptId }: Outcome): void {
     if (status === 'failed') this.#failed = true;
     if (status === 'suspended') this.suspendedScript ??= scriptId;

@@ -17,7 +17,7 @@ export interface SnippetsFlags {
 
 export interface SnippetFlags extends SnippetsFlags {
   scope?: ScopeName;
-  /** `version` is the program's own option. */
+  /** The version of the saved script. `--version` is the program's own option. */
   saved?: number;
 }
 
@@ -28,7 +28,7 @@ export async function listSavedScripts(flags: SnippetsFlags): Promise<number> {
     const snippets = await throughStore(listSnippets(library, owner));
     if (flags.json === true) return screen.write(`${jsonText(snippets, 2)}\n`);
     if (snippets.length === 0)
-      screen.line('There are no saved scripts here; --thread ID shows those of a conversation.');
+      screen.line('There are no saved scripts for this folder; --thread ID shows those of a conversation.');
     for (const snippet of snippets) screen.line(headOf(snippet));
   });
 }
@@ -60,7 +60,7 @@ export async function deleteSavedScript(name: string, { scope, ...flags }: Snipp
       first && { thread: owner.threadId, principal: LOCAL_PRINCIPAL, workspace: library.workspace }[first.scope];
     if (first === undefined || id === undefined)
       throw new UsageError(
-        `There is no saved script ${visibleLine(name)} here. To list them: ${ownCommand()} snippets`,
+        `There is no saved script ${visibleLine(name)}. To list the saved scripts: ${ownCommand()} snippets`,
       );
     if (second !== undefined)
       throw new UsageError(

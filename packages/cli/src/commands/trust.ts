@@ -55,8 +55,10 @@ const SERVERS = 'Read the servers above, then add --yes.';
 
 function countingFiles(folder: string): string {
   const found = [WORKSPACE_FILE, WORKSPACE_AGENTS, WORKSPACE_PROMPTS].filter((file) => existsSync(join(folder, file)));
-  if (found.length === 0) return `It has no ${WORKSPACE_FILE} yet; one that it gets later counts.`;
-  return found.length === 1 ? `Its ${found[0]} counts from now on.` : `Its ${found.join(' and ')} count from now on.`;
+  if (found.length === 0) return `It has no ${WORKSPACE_FILE} yet. Toolscript will use one that you add.`;
+  return found.length === 1
+    ? `Toolscript uses its ${found[0]} from now on.`
+    : `Toolscript uses its ${found.join(' and ')} from now on.`;
 }
 
 function shownServers({ path, servers }: McpFile): string {
@@ -74,5 +76,5 @@ function settingsLine(entry: unknown): string {
   } = (narrowedEntry(entry) ?? {}) as Record<string, unknown>;
   const settings = Object.keys(more).length === 0 ? '' : `    with ${visibleLine(JSON.stringify(more))}\n`;
   const isNarrowed = JSON.stringify(narrowedEntry(entry)) !== JSON.stringify(entry);
-  return isNarrowed ? `${settings}    its "allow" does not count here\n` : settings;
+  return isNarrowed ? `${settings}    its "allow" has no effect in a workspace\n` : settings;
 }

@@ -64,13 +64,13 @@ async function findTarget(
   const origin = await kept.origins.of(scriptId);
   if (origin === undefined)
     throw new UsageError(
-      `The folder in which ${scriptId} was started is unknown, so it cannot be undone. Restore the files by hand.`,
+      `The folder in which ${scriptId} was started is unknown, so the script cannot be undone. Restore the files by hand.`,
     );
   const target = { scriptId, principal: ownerOf(script).principal, direction: redo ? 'redo' : 'undo' } as const;
   return { target, workspace: await realFolder(origin.workspace) };
 }
 
-/** Undefined: the user did not agree. */
+/** Previews the undo, and performs it if the user agrees. Undefined if the user did not agree. */
 async function run(
   undo: ScriptUndo,
   target: UndoTarget,
@@ -80,7 +80,7 @@ async function run(
   const preview = await undo.preview({ ...target, diff: dryRun });
   if (preview === undefined)
     throw new UsageError(
-      `The script ${target.scriptId} was deleted meanwhile. To list the stored ones: ${ownCommand()} approvals --all`,
+      `The script ${target.scriptId} was deleted meanwhile. To list the stored scripts: ${ownCommand()} approvals --all`,
     );
   if (dryRun || preview.refusal !== undefined) return show(preview, json, screen, undoLines);
   if (!json) for (const line of undoLines(preview, screen.style)) screen.line(line);
@@ -108,7 +108,10 @@ function advice({ scriptId, refusal }: UndoReport): string {
   return refusal?.code === 'already_undone' ? ` To redo them: ${ownCommand()} undo ${scriptId} --redo` : '';
 }
 
-/** The newest script of a workspace, or of one of its conversations, that changed files. Throws a UsageError. */
+/**
+ * The newest script of a workspace, or of one of its conversations, that changed files. Throws a UsageError if there is
+ * none.
+ */
 async function newestChange(
   { store, origins, folder }: PersistentState,
   workspace: string,

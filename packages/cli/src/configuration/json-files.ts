@@ -76,16 +76,18 @@ function lineOf(message: string, json: string): number {
 }
 
 /*
- * Stores facts in the user's own folder: one file for each fact, named by its hash. No operation reads, changes and
- * rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
+ * The functions below store facts in the user's own folder: one file for each fact, named by its hash. No operation
+ * reads, changes and rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
  */
 
-/** The name of the file for a key. */
+/** The name of the file for a fact. */
 export function fileNameOf(fact: string): string {
   return createHash('sha256').update(fact).digest('hex').slice(0, 32);
 }
 
-/** Writes the complete file or none, with access for the user alone. Throws a UsageError. */
+/**
+ * Writes the complete file or none, with access for the user alone. Throws a UsageError if the file cannot be written.
+ */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -97,7 +99,7 @@ export async function writeJsonFile(path: string, value: unknown): Promise<void>
   }
 }
 
-/** Deletes the file. Returns whether there was one. Throws a UsageError. */
+/** Deletes the file. Returns whether there was one. Throws a UsageError if the file cannot be deleted. */
 export async function deleteFile(path: string): Promise<boolean> {
   try {
     await unlink(path);

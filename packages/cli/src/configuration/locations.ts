@@ -4,7 +4,7 @@ import type { Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
-/** The name of a workspace's own file. */
+/** The name of a workspace's own configuration file. */
 export const WORKSPACE_FILE = 'toolscript.config.json';
 
 /**
@@ -57,20 +57,20 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
   };
 }
 
-/** The location of data that scripts leave. */
+/** The location of the data that Toolscript stores for the user. */
 export interface DataFolder {
   readonly path: string;
   /** Scripts that are suspended, were interrupted, or ended recently. */
   readonly scriptsFolder: string;
   /** The origin of each stored script. */
   readonly originsFolder: string;
-  /** The old files of each stored script's changes. */
+  /** The earlier versions of the files that each stored script changed. */
   readonly changesFolder: string;
-  /** Conversations. */
+  /** The database of the conversations. */
   readonly databaseFile: string;
   /** Conversations of earlier versions, one file each. */
   readonly threadsFolder: string;
-  /** A mark for each imported one. */
+  /** A mark for each imported conversation. */
   readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
@@ -78,7 +78,7 @@ export interface DataFolder {
   readonly serviceAuditFile: string;
   /** The token of the user's own server. */
   readonly tokenFile: string;
-  /** The API keys of that server, one file each. */
+  /** The API keys of the user's own server, one file each. */
   readonly keysFolder: string;
   /** Registrations and tokens of logins to MCP servers. */
   readonly mcpLoginsFile: string;

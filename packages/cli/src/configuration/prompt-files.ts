@@ -29,7 +29,7 @@ export async function findPrompts(
   // defence: workspace-prompts-need-trust
   if (!(await isTrusted(user, workspace))) {
     warn(
-      `${visibleLine(folder)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
+      `${visibleLine(folder)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(workspace)}`,
     );
     return own;
   }

@@ -3,8 +3,8 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
 /**
- * The `default` export of the user's own TypeScript or JavaScript file. The file is executed, so the caller must
- * check that it is outside of the workspace. Throws a UsageError.
+ * The `default` export of the user's own TypeScript or JavaScript file. The file is executed, so the caller must check
+ * that it is outside of the workspace. Throws a UsageError if the file cannot be loaded or exports nothing.
  */
 export async function readCodeFile(path: string): Promise<unknown> {
   const name = visibleLine(path);
@@ -17,5 +17,5 @@ export async function readCodeFile(path: string): Promise<unknown> {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500)}. Repair it or remove it.`);
   }
-  throw new UsageError(`${name} exports nothing: write export default { … }.`);
+  throw new UsageError(`${name} exports nothing. Write: export default { … }.`);
 }

@@ -42,13 +42,13 @@ export const ConfigurationSchema = z.strictObject({
   /** The settings of the web tools. A workspace cannot set them. */
   web: z
     .strictObject({
-      /** Hosts, addresses and ranges that they may contact although they are not public. */
+      /** Hosts, addresses and ranges that are not public, but that the web tools may contact. */
       allow: z.array(z.string()),
     })
     .optional(),
   /** The name of the agent for `toolscript chat`. */
   agent: z.string().optional(),
-  /** Names of models, by agent: each replaces the agent's own. */
+  /** Names of models, by agent. Each replaces the agent's own model. */
   models: z.record(z.string(), z.string().min(1)).optional(),
   packs: z
     .record(
@@ -70,7 +70,7 @@ export const WorkspaceConfigurationSchema = z.strictObject({
 
 export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;
 
-/** The parsed value. Throws a UsageError that names the file, the key and the nearest existing one. */
+/** The parsed value. Throws a UsageError that names the file, the key and the nearest existing key. */
 export function checkConfiguration<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,

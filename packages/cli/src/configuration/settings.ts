@@ -67,11 +67,11 @@ export interface Settings {
   /** The named agent; undefined if none was named. */
   agent: string | undefined;
   models: NonNullable<Configuration['models']>;
-  /** Settings of the command line or the environment, which apply to every agent. */
+  /** The settings that the command line or the environment names. They take precedence over those of an agent. */
   named: { agent: boolean; mode: boolean; exposure: boolean };
   /** The file with the MCP servers, in place of those of the user and of the workspace. */
   mcpConfig?: string;
-  /** The only tools that the workspace exposes; undefined if it does not restrict them. */
+  /** The only tools that the workspace exposes; undefined if it does not restrict them, or if the command line does. */
   workspaceTools?: string[];
   /** The source of each part, in order of precedence. */
   sources: string[];
@@ -106,8 +106,8 @@ const ENVIRONMENT_NAMES = [
 ];
 
 /**
- * Precedence: command line, environment, the workspace's file if it narrows and is trusted, the user's own file, the
- * defaults. `warn` is called for ignored settings.
+ * The effective settings. Precedence: command line, environment, the workspace's file if it narrows and is trusted, the
+ * user's own file, the defaults. `warn` is called for ignored settings.
  */
 export async function loadSettings(
   flags: SettingFlags,
@@ -126,7 +126,7 @@ export async function loadSettings(
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)
     warn(
-      `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower it, or raise the limit in your own configuration.`,
+      `${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored. Lower this value, or raise the limit in your own configuration.`,
     );
   const namesTools = flags.pack !== undefined || flags.tools !== undefined;
   const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;
@@ -196,7 +196,7 @@ async function readWorkspace(
   const counts = await isTrusted(user, cwd);
   if (!counts) {
     warn(
-      `${visibleLine(file)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
+      `${visibleLine(file)} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${shellWord(cwd)}`,
     );
     return undefined;
   }
@@ -236,13 +236,13 @@ function choice<Choice extends string>(
   return found;
 }
 
-/** Parses `NAME=VALUE` texts as limits. Throws a UsageError that names the fault and the nearest name. */
+/** Parses `NAME=VALUE` texts as limits. Throws a UsageError that names the mistake and the nearest name. */
 function parseLimits(assignments: readonly string[]): Partial<Limits> {
   return Object.assign({}, ...assignments.map(parseLimit)) as Partial<Limits>;
 }
 
 /**
- * The limits of a workspace that are no wider than the current ones, and the names of the others. A smaller number is
+ * The requested limits that are no wider than those in force, and the names of the others. A smaller number is
  * narrower; false is narrower than true.
  */
 export function narrowLimits(
@@ -288,7 +288,7 @@ function limitValue(text: string): unknown {
   return /^-?\d+(?:\.\d+)?$/u.test(text) ? Number(text) : text;
 }
 
-function issueText(message = 'not a valid value'): string {
+function issueText(message = 'the value is not valid'): string {
   const text = message.replace(/^Invalid input: /u, '');
   return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -6,7 +6,7 @@ import type { UserFolder } from './locations.js';
 import { demandOutside } from './workspace-folder.js';
 import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from './json-files.js';
 
-/** `trusted/HASH.json`. */
+/** The content of `trusted/HASH.json`. */
 const TrustSchema = z.strictObject({
   folder: z.string(),
   /**

@@ -8,7 +8,7 @@ import { dataFolder, noWorkspaceFolder, userFolder } from './locations.js';
 
 /** The real path of the named folder, or of the current one. Throws a UsageError if it is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
-  // Threads cannot start without a current folder, even if another one is named.
+  // Worker threads cannot start without a current folder, even if another one is named.
   const current = currentFolder();
   return realFolder(named ?? current);
 }
@@ -28,14 +28,14 @@ export async function realFolder(folder: string): Promise<string> {
   throw new UsageError(`${name} is not a folder. Use a folder.`);
 }
 
-/** An empty folder outside of every workspace. It is created. */
+/** Creates an empty folder outside of every workspace. Returns its path. */
 export async function emptyFolder(environment: Environment): Promise<string> {
   const folder = noWorkspaceFolder(environment);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
 
-/** Throws a UsageError if it was deleted. */
+/** The current folder. Throws a UsageError if it was deleted or cannot be opened. */
 export function currentFolder(): string {
   try {
     return process.cwd();
@@ -47,10 +47,10 @@ export function currentFolder(): string {
 /*
  * All files of the user (configuration, rules, agents, trusted folders, suspended scripts, their key, the audit log)
  * must be outside of the workspace, and their paths must use no link inside it: scripts and the authors of the
- * workspace's files may write there. This is the only module that checks it.
+ * workspace's files may write there. No other module checks this rule.
  */
 
-/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError. */
+/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError for a path in it. */
 export function demandOwnFoldersOutside(workspace: string, environment: Environment): void {
   demandAll(Object.values(userFolder(environment)), workspace, 'configuration', 'XDG_CONFIG_HOME');
   demandAll(Object.values(dataFolder(environment)), workspace, 'data', 'XDG_DATA_HOME');
@@ -71,7 +71,7 @@ function demandAll(paths: readonly string[], workspace: string, what: string, va
   const found = paths.find((path) => leadsInto(workspace, path));
   if (found !== undefined)
     throw new UsageError(
-      `Your own ${what} in ${visibleLine(found)} cannot be used: it is in the workspace ${visibleLine(workspace)}, or is reached through it, where scripts may write. Start in another folder or name one with --cwd, or set ${variable} to a folder outside of the workspace.`,
+      `Scripts can write to your ${what} in ${visibleLine(found)}, because its path is in the workspace ${visibleLine(workspace)} or leads through it, so Toolscript does not use it. Start in another folder, name another folder with --cwd, or set ${variable} to a folder outside of the workspace.`,
     );
 }
 

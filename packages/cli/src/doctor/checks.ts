@@ -11,7 +11,7 @@ import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
-/** One finding. `fix`: how to fix it, if there is a way. */
+/** One finding. `fix`: the way to correct it, if there is one. */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';
@@ -21,7 +21,10 @@ export interface Check {
 
 const OLDEST_NODE = [20, 19] as const;
 
-/** All checks except the configuration's. A `missing` part is required; a `warning` is not. Never rejects. */
+/**
+ * Checks Node.js, the platform, the components, git, the terminal and the stored data. A `missing` part is required; a
+ * `warning` is not. Never rejects.
+ */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
   const [working, git] = await Promise.all([checkWorking(), checkGit()]);
   return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment), ...checkData(environment)];
@@ -137,7 +140,7 @@ async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Che
   return {
     name,
     status: 'missing',
-    detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer',
+    detail: outcome.status === 'failed' ? outcome.error.message : 'the script returned a wrong value',
     fix: REINSTALL,
   };
 }
@@ -176,7 +179,7 @@ async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Ch
   return {
     name: 'ripgrep',
     status: 'missing',
-    detail: operation.error?.message ?? 'found nothing',
+    detail: operation.error?.message ?? 'the search found nothing',
     fix: REINSTALL,
   };
 }
@@ -188,7 +191,7 @@ async function checkFiles(): Promise<Check> {
   return {
     name: 'files',
     status: 'warning',
-    detail: 'Toolscript verifies open files by path; it could miss a file that is swapped at that moment',
+    detail: 'Toolscript verifies open files by path, so it may miss a file that is replaced during the check',
     fix: 'Use Linux with /proc mounted for the strict check.',
   };
 }
@@ -199,7 +202,7 @@ async function checkGit(): Promise<Check> {
   return {
     name: 'git',
     status: 'warning',
-    detail: 'not found; scripts cannot use it through exec',
+    detail: 'git was not found, so scripts cannot use it through exec',
     fix: 'Install git (https://git-scm.com).',
   };
 }

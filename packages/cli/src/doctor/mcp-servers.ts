@@ -9,11 +9,12 @@ import type { Environment } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import type { Check } from './checks.js';
 
-/** A server that takes longer to start is reported as starting, in ms. */
+/** The time that a server has to start, in ms. A slower server is reported as starting. */
 const WAIT_MS = 10_000;
 
 /**
- * Starts the MCP servers of the user and of the workspace, and reports the state of each. Never rejects if one fails.
+ * Starts the MCP servers of the user and of the workspace, and reports the state of each. Does not reject if a server
+ * fails.
  */
 export async function checkServers({ cwd }: Settings, environment: Environment): Promise<Check[]> {
   const notes: Check[] = [];

@@ -7,7 +7,9 @@ import type { Check } from './checks.js';
 
 const PATIENCE_MS = 1_000;
 
-/** The available models: the agents with a key, and the servers on this machine that answer. */
+/**
+ * Checks which agents can use their model: their key is set, they need no key, or their server on this machine answers.
+ */
 export async function checkModels(
   environment: Environment,
   cwd: string,
@@ -46,7 +48,7 @@ async function stateOf({ config }: FoundAgent, environment: Environment): Promis
   };
 }
 
-/** Other machines are never contacted. */
+/** Whether an address is on this machine. The doctor contacts no other machine. */
 function isHere(baseUrl: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(baseUrl).hostname);
 }

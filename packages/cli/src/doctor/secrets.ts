@@ -13,7 +13,7 @@ export function maskSecrets(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
 }
 
-/** A password, or a parameter with a secret's name, in an address anywhere in the text. */
+/** Masks passwords, and parameters with a secret's name, in every address in the text. */
 export function maskAddress(text: string): string {
   return text
     .replace(/(?<=:\/\/)[^\s/?#@]+(?=@)/gu, MASK)

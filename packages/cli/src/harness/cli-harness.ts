@@ -32,7 +32,7 @@ export interface CliHarnessOptions extends TerminalOptions {
   settings: Settings;
   engines: Engines;
   screen: Screen;
-  /** The origin of its scripts. */
+  /** The origin of the harness's scripts. */
   origin: Origin;
   /** The stored texts of its conversation, if it has one. */
   cabinet?: Cabinet;
@@ -46,7 +46,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt, cabinet, more } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
-  // Most runs have nothing to audit.
+  // The first entry opens the audit log, because most runs have nothing to audit.
   let audit: ReturnType<typeof openAudit> | undefined;
   const known = new KnownTools();
   const approvals = openApprovals({
@@ -121,7 +121,7 @@ class KnownTools {
 
   readonly validateInput = (name: string, input: unknown): string | undefined => {
     const tool = this.tools().find((one) => one.name === name);
-    if (tool === undefined) return `there is no tool ${name} here`;
+    if (tool === undefined) return `there is no tool ${name}`;
     const checked = tool.validateInput(input);
     if (checked.ok) return undefined;
     return checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');

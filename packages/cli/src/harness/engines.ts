@@ -1,7 +1,7 @@
 import { createCompiler, QuickJsPool, type Compiler } from '@toolscript/core';
 import type { SandboxRuntime } from '@toolscript/core/protocol';
 
-/** The components that run scripts, without tools. Idle until they are warmed. */
+/** The components that run scripts, without tools. Idle until they are warmed or used. */
 export interface Engines {
   readonly runtime: SandboxRuntime;
   readonly compiler: Compiler;
@@ -19,7 +19,7 @@ export function openEngines(): Engines {
   };
 }
 
-/** Starts the threads, in parallel with the loading of the rest of the program. */
+/** Starts the worker threads, in parallel with the loading of the rest of the program. */
 export function startEngines(): Engines {
   const engines = openEngines();
   // The first use reports a failure.
@@ -28,7 +28,7 @@ export function startEngines(): Engines {
   return engines;
 }
 
-/** Engines that their creator closes. */
+/** The same engines with a `close` that does nothing: their creator closes them. */
 export function sharedEngines({ runtime, compiler }: Engines): Engines {
   return { runtime, compiler, close: async () => {} };
 }

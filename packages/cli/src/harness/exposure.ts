@@ -11,10 +11,13 @@ import { UsageError } from '../usage-error.js';
 
 /*
  * The tools that scripts get: those that the user's settings expose, without those that the workspace excludes. The
- * tools of the web exist only if the settings name one, and those of the File Cabinet only where conversations are stored.
+ * tools of the web exist only if the settings name one, and those of the File Cabinet only where conversations are
+ * stored.
  */
 
-/** Web tools that only a pack names are not among the tools that scripts get without an exposure. */
+/**
+ * The exposure of the settings. If they name none, scripts get every tool except the web tools that only a pack names.
+ */
 export function exposureOf(
   settings: Settings,
   own: readonly Tool[],
@@ -70,7 +73,7 @@ function narrowedNames(names: readonly string[], allowed: readonly string[]): st
   ];
 }
 
-/** The web tools. They exist only if the user exposes one of them, or a pack that contains one. */
+/** The web tools. They exist only if the user's exposure or one of the packs names one of them. */
 const WEB_TOOLS: readonly string[] = ['webSearch', 'fetchUrl', 'http'];
 
 const WEB_PACK: readonly string[] = ['webSearch', 'fetchUrl'];
@@ -93,7 +96,10 @@ export async function openWebTools(
   });
 }
 
-/** Whether any web tool must exist. A pack that names one must know it, even if the pack is not exposed. */
+/**
+ * Whether any web tool must exist. A pack that names a web tool needs the tool to exist, even if the pack is not
+ * exposed.
+ */
 export function knowsWeb(settings: Settings): boolean {
   return namedWebTools(settings).length > 0 || packsNameWeb(settings);
 }
@@ -150,9 +156,9 @@ const CABINET_TOOLS: readonly string[] = [
 /** The stored texts of a conversation, and their owners. */
 export interface Cabinet {
   readonly documents: DocumentStore;
-  /** The workspace whose users share documents. Undefined: they share none. */
+  /** The workspace whose users share documents. Undefined: no users share documents. */
   readonly workspace?: string | undefined;
-  /** The prompts of files. */
+  /** The prompts from files. */
   readonly prompts?: readonly PromptFile[] | undefined;
 }
 
@@ -168,7 +174,7 @@ export async function openCabinetTools(cabinet: Cabinet): Promise<Tool[]> {
   ];
 }
 
-/** The prompts of scripts and of their models. */
+/** The prompts that scripts and models can read. */
 export function promptLibrary({ documents, workspace, prompts }: Cabinet): PromptLibrary {
   return { documents, workspace, principal: LOCAL_PRINCIPAL, files: prompts };
 }
@@ -200,12 +206,12 @@ function otherNames(names: readonly string[]): string[] {
   return names.filter((name) => !CABINET_TOOLS.includes(name));
 }
 
-/** Whether scripts may get any tool of an MCP server. Otherwise none is started. */
+/** Whether scripts may get any tool of an MCP server. Otherwise no server is started. */
 export function exposesMcp({ expose, packs, workspaceTools }: Pick<Settings, 'expose' | 'packs' | 'workspaceTools'>) {
   if (workspaceTools !== undefined && !workspaceTools.some(isOfMcp)) return false;
   if (expose.pack === undefined && expose.tools === undefined) return true;
   if (expose.tools?.some(isOfMcp) === true) return true;
-  // A pack may extend any other one.
+  // A pack may extend any other pack.
   const inPacks = Object.values(packs).some(({ tools }) => tools.some(isOfMcp));
   return expose.pack === 'all' || (expose.pack !== undefined && inPacks);
 }

@@ -24,7 +24,7 @@ export interface OpenHarness {
   readonly harness: Harness;
   /** All tools that can currently be called. */
   readonly tools: () => readonly Tool[];
-  /** The rules of "always allow this" for a call. */
+  /** Suggests the rules of "always allow" for a call. */
   readonly suggestRule: SuggestRule;
 }
 
@@ -44,9 +44,9 @@ export interface HarnessSettings {
   engines: Engines;
 }
 
-/** The same with the tools of MCP servers, which the caller closes after the harness. */
+/** A harness with the tools of MCP servers. The caller closes the servers after the harness. */
 interface HarnessWithServers extends OpenHarness {
-  /** Undefined: there are none. */
+  /** Undefined: there are no MCP servers. */
   readonly servers: McpServers | undefined;
 }
 

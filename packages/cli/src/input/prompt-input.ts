@@ -6,7 +6,10 @@ import { readWhole, sourceFor, stdinBringsText, type TextSource } from './source
 /** Maximum length of a prompt with its context: about 250 000 tokens. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
-/** A program that starts this one may leave stdin open. After this time, in ms, a notice says that stdin is awaited. */
+/**
+ * A program that starts this one may leave stdin open. After this time, in ms, a notice says that the program waits for
+ * stdin.
+ */
 const PATIENCE_MS = 3_000;
 
 /** The parts of a prompt: words of the command line, and the text of stdin as the prompt or as its context. */

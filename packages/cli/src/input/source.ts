@@ -157,8 +157,8 @@ function inputError(path: string, error: unknown): unknown {
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its place, and no part of it is shown. A byte order
- * mark stays in the text.
+ * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its position, and no part of the input is shown. A
+ * byte order mark stays in the text.
  */
 export class StrictTextDecoder {
   readonly #name: string;
@@ -207,7 +207,7 @@ function tooLarge(name: string): string {
   return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Use a smaller input.`;
 }
 
-/** The length of the valid UTF-8 prefix. `incomplete`: it ends inside a character that may still be completed. */
+/** The length of the valid UTF-8 prefix. `incomplete`: the bytes end inside a character that may still be completed. */
 export interface Utf8Scan {
   readonly validBytes: number;
   readonly incomplete: boolean;

@@ -7,7 +7,7 @@ import { isUsageError } from '../usage-error.js';
 
 export interface ClientFoldersOptions {
   readonly warn: (message: string) => void;
-  /** The tools for scripts have changed. */
+  /** Called after the tools for scripts have changed. */
   readonly onTools: () => void;
 }
 
@@ -24,7 +24,7 @@ export class ClientFolders {
     this.#options = options;
   }
 
-  /** If a client has no folders, the tools keep theirs. */
+  /** Moves the tools to the folders of a client. If none is usable, the tools keep their current folders. */
   use(folders: readonly string[]): void {
     const usable = folders.flatMap((folder) => this.#usable(folder) ?? []);
     if (usable.length > 0) this.#last = this.#last.then(() => this.#move(usable));
@@ -45,7 +45,7 @@ export class ClientFolders {
     this.#options.onTools();
   }
 
-  /** Undefined, with a report, if scripts could write to the user's own files there. */
+  /** The real path of a folder. Undefined, after a warning, if it does not exist or holds the user's own files. */
   #usable(folder: string): string | undefined {
     try {
       const real = realpathSync(folder);

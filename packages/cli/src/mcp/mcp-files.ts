@@ -28,9 +28,9 @@ export interface McpEntry {
 }
 
 export interface McpConfiguration {
-  /** By name. */
+  /** The servers, by name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
-  /** Whether a file was found that is not used. */
+  /** Whether the workspace has a file that is not used. */
   readonly isPartial: boolean;
 }
 
@@ -60,7 +60,9 @@ export async function readMcpConfiguration(place: McpPlace): Promise<McpConfigur
   return { ...configurationOf(theirs, own), isPartial };
 }
 
-/** The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError for two. */
+/**
+ * The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError if there are two.
+ */
 export async function readWorkspaceFile(workspace: string): Promise<McpFile | undefined> {
   const found: McpFile[] = [];
   for (const name of WORKSPACE_MCP_FILES) {
@@ -68,10 +70,10 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
     if (file !== undefined) found.push(file);
   }
   if (found.length < 2) return found[0];
-  throw new UsageError(`There are ${found.map(({ path }) => visibleLine(path)).join(' and ')}. Keep one of them.`);
+  throw new UsageError(`Both ${found.map(({ path }) => visibleLine(path)).join(' and ')} exist. Keep one of them.`);
 }
 
-/** Undefined if there is no such file. Throws a UsageError if it names no servers. */
+/** The servers of a file; undefined if there is no such file. Throws a UsageError if it names no servers. */
 async function readMcpFile(path: string): Promise<McpFile | undefined> {
   const text = await readTextFile(path);
   if (text === undefined) return undefined;
@@ -126,8 +128,8 @@ function serversIn(value: unknown, path: string): Record<string, unknown> {
 type Servers = Readonly<Record<string, unknown>>;
 
 /**
- * Changes the servers of a file, or creates it; the rest of the file stays. Concurrent changes by several processes are
- * all kept. Throws a UsageError if the file cannot be read or written.
+ * Changes the servers in a file, and creates a missing file. The rest of the file stays. Concurrent changes by several
+ * processes are all kept. Throws a UsageError if the file cannot be read or written.
  */
 export async function changeServers(path: string, change: (servers: Servers) => Servers): Promise<void> {
   await withFileLock(path, async () => {

@@ -6,6 +6,6 @@ import { UsageError } from '../usage-error.js';
 export function noServer(name: string, known: readonly string[], path?: string): UsageError {
   const where = path === undefined ? '' : ` in ${visibleLine(path)}`;
   return new UsageError(
-    `There is no MCP server ${visibleLine(name)}${where}.${didYouMean(name, known) || ' To list them: toolscript mcp list'}`,
+    `There is no MCP server ${visibleLine(name)}${where}.${didYouMean(name, known) || ' To list the servers: toolscript mcp list'}`,
   );
 }

@@ -16,7 +16,7 @@ import { demandShallow } from './server-environment.js';
 import { openServers } from './open-servers.js';
 
 export interface GatewayFlags {
-  /** The file of the servers. Replaces those of the user and of the workspace. */
+  /** The file of the servers. Replaces the files of the user and of the workspace. */
   config?: string;
   cwd?: string;
   /** `coding`: scripts get the tools for work on a folder. */
@@ -70,7 +70,7 @@ export interface GatewayParts extends Required<Pick<HarnessSettings, 'audit' | '
   readonly refresh: GatewayRefresh;
   /** Whether scripts get the tools for work on a folder. */
   readonly coding: boolean;
-  /** Those tools move to the folders of the client. */
+  /** Whether the tools for work on a folder move to the folders of the client. */
   readonly followsRoots: boolean;
   readonly warn: (message: string) => void;
 }
@@ -104,13 +104,13 @@ function gatewayEngines() {
   return { runtime, compiler, close: async () => void (await Promise.all([runtime.close(), compiler.close()])) };
 }
 
-/** The exact command, for the user of a client that cannot ask. */
+/** The exact commands, for the user of a client that cannot ask. */
 function howToDecide(scriptId: string): string {
   const command = `${ownCommand()} approvals`;
   return `in a terminal, \`${command} show ${scriptId}\` shows the calls, and \`${command} approve ${scriptId}\` or \`${command} deny ${scriptId}\` decides`;
 }
 
-/** All tools of the servers are exposed, whatever the user exposes elsewhere. */
+/** Exposes all tools of the servers, even if the user's configuration exposes fewer. */
 async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
   const { config, approve } = flags;
   const cwd = flags.cwd ?? (await currentWorkspace(process.env, { isNeeded: flags.tools === 'coding', warn }));

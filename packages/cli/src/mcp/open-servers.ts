@@ -16,7 +16,7 @@ export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'
   readonly environment: Environment;
   /** Answers questions of servers. Undefined: questions are refused. */
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
-  /** The tools for scripts have changed. */
+  /** Called after the tools for scripts have changed. */
   readonly onTools?: () => void;
   /** Called with messages for the user. */
   readonly warn: (message: string) => void;
@@ -37,7 +37,7 @@ export async function openServers(
   return connectServers(servers, settings.cwd, options);
 }
 
-/** The same for servers whose files were already read. */
+/** Starts servers whose files were already read. */
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,
@@ -82,7 +82,7 @@ export async function prepareServers(
   const { fileTrustStore } = await import('@toolscript/mcp');
   const { mcpFile, mcpTrustFile } = userFolder(environment);
   const trusted = fileTrustStore(mcpTrustFile);
-  // Files of other users may use the same names for other servers.
+  // Another file may use the same name for a different server.
   const keyOf = (name: string) => {
     const path = servers[name]?.path ?? mcpFile;
     return path === mcpFile ? name : `${name} of ${path}`;

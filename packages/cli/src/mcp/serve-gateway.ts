@@ -62,7 +62,7 @@ function placeIn(text: string): { host: string; port: number } {
   const { bracketed, name, port } =
     /^(?:(?:\[(?<bracketed>[^\]]+)\]|(?<name>[^:]*)):)?(?<port>\d{1,5})$/u.exec(text)?.groups ?? {};
   if (port === undefined || Number(port) > 65_535)
-    throw new UsageError(`--http is "${visibleLine(text)}". Give it an address and a port, such as 127.0.0.1:4320.`);
+    throw new UsageError(`--http is "${visibleLine(text)}". Use an address and a port, such as 127.0.0.1:4320.`);
   const host = bracketed ?? name ?? '';
   return { host: host === '' ? DEFAULT_HOST : host, port: Number(port) };
 }

@@ -49,7 +49,10 @@ function depthIn(environment: Environment): number {
   return Number.isSafeInteger(depth) && depth >= 0 ? depth : MAX_DEPTH + 1;
 }
 
-/** Empty if nothing must be removed. Relative folders depend on the current folder. */
+/**
+ * The PATH without folders of the workspace; empty if PATH needs no change. Relative folders are removed, because they
+ * depend on the current folder.
+ */
 function pathOutside(environment: Environment, workspace: string): Record<string, string> {
   const folders = (environment['PATH'] ?? '').split(delimiter);
   // defence: servers-start-no-program-of-a-workspace, without it: const outside = folders;

@@ -4,7 +4,7 @@ import { ownCommand, shellWord } from '../terminal/own-command.js';
 import { counted } from '../view/values.js';
 import { HELD_BACK_BECAUSE } from './open-servers.js';
 
-/** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
+/** The state of a server for the user: whether it answers, its tools, and the tools that are held back or omitted. */
 export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
   const { name, state, problem, untrusted, skipped } = server;
   if (state !== 'connected') {

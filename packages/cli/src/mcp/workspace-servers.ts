@@ -14,9 +14,9 @@ export function narrowedEntry(entry: unknown): unknown {
 }
 
 /**
- * Returns why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts can
- * change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path; `startFolder`:
- * where its programs start.
+ * Returns why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts
+ * can change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path;
+ * `startFolder`: where its programs start.
  */
 export function refusalInside(
   { workspace, startFolder }: { workspace: string; startFolder: string },
@@ -32,7 +32,7 @@ export function refusalInside(
   const reason = path ?? place;
   return reason === undefined
     ? undefined
-    : `${reason}; scripts can change files there, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
+    : `${reason}; scripts can change files in the workspace, and servers run outside of the sandbox. If you accept that, add the server to your own mcp.json: ${ownCommand()} mcp add ${name} -- COMMAND`;
 }
 
 /** An absolute path anywhere in a word, up to a character that ends a path. */

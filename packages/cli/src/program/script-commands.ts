@@ -6,7 +6,7 @@ import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
 import { collect, example, refuseMistyped, type Settle } from './toolscript-command.js';
 
-/** Runs a command with the threads that run its scripts. */
+/** Runs a command with the engines that run its scripts. */
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
 
 export const SCRIPT = "the script's id, or the start of it (toolscript approvals lists them)";

@@ -22,10 +22,10 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   deny: ['refuse', 'reject'],
 };
 
-/** The action of a command with subcommands if none is named. */
+/** The words for listing, which a command without `list` does by itself. */
 const LIST = ['list', 'ls'];
 
-/** A command that reports wrong usage in one sentence: the problem, its cause and the correct form. */
+/** A command that reports wrong usage with the problem, its cause and the correct form. */
 export class ToolscriptCommand extends Command {
   override createCommand(name?: string): ToolscriptCommand {
     return new ToolscriptCommand(name);
@@ -41,7 +41,7 @@ export function example(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join('')}`;
 }
 
-/** For an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
@@ -149,7 +149,7 @@ function describe(command: Command, message: string, code: string): string | und
       return optionSentence(named(first), `cannot be ${visibleLine(second)}`);
     case 'commander.conflictingOption': {
       const flags = [first, second].map((option) => flagOf(named(option)) ?? option);
-      return `${flags.join(' and ')} exclude each other. Remove one of them.`;
+      return `${flags.join(' and ')} cannot be used together. Remove one of them.`;
     }
     default:
       return undefined;
@@ -196,7 +196,7 @@ function flagOf(option: Option | undefined): string | undefined {
   return option?.long ?? option?.short;
 }
 
-/** Its full name, without the program's. */
+/** The full name of a command, without the name of the program. */
 function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;

@@ -23,7 +23,7 @@ import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
 import { isUsageError } from '../usage-error.js';
 
 export interface AgentFolderOptions {
-  /** The workspace's agents. */
+  /** The settings of the workspace whose agents are served. */
   readonly settings: Settings;
   readonly engines: Engines;
   readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError' | 'cabinet'>;
@@ -44,7 +44,7 @@ interface Opened {
 
 /**
  * The agents of the user and of the workspace, read again for each request, and the demo. Each set of settings has a
- * separate harness, so that runs continue with the one that they started with.
+ * separate harness, so that a run continues with the harness that it started with.
  */
 export class AgentFolder implements AgentDirectory {
   readonly #options: AgentFolderOptions;
@@ -84,7 +84,7 @@ export class AgentFolder implements AgentDirectory {
     return {
       config,
       ...(problem === undefined ? {} : { problem }),
-      // A scenario is a file on this machine.
+      // A client may not name a scenario, because a scenario is a file on this machine.
       allowsModel: (model) => !model.startsWith('scripted:'),
       open: (choices) => this.#orRefuse(() => this.#open(found, choices)),
     };

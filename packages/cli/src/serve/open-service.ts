@@ -24,12 +24,12 @@ import { serverAccess, type AccessFlags } from './server-access.js';
 import { obtainServerToken } from './server-token.js';
 
 export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
-  /** The folder of the coding tools. Without it, the server offers only agents that need no folder. */
+  /** The folder of the coding tools. Without it, the server offers only the demo agent. */
   workspace?: string;
   workers?: number;
   /** Maximum number of concurrent runs of one principal. */
   runsPerPrincipal?: number;
-  /** Default: everything, in one process. */
+  /** Default: all roles, in one process. */
   roles?: readonly ServerRole[];
 }
 

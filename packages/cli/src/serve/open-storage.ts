@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.js';
 export interface Storage {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** Undefined: in the data folder. */
+  /** The scripts of the conversations. Undefined: they are in the data folder. */
   readonly scripts?: HarnessStore;
   /** The API keys of all servers of a database. Undefined: they are in the data folder. */
   readonly keys?: ApiKeyStore;
@@ -31,7 +31,7 @@ export interface StorageFlags {
   events?: string;
 }
 
-/** Throws a UsageError if one of them cannot be opened. */
+/** Opens the database and the live events. Throws a UsageError if one of them cannot be opened. */
 export async function openStorage(
   { store, events }: StorageFlags,
   environment: Environment,

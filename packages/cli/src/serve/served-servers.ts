@@ -26,7 +26,9 @@ export class ServedServers {
     this.#warn = warn;
   }
 
-  /** Starts all servers, whatever agents expose. Throws a UsageError for a file that cannot be read. */
+  /**
+   * Starts all servers, even those whose tools no agent exposes. Throws a UsageError for a file that cannot be read.
+   */
   static async open(own: Settings, hasWorkspace: boolean, warn: (message: string) => void): Promise<ServedServers> {
     const settings = { ...own, expose: {}, cwd: hasWorkspace ? own.cwd : await emptyFolder(process.env) };
     const refresh = new GatewayRefresh();

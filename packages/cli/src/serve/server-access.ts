@@ -36,7 +36,7 @@ function checkNames(hosts: readonly string[], origins: readonly string[], proxie
     throw new UsageError(`--trusted-proxy ${visibleLine(wrong)} is not an IP address. Use the address of the proxy.`);
 }
 
-/** Whether only this machine can reach a server that listens there. */
+/** Whether only this machine can reach a server that listens on this host. */
 export function isLocalHost(host: string | undefined): boolean {
   return host === undefined || host === 'localhost' || isLoopback(host);
 }

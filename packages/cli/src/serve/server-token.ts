@@ -23,7 +23,7 @@ export function obtainServerToken(path: string, environment: Environment): strin
     chmodSync(path, 0o600);
     return token;
   } catch (error) {
-    // Another server was faster.
+    // Another server has created the file meanwhile.
     if (systemCode(error) === 'EEXIST') return readToken(path) ?? token;
     throw new UsageError(
       `${visibleLine(path)} cannot be written (${systemCode(error) ?? 'unknown error'}). Give your user write permission, or set TOOLSCRIPT_TOKEN.`,
@@ -58,6 +58,6 @@ function readToken(path: string): string | undefined {
 function checked(token: string, where: string): string {
   if (token.length >= MIN_LENGTH && /^[\w.~+/=-]+$/u.test(token)) return token;
   throw new UsageError(
-    `${where} contains no valid token. Set it to at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = -`,
+    `${where} contains no valid token. Use at least ${MIN_LENGTH} letters, digits or any of . _ ~ + / = -`,
   );
 }

@@ -6,14 +6,14 @@ import type { PersistentState } from './persistent-state.js';
 
 /**
  * The stored script with this id, or with the only id that has this prefix; scripts that have not ended take
- * precedence. Throws a UsageError.
+ * precedence. Throws a UsageError if no script or several scripts match.
  */
 export async function findScript({ store }: PersistentState, text: string): Promise<KeptScript> {
   const scripts = await listScripts(store);
   const open = scripts.filter(({ scriptId, state }) => state !== 'ended' && begins(scriptId, text, 'scr_'));
   return theOne(open.length > 0 ? open : scripts, text, ({ scriptId }) => scriptId, {
     prefix: 'scr_',
-    none: `There is no stored script ${visibleLine(text)}. To list the pending ones: ${ownCommand()} approvals`,
+    none: `There is no stored script ${visibleLine(text)}. To list the pending scripts: ${ownCommand()} approvals`,
     several: 'Several stored scripts begin with',
   });
 }

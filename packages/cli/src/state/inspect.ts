@@ -2,7 +2,7 @@ import type { Harness, KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
-/** Omitted for the user of this machine. */
+/** `principal` is omitted for the user of this machine. */
 type ScriptOwner = { readonly principal?: string };
 
 /** All readable details of a stored script. Throws a UsageError if there is none. */
@@ -14,12 +14,12 @@ export async function inspectKept(
   const details = await harness.inspect(scriptId, owner);
   if (details === undefined)
     throw new UsageError(
-      `The script ${scriptId} was deleted meanwhile. To list the pending ones: ${ownCommand()} approvals`,
+      `The script ${scriptId} was deleted meanwhile. To list the pending scripts: ${ownCommand()} approvals`,
     );
   return details;
 }
 
-/** The same for a script that will be resumed. Throws a UsageError if its data cannot be opened. */
+/** The details of a script that will be resumed. Throws a UsageError if its data cannot be opened. */
 export async function inspectWhole(
   harness: Pick<Harness, 'inspect'>,
   scriptId: string,

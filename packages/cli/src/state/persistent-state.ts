@@ -33,7 +33,7 @@ export function openState(environment: Environment, origin?: Origin, scripts?: H
   };
 }
 
-/** The same for scripts of a workspace. Throws a UsageError for an unsafe key file, or an unsafe key. */
+/** Opens the state for the scripts of a workspace. Throws a UsageError for an unsafe key file, or an unsafe key. */
 export function openStateFor(environment: Environment, origin: Origin, scripts?: HarnessStore): PersistentState {
   const kept = openState(environment, origin, scripts);
   environmentSecrets(environment);
@@ -53,15 +53,15 @@ type Journals = HarnessStore['journal'];
 
 interface ScriptStoreParts {
   readonly origins: OriginFolder;
-  /** The origin of scripts that are started here. */
+  /** The origin of the scripts that this process starts. */
   readonly origin: Origin | undefined;
-  /** The old files, deleted with their script. */
+  /** The earlier versions of changed files, deleted with their script. */
   readonly changes: ChangesFolder;
 }
 
 /**
- * This program's store of scripts: it records where each script was started, knows which one this process holds, and
- * can be detached. After that no more is written, as if the process had ended here: an interrupted script can be
+ * This program's store of scripts: it records where each script was started, knows which scripts this process holds,
+ * and can be detached. A detached store writes nothing more, as if the process had ended: an interrupted script can be
  * recovered later.
  */
 class ScriptStore implements HarnessStore {
@@ -69,7 +69,7 @@ class ScriptStore implements HarnessStore {
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
   readonly #held = new Map<string, number>();
-  /** Some data of a script was stored here. */
+  /** True after this process has stored data of a script. */
   hasKept = false;
   #isLeft = false;
 
@@ -115,7 +115,7 @@ class ScriptStore implements HarnessStore {
     if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
   }
 
-  /** The scripts that this process holds and has written. */
+  /** The scripts that this process holds. */
   get held(): readonly string[] {
     return [...this.#held.keys()];
   }
@@ -130,16 +130,18 @@ class ScriptStore implements HarnessStore {
 
   #demandStaying(): void {
     if (this.#isLeft)
-      throw new Error('The program is ending, so no more is stored. To recover the script: toolscript approvals');
+      throw new Error(
+        'The program is ending, so it stores no more data. To list the scripts that you can recover: toolscript approvals',
+      );
   }
 }
 
 const OriginSchema = z.strictObject({
-  /** The real path of the folder that its tools may access. */
+  /** The real path of the folder that the script's tools may access. */
   workspace: z.string(),
   /** `mcp`: a client of the gateway waits for the result. */
   command: z.enum(['run', 'eval', 'chat', 'mcp']),
-  /** The conversation that it belongs to. */
+  /** The conversation that the script belongs to. */
   thread: z.string().optional(),
   /** Options that a later command must repeat to get the same tools. */
   options: z.array(z.string()),
@@ -148,7 +150,7 @@ const OriginSchema = z.strictObject({
 /** The circumstances of a script's start. */
 export type Origin = z.infer<typeof OriginSchema>;
 
-/** The folder from which to inspect a script: its own workspace if it still exists, whatever the current folder is. */
+/** The folder from which to inspect a script: its own workspace if that still exists, or else the current folder. */
 export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
   return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
 }
@@ -166,7 +168,7 @@ class OriginFolder {
     await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
   }
 
-  /** Undefined if it is unknown. */
+  /** The origin of a script; undefined if it is unknown. */
   async of(scriptId: string): Promise<Origin | undefined> {
     try {
       return OriginSchema.parse(JSON.parse(await readFile(this.#file(scriptId), 'utf8')));
@@ -189,7 +191,7 @@ class OriginFolder {
   }
 }
 
-/** `changes/<script>`: the old files of the changes that a script made, for undo. The file tools write it. */
+/** `changes/<script>`: the earlier versions of the files that a script changed, for undo. The file tools write them. */
 export class ChangesFolder {
   readonly #path: string;
 
@@ -202,7 +204,7 @@ export class ChangesFolder {
     if (isScriptId(scriptId)) await rm(join(this.#path, scriptId), { recursive: true, force: true });
   }
 
-  /** Deletes the old files of scripts that another process, on this machine or another one, has deleted. */
+  /** Deletes the earlier versions of files of scripts that another process, on this or another machine, has deleted. */
   async deleteOrphans({ journal }: Pick<HarnessStore, 'journal'>): Promise<void> {
     const names = await readdir(this.#path).catch(() => [] as string[]);
     for (const name of names) if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);
@@ -218,7 +220,7 @@ export type SuspensionSecrets = readonly (string | Uint8Array)[];
 /**
  * The secrets that seal suspended scripts: the first secret seals, and every secret opens. The secrets of the
  * environment variable, separated by commas, come first. The key file is created only if the variable is unset. Throws
- * a UsageError.
+ * a UsageError for an unsafe secret or key file.
  */
 export function suspensionKeys(path: string, environment: Environment): SuspensionSecrets {
   const name = visibleLine(path);
@@ -228,7 +230,7 @@ export function suspensionKeys(path: string, environment: Environment): Suspensi
   return stored === undefined ? secrets : [...secrets, stored];
 }
 
-/** Throws a UsageError for a secret that could be guessed. */
+/** The secrets of the environment variable. Throws a UsageError for a secret that is short enough to be guessed. */
 function environmentSecrets(environment: Environment): readonly string[] {
   const text = environment[VARIABLE] ?? '';
   const secrets = text === '' ? [] : text.split(',').map((secret) => secret.trim());

@@ -17,7 +17,7 @@ export function openServiceAudit(
   const file = openAudit(environment, dataFolder(environment).serviceAuditFile);
   const onFault = (error: unknown) =>
     warn(
-      `The audit log cannot be copied to the database (${visible(String(error))}). Its file keeps the entries, and they are copied when the database answers: check it.`,
+      `Toolscript cannot copy the audit log to the database (${visible(String(error))}). The file keeps the entries until the database answers. Check the database.`,
     );
   return new SharedAudit({ file, table, onFault });
 }

@@ -39,7 +39,7 @@ const WHOLE = [
 /** Maximum length of a pending construct: a longer one is shown as it is. */
 const LONGEST = 400;
 
-/** In UTF-16 units. */
+/** The maximum length of a character, in UTF-16 units. */
 const MAX_CHARACTER = 2;
 
 /** Parses the text of one line as it streams. Nothing is lost: an incomplete marker is text. */
@@ -49,14 +49,14 @@ export class InlineReader {
   #at = 0;
   readonly #maybe = new RegExp(MAYBE, 'gu');
 
-  /** The text that can be shown; a marker that later text may complete is held back. */
+  /** Returns the text that can be shown. A marker that later text may complete is held back. */
   push(text: string): Piece[] {
     this.#text = this.#text.slice(Math.max(0, this.#at - MAX_CHARACTER)) + text;
     this.#at = Math.min(this.#at, MAX_CHARACTER);
     return [...this.#read(false)];
   }
 
-  /** The line has ended. */
+  /** Ends the line. Returns the rest of its text. */
   end(): Piece[] {
     return [...this.#read(true)];
   }

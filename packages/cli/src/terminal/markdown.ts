@@ -4,7 +4,9 @@ import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';
 
-/** Each starts at the line's first visible character; the text before it is the line's lead. */
+/**
+ * The patterns of lines. Each matches from the line's first visible character; the text before it is the line's lead.
+ */
 const LINE = {
   fence: /^(?:`{3,}|~{3,})/u,
   halfFence: /^(?:`{1,2}|~{1,2})$/u,
@@ -51,9 +53,9 @@ export class MarkdownStream {
   #reading: Reading = { type: 'beginning' };
   /** The white space before the line's first visible character, tabs as spaces. */
   #lead = '';
-  /** White space after them, which is not shown. */
+  /** The text after the lead that is not shown yet. */
   #held = '';
-  /** The open list or fence, if any. */
+  /** The open code fence, if any. */
   #fence: { readonly sign: string; readonly indent: number } | undefined;
   /** Lines that are a table if the second is a separator. */
   #table: string[] = [];
@@ -70,7 +72,7 @@ export class MarkdownStream {
     this.#take(this.#visible.push(text));
   }
 
-  /** Afterwards the screen is at a line's start, unless nothing was shown. */
+  /** Ends the text. The screen is then at the start of a line, unless nothing was shown. */
   end(): void {
     this.#take(this.#visible.end());
     if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
@@ -149,7 +151,7 @@ export class MarkdownStream {
     this.#start();
   }
 
-  /** A line of running text: its markers become the prefix of each of its screen lines. */
+  /** Starts a line of running text: its markers become the prefix of each of its screen lines. */
   #start(): void {
     const opening = this.#held.slice(0, MAX_OPENING);
     const [item, sign = ''] = LINE.item.exec(opening) ?? [];
@@ -157,7 +159,7 @@ export class MarkdownStream {
     if (item !== undefined) this.#isInList = true;
     else if (heading !== undefined || this.#above !== 'other') this.#leaveList();
     this.#spaceBefore();
-    // The lead never fills a line, whatever its depth.
+    // Even a deep lead never fills a line.
     const lead = ' '.repeat(Math.min(this.#lead.length, Math.floor(this.#columns() / 2)));
     if (item !== undefined) return this.#startRunning(item, `${lead}${/^\d/u.test(sign) ? sign : '•'} `);
     if (heading !== undefined) return this.#startRunning(heading, '', '', this.#style.bold);
@@ -187,7 +189,7 @@ export class MarkdownStream {
     if (this.#above !== 'nothing') this.#above = 'blank';
   }
 
-  /** One blank line for any number of them; none at the start. */
+  /** Writes one blank line for any number of blank lines, and none at the start. */
   #spaceBefore(): void {
     if (this.#above === 'blank') {
       this.#wrap.setPrefix('');
@@ -201,7 +203,9 @@ export class MarkdownStream {
     if (this.#lead.length < 2) this.#isInList = false;
   }
 
-  /** Opens a code fence. False if the line is not one: an info string after backticks contains no backtick. */
+  /**
+   * Opens a code fence. Returns false if the line is not a fence: an info string after backticks contains no backtick.
+   */
   #openFence(): boolean {
     const sign = LINE.fence.exec(this.#held)?.[0] ?? '';
     const info = this.#held.slice(sign.length).trim();
@@ -257,7 +261,7 @@ export class MarkdownStream {
     return widths;
   }
 
-  /** White space is significant, and nothing is wrapped. */
+  /** Shows a line with all its white space, and does not wrap it. */
   #plainLine(line: string, mark: Mark, prefix = '  '): void {
     this.#spaceBefore();
     this.#wrap.setPrefix(prefix);

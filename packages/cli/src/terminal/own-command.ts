@@ -16,7 +16,7 @@ export function commandOf(program: string | undefined, environment: NodeJS.Proce
   // npx adds its own folders to the PATH of its programs; the user's shell does not have them.
   if (environment['npm_command'] === 'exec') return 'npx toolscript';
   const folders = (environment['PATH'] ?? '').split(delimiter);
-  // A link, or a wrapper of a package manager.
+  // The entry is a link, or a wrapper of a package manager.
   const isInstalled = folders.some((folder) => existsSync(join(folder, 'toolscript')));
   return program === undefined || isInstalled ? 'toolscript' : `node ${shellWord(program)}`;
 }

@@ -13,8 +13,8 @@ const DEFAULT_ROWS = 24;
 const ERASE_LINE = '\r\x1b[2K';
 
 /**
- * The only access to stdout and stderr. On a terminal it keeps one live line below the output, and holds all output
- * back while a question is open; elsewhere it only writes.
+ * The output of the commands to stdout and stderr. On a terminal it keeps one live line below the output, and holds all
+ * output back while a question is open; elsewhere it only writes.
  */
 export class Screen {
   readonly style: Style;
@@ -44,7 +44,7 @@ export class Screen {
 
   get rows(): number {
     const { rows = 0 } = this.#out;
-    // Some terminals report no width.
+    // Some terminals report no height.
     return rows < 1 ? DEFAULT_ROWS : rows;
   }
 
@@ -68,7 +68,7 @@ export class Screen {
     this.write(`${text}\n`);
   }
 
-  /** A line on stderr. */
+  /** Writes a line to stderr. */
   warn(text: string): void {
     if (this.#held !== undefined) return void this.#held.push(() => this.warn(text));
     this.#erase();
@@ -77,10 +77,10 @@ export class Screen {
     this.#draw();
   }
 
-  /** A line on stderr in the name of this program. */
+  /** Writes a line to stderr that begins with the name of this program. */
   readonly notice = (message: string): void => this.warn(`toolscript: ${message}`);
 
-  /** A line below all other output, until it changes; only on a terminal. */
+  /** Sets the line that a terminal shows below all other output. */
   setLive(text: string): void {
     this.#live = text;
     if (this.#held !== undefined) return;
@@ -88,7 +88,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** From now on output waits, so that none appears between a question and its answer. */
+  /** Holds output back on a terminal, so that none appears between a question and its answer. */
   hold(): void {
     this.#erase();
     this.toLineStart();
@@ -119,7 +119,7 @@ export function openScreen(): Screen {
   return new Screen(process.stdout, process.stderr, process.env);
 }
 
-/** Whether a user may be at a terminal. Opens none. */
+/** Whether a user may be at a terminal. Opens no terminal. */
 export function hasTerminal(): boolean {
   return process.stdout.isTTY || process.stderr.isTTY;
 }

@@ -2,7 +2,7 @@ import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 
 /**
  * Text of a script, a model, a tool or a file may contain characters that control a terminal, or that disguise the
- * text. Here such characters become `\u{…}`; line ends, tabs and all visible characters stay unchanged.
+ * text. This module shows such characters as `\u{…}`; line ends, tabs and all visible characters stay unchanged.
  */
 
 /** Emoji, keycaps and letters that need their joiners to look right. They pass unchanged. */
@@ -39,7 +39,7 @@ export function visibleLine(text: string): string {
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
 }
 
-/** The exact characters of a word on one line: line ends and tabs are escaped, too. */
+/** The exact characters of a word on one line: line ends and tabs are also escaped. */
 export function visibleWord(text: string): string {
   return visibleLine(text.replace(/[\r\n\t]/gu, escapeCharacter));
 }

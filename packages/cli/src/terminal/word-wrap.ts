@@ -23,7 +23,7 @@ export class WordWrap {
     this.#columns = columns;
   }
 
-  /** The prefix of every line that is opened later. */
+  /** Sets the prefix of every line that is opened later. */
   setPrefix(text: string): void {
     this.#prefix = text;
   }
@@ -45,7 +45,7 @@ export class WordWrap {
     }
   }
 
-  /** Unchanged, including white space, on the open line. */
+  /** Writes a text unchanged, including its white space, on the open line. */
   addRaw(text: string, mark: Mark): void {
     this.flush();
     this.startLine();
@@ -85,7 +85,7 @@ export class WordWrap {
   }
 }
 
-/** Without the style's escape sequences. */
+/** The width of a text without the escape sequences of its style. */
 function visibleWidth(text: string): number {
   return textWidth(text.replaceAll(/\x1b\[\d+m/gu, ''));
 }

@@ -18,7 +18,7 @@ export interface ClaimedRun {
 
 /**
  * Claims the run of a dead process; undefined if there is none. Throws a UsageError if another process works on the
- * thread, or will.
+ * thread, or if a server has queued work for it.
  */
 export async function claimInterrupted(stores: ServiceStores, threadId: string): Promise<ClaimedRun | undefined> {
   await refuseWhereHeld(stores, threadId);
@@ -34,7 +34,7 @@ export async function claimInterrupted(stores: ServiceStores, threadId: string):
   const claimed = await runs.claim({ ...ownClaim(), runId: queued.runId });
   if (claimed === undefined) throw await busyError(stores, threadId);
   const { run } = claimed;
-  // No other process has claimed it in between.
+  // Undefined if another process has claimed the run in between.
   const before = running.find(({ runId, epoch }) => runId === run.runId && epoch === run.epoch - 1);
   return { run, isOfThisBoot: before !== undefined && isOfThisBoot(before) };
 }
@@ -45,7 +45,7 @@ export async function closeInterrupted(held: HeldRun): Promise<void> {
   await held.end();
 }
 
-/** Another process was faster. */
+/** The error for a thread that another process has claimed first. */
 export async function busyError({ runs }: ServiceStores, threadId: string): Promise<UsageError> {
   const [running] = (await runs.list({ threadId, state: 'running' })).runs;
   return heldError(threadId, running === undefined ? undefined : holderOf(running)?.pid);

@@ -17,7 +17,7 @@ import type { ThreadFile, ThreadFiles } from './thread-files.js';
 
 export interface ImportOptions {
   readonly warn: (message: string) => void;
-  /** The time of the stores' clock from now on, in ms since 1970. */
+  /** Sets the time that the stores' clock shows from now on, in ms since 1970. */
   readonly setTime: (time: number) => void;
 }
 
@@ -40,7 +40,7 @@ export async function importThreads(stores: ServiceStores, files: ThreadFiles, o
 }
 
 function notImported({ path }: ThreadFile, { message }: Error): string {
-  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file stays there, for you to read.`;
+  return `The conversation in ${visible(path)} cannot be imported (${visible(message)}). Its file is unchanged, so you can read it there.`;
 }
 
 async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }: ImportOptions): Promise<void> {
@@ -58,7 +58,7 @@ async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }
   await stores.threads.saveInstructions(head.thread_id, { agentId, ...instructions });
 }
 
-/** A run's events are adjacent. */
+/** Groups the events by run. The events of a run are adjacent. */
 function runsOf(events: readonly StreamEvent[]): StreamEvent[][] {
   const runs: StreamEvent[][] = [];
   for (const event of events) {
@@ -77,7 +77,7 @@ async function importRun(
 ): Promise<void> {
   const draft = runDraft(head, events, index);
   const { run } = await stores.runs.create(draft);
-  // A process that was killed may have ended it.
+  // An earlier import that was killed may have ended the run.
   if (run.state !== 'running') return;
   const fence: RunFence = { runId: run.runId, epoch: run.epoch };
   const envelopes = new EventEnvelopes(run);

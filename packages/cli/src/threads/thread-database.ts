@@ -32,9 +32,12 @@ export class ThreadDatabase {
     this.#files = files;
   }
 
-  /** Imports the files of earlier versions. Throws a UsageError if the database cannot be opened. */
+  /**
+   * Opens the database, and imports the files of earlier versions. Throws a UsageError if the database cannot be
+   * opened.
+   */
   static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
-    // The database's thread cannot start without a current folder.
+    // The worker thread of the database cannot start without a current folder.
     currentFolder();
     const { databaseFile, threadsFolder, importedThreadsFolder } = dataFolder(environment);
     const { openDatabase } = await import('@toolscript/server/stores');
@@ -52,7 +55,7 @@ export class ThreadDatabase {
     }
   }
 
-  /** The most recently changed thread first. */
+  /** The threads, the most recently changed one first. */
   list(query: Pick<ThreadQuery, 'workspace' | 'text'> = {}): Promise<StoredThread[]> {
     const { threads } = this.stores;
     return throughStore(
@@ -67,7 +70,9 @@ export class ThreadDatabase {
     return (await throughStore(this.stores.threads.get(threadId))) !== undefined;
   }
 
-  /** The one with this id, or the only one whose id has this prefix. Throws a UsageError. */
+  /**
+   * The thread with this id, or the only one whose id has this prefix. Throws a UsageError if none or several match.
+   */
   async find(text: string): Promise<StoredThread> {
     return theOne(await this.list(), text, ({ threadId }) => threadId, {
       prefix: 'thr_',
@@ -76,7 +81,7 @@ export class ThreadDatabase {
     });
   }
 
-  /** The most recently changed one of a workspace. Throws a UsageError. */
+  /** The most recently changed thread of a workspace. Throws a UsageError if there is none. */
   async latest(workspace: string): Promise<StoredThread> {
     const { threads } = await throughStore(
       this.stores.threads.list({ principal: LOCAL_PRINCIPAL, workspace, limit: 1 }),
@@ -91,7 +96,7 @@ export class ThreadDatabase {
     await throughStore(this.stores.threads.rename(threadId, title));
   }
 
-  /** Also deletes its file from an earlier version. */
+  /** Deletes a thread, and its file from an earlier version. */
   async delete({ threadId }: StoredThread): Promise<void> {
     this.#files.delete(threadId);
     await throughStore(this.#delete(threadId));
@@ -106,7 +111,7 @@ export class ThreadDatabase {
   }
 }
 
-/** The database's own message names the file, the cause and the fix. */
+/** Throws a UsageError if the database fails. The database's message names the cause and the fix. */
 export async function throughStore<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

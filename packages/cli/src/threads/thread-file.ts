@@ -18,7 +18,7 @@ const HeadSchema = z.strictObject({
   title: z.string(),
 });
 
-/** The thread's agent from here on; the last one counts. */
+/** The thread's agent after this line. The last such line applies. */
 const AgentSchema = z.strictObject({
   type: z.literal('voice'),
   agent: z.string(),
@@ -33,14 +33,14 @@ export interface ThreadText {
   readonly events: readonly StreamEvent[];
 }
 
-/** Throws a UsageError for a file that is not a thread, or cannot be read. */
+/** Reads the file of a thread. Throws a UsageError for a file that is not a thread, or cannot be read. */
 export function readThreadFile(path: string): ThreadText {
   const name = visibleLine(path);
   const text = orRefuse(
     () => readFileSync(path, 'utf8'),
     (code) => `${name} cannot be read (${code}), so its conversation is not imported. Give your user read permission.`,
   );
-  // The last one is empty, or truncated.
+  // The last line is empty, or truncated.
   const lines = text.split('\n').slice(0, -1);
   const values = lines.map((line, index) => parseLine(line, name, index + 1));
   const head = HeadSchema.safeParse(values[0]);

@@ -23,7 +23,7 @@ export class ThreadFiles {
     this.#marks = marks;
   }
 
-  /** The files that were never imported, oldest first. Throws a UsageError if the system refuses. */
+  /** The files that were never imported, oldest first. Throws a UsageError if the folder cannot be read. */
   unimported(): ThreadFile[] {
     const names = orRefuse(
       () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),
@@ -33,7 +33,7 @@ export class ThreadFiles {
     return names
       .flatMap((name): ThreadFile[] => {
         const path = join(this.#folder, name);
-        // It may be removed meanwhile.
+        // Another process may remove the file meanwhile.
         const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
         if (changedMs === undefined) return [];
         const file = { name, path, changedMs: Math.round(changedMs) };
@@ -42,7 +42,7 @@ export class ThreadFiles {
       .toSorted((left, right) => left.changedMs - right.changedMs);
   }
 
-  /** Marks the file as imported. A damaged file is imported again after it has changed. */
+  /** Marks the file as imported or damaged. A damaged file is imported again after it has changed. */
   mark({ name, changedMs }: ThreadFile, result: 'imported' | 'damaged'): void {
     orRefuse(
       () => {
@@ -55,7 +55,7 @@ export class ThreadFiles {
     );
   }
 
-  /** Idempotent. Throws a UsageError if the system refuses. */
+  /** Deletes the file of a conversation. Idempotent. Throws a UsageError if the file cannot be removed. */
   delete(threadId: string): void {
     const path = join(this.#folder, `${threadId}${ENDING}`);
     orRefuse(

@@ -45,20 +45,22 @@ export interface RunNames {
 
 /** The way in which a script of the thread continues. */
 export type Continuation =
-  /** In the run that waits for it, or in a new one. `names`: of its next event. */
+  /** The script continues in the run that waits for it, or in a new run. `names`: those of the run's next event. */
   | { readonly type: 'script'; readonly names: RunNames }
-  /** With the whole run in which it was interrupted. `history`: the conversation before the run. */
+  /**
+   * The script continues with the whole run in which it was interrupted. `history`: the conversation before the run.
+   */
   | {
       readonly type: 'run';
       readonly events: readonly StreamEvent[];
       readonly history: readonly OutputItem[];
-      /** A script without a journal has performed only reads. */
+      /** No journal was lost, so a script without a journal has performed only reads. */
       readonly storeIsWhole: boolean;
     };
 
 /**
- * A conversation, stored with the first prompt. The model's instructions never change after its start; later changes
- * are announced once, before the next prompt.
+ * A conversation, stored with the first prompt. The model's instructions stay as they were at the start of the
+ * conversation. Later changes are announced once, before the next prompt.
  */
 export class Thread {
   readonly id: string;
@@ -86,7 +88,7 @@ export class Thread {
     return new Thread(`thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`, false, settings);
   }
 
-  /** Throws a UsageError if another process works on it, or if the database fails. */
+  /** Opens a stored conversation. Throws a UsageError if another process works on it, or if the database fails. */
   static async reopen({ threadId }: StoredThread, settings: ThreadSettings): Promise<Thread> {
     const thread = new Thread(threadId, true, settings);
     await throughStore(thread.#load());
@@ -107,7 +109,7 @@ export class Thread {
     return this.#isKept;
   }
 
-  /** The model's instructions are the same as at the start. */
+  /** The model's instructions, as they were at the start of the conversation. */
   get system(): string | undefined {
     return this.#system;
   }
@@ -142,7 +144,7 @@ export class Thread {
     await this.#run?.flushEvents();
   }
 
-  /** The run has emitted all its events. `requests`: its pending approvals. */
+  /** Ends a run that has emitted all its events. `requests`: its pending approvals. */
   async endRun(requests: readonly ApprovalRequest[] = []): Promise<void> {
     await this.#run?.end(new Map(requests.map((request) => [request.approvalId, request])));
     const stopped = this.#run?.stopped;
@@ -168,7 +170,7 @@ export class Thread {
     if (this.#isKept) {
       await this.#closeInterrupted();
       await this.#trimLog();
-      // Another process may have continued it.
+      // Another process may have continued the conversation.
       this.#history = await loadHistory(this.#stores, this.id);
     }
     const { workspace, agent } = this.#settings;
@@ -223,7 +225,7 @@ export class Thread {
     if (interrupted !== undefined) await closeInterrupted(interrupted.held);
   }
 
-  /** The events of earlier runs are in the thread store. */
+  /** Deletes the live events of the last run if it has ended: the thread store has them. */
   async #trimLog(): Promise<void> {
     const last = (await this.#runs()).at(-1);
     if (last !== undefined && isFinalRunState(last.state)) await this.#settings.database.log.delete(last.runId);
@@ -292,7 +294,7 @@ interface Interrupted extends ClaimedRun {
   readonly held: HeldRun;
 }
 
-/** Whether the script belongs to these events. */
+/** Whether these events announce the script. */
 function announces(events: readonly StreamEvent[], scriptId: string): boolean {
   return extendHistory([], events).some((item) => item.type === 'script_execution' && item.script_id === scriptId);
 }

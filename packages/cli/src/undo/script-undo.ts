@@ -20,14 +20,14 @@ export interface FolderUndoOptions {
 
 type Script = Pick<UndoRequest, 'scriptId' | 'direction'>;
 
-/** The tools that record their changes of files. */
+/** The tools that record their changes to files. */
 const RECORDING = ['writeFile', 'applyPatch'];
 /** These tools start programs, which may change any file without a record. */
 const COMMANDS = ['exec', 'shell'];
 
 /**
  * Undoes the scripts of one workspace: first their files, all or none, and then the calls that their tools can undo,
- * newest first. A redo makes only the changes of files again.
+ * newest first. A redo repeats only the changes to files.
  */
 export class FolderUndo implements ScriptUndo {
   readonly #options: FolderUndoOptions;
@@ -78,7 +78,7 @@ export class FolderUndo implements ScriptUndo {
     };
   }
 
-  /** The calls with effects, newest first. Undefined: there is no such script. */
+  /** The calls with effects, newest first; none for a redo. Undefined if there is no such script. */
   async #callsOf({
     scriptId,
     principal,

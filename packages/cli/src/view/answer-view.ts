@@ -28,16 +28,16 @@ import { shortValue, shownValue } from './values.js';
 /** Receives the events of a run as they happen and shows them. */
 export interface EventView {
   take(event: StreamEvent): void;
-  /** No more events follow; cleans up the screen. */
+  /** Cleans up the screen after the last event. */
   end(): void;
 }
 
-/** Shows nothing: stdout carries data. */
+/** Shows nothing, because stdout carries data. */
 export const silentView: EventView = { take: () => {}, end: () => {} };
 
 type Payload = StreamEvent['payload'];
 
-/** The name of the model that the run waits for. */
+/** The id of the live line of the pending model request. */
 const MODEL = 'model';
 
 /** The codes of diagnostics that are not shown. The view already shows the progress and the value that they report. */
@@ -46,8 +46,8 @@ const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-l
 export interface AnswerViewOptions {
   isDryRun: boolean;
   /**
-   * For a conversation: renders Markdown, shows scripts while they stream, and the model's name while it is awaited.
-   * Only at a terminal; default: text is shown unchanged.
+   * The model's name, for a conversation. At a terminal, the view then renders Markdown, and shows scripts while they
+   * stream and the name while a model request is pending. Default: the view shows text unchanged.
    */
   model?: string;
 }
@@ -118,12 +118,12 @@ export class AnswerView implements EventView {
     }
   }
 
-  /** Calls that were shown before the script was suspended. */
+  /** Marks calls that were shown before the script was suspended, so that they are not shown again. */
   knowCalls(callIds: Iterable<string>): void {
     for (const callId of callIds) this.#shownCalls.add(callId);
   }
 
-  /** Calls of an interrupted script, before it continues. */
+  /** Shows the calls of an interrupted script before it continues. */
   showCalls(operations: Outcome['operations']): void {
     for (const operation of operations) this.#showCall(operationToItem(operation));
     this.knowCalls(operations.map(({ callId }) => callId));
@@ -133,7 +133,7 @@ export class AnswerView implements EventView {
     for (const log of logs) this.#showLog(log);
   }
 
-  /** The end of a script for which no event was emitted. */
+  /** Shows the end of a script for which no event was emitted. */
   showOutcome(outcome: Outcome): void {
     this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
   }
@@ -143,7 +143,7 @@ export class AnswerView implements EventView {
     this.#screen.toLineStart();
   }
 
-  /** The next output is the model's. */
+  /** Shows the model's name until its next output. */
   #awaitModel(): void {
     if (this.#model !== undefined) this.#live.start(MODEL, this.#model, undefined);
   }

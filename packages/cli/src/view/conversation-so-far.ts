@@ -10,7 +10,7 @@ export interface SoFarSettings {
   readonly rows: number;
   readonly columns: number;
   readonly style: Style;
-  /** The command that shows all. */
+  /** The command that shows the whole conversation. */
   readonly exportCommand: string;
 }
 

@@ -3,7 +3,7 @@ import type { Screen } from '../terminal/screen.js';
 import { jsonText } from '../terminal/untrusted.js';
 import type { EventView } from './answer-view.js';
 
-/** Every event as one line of JSON. */
+/** Writes every event as one line of JSON. */
 export class JsonView implements EventView {
   readonly #screen: Screen;
 

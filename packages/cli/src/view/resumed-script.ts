@@ -12,6 +12,6 @@ export function showResumed(
   if (!(view instanceof AnswerView) || (state !== 'suspended' && state !== 'interrupted')) return;
   screen.line(resumedBanner(scriptId, screen.style));
   if (state === 'interrupted') return view.showCalls(operations);
-  // They were shown before the script was suspended.
+  // These calls were shown before the script was suspended.
   view.knowCalls(operations.filter(({ status }) => status !== 'awaiting_approval').map(({ callId }) => callId));
 }

@@ -6,7 +6,7 @@ import { counted, shortDuration } from './values.js';
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
-/** The result of an agent's run. */
+/** The figures of an agent's run. */
 export interface RunFigures {
   readonly answers: number;
   readonly durationMs: number;

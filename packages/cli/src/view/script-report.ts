@@ -16,12 +16,12 @@ export function banner(item: ScriptExecutionItem, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item.source_sha256)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')}${state})`)}`;
 }
 
-/** A script that was pending and runs now. */
+/** The line for a script that was pending and runs now. */
 export function startedBanner(sha256: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(sha256)}`)}`;
 }
 
-/** A script that continues; its text was shown at its start. */
+/** The line for a script that continues. The script's text was shown at its start. */
 export function resumedBanner(scriptId: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} continues`;
 }
@@ -65,7 +65,7 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
   if (error === undefined) return [];
-  // The compiler's messages contain their place.
+  // The compiler's messages contain the line and the column.
   const saysPlace = error.line === undefined || error.message.includes(`(line ${error.line}`);
   const place = saysPlace
     ? ''
@@ -158,7 +158,7 @@ function short(text: string): string {
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 100;
-/** Calls that end sooner are never shown, in ms. */
+/** A call that ends within this time, in ms, is never shown. */
 const PATIENCE_MS = 300;
 
 /** The running tool calls, on the screen's live line. The timer never keeps the process alive. */
@@ -251,7 +251,7 @@ function stepLine({ step, status }: Step, style: Style): string {
 const MAX_PATCH_LINES = 60;
 const MAX_PATCH_WIDTH = 200;
 
-/** The patch that a call has applied, one line each; none for other calls. */
+/** The lines of the patch that a call has applied; none for other calls. */
 export function patchLines({ status, input }: Operation, style: Style): string[] {
   const patch: unknown = (input as { patch?: unknown } | null | undefined)?.patch;
   if (status !== 'completed' || typeof patch !== 'string') return [];
@@ -262,7 +262,7 @@ export function patchLines({ status, input }: Operation, style: Style): string[]
   return left > 0 ? [...shown, `    ${style.dim(`… ${counted(left, 'more line')}`)}`] : shown;
 }
 
-/** Colours the lines of a patch before it is applied. Other text stays unchanged. */
+/** Colours the lines of a patch or a diff. Other text stays unchanged. */
 export function colouredDiff(text: string, style: Style): string {
   const lines = text.split('\n');
   if (!lines.some(isHead)) return text;

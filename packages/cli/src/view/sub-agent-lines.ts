@@ -15,7 +15,7 @@ const MARKS: Readonly<Record<string, string>> = { completed: '✔', suspended: '
  */
 export class SubAgentLines {
   readonly #style: Style;
-  /** The names of the agents, by their runs: the slug, with a number if it is used again. */
+  /** The names of the agents, by their runs: the slug and a number. */
   readonly #names = new Map<string, string>();
 
   constructor(style: Style) {

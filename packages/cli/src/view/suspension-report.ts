@@ -5,7 +5,7 @@ import type { Style } from '../terminal/screen.js';
 
 export interface SuspendedScript {
   scriptId: string;
-  /** Omitted: only the commands are shown. */
+  /** Undefined: only the commands are shown. */
   details: Pick<KeptScriptDetails, 'pendingApprovals'> | undefined;
   /** The options that the commands must repeat. */
   options: readonly string[];
@@ -13,7 +13,7 @@ export interface SuspendedScript {
   write: (line: string) => void;
 }
 
-/** The pending approvals of a suspended script, and the exact commands that resume it. */
+/** Shows the pending approvals of a suspended script, and the exact commands that resume it. */
 export function showSuspended({ scriptId, details, options, style, write }: SuspendedScript): void {
   write(`${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} is suspended until you decide`);
   for (const request of details?.pendingApprovals ?? []) {
@@ -26,7 +26,7 @@ export function showSuspended({ scriptId, details, options, style, write }: Susp
   write(`  look      ${ownCommand()} approvals show ${scriptId}`);
 }
 
-/** The state of a script that was interrupted and can be recovered. */
+/** The lines about a script that was interrupted and can be recovered. */
 export function leftLines(scriptId: string, options: readonly string[], style: Style): string[] {
   return [
     `${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} was interrupted; its completed work is stored`,
@@ -34,7 +34,7 @@ export function leftLines(scriptId: string, options: readonly string[], style: S
   ];
 }
 
-/** The commands that decide about the script of an MCP client, which resumes it itself. */
+/** The commands that decide about the script of an MCP client. The client itself resumes the script. */
 export function clientCommandLines(scriptId: string): string[] {
   const approvals = `${ownCommand()} approvals`;
   return [

@@ -8,7 +8,7 @@ export interface TextSink {
   end(): void;
 }
 
-/** Shows text unchanged. */
+/** Shows text without formatting; hidden characters are escaped. */
 export class PlainSink implements TextSink {
   readonly #write: (text: string) => void;
   readonly #stream = new VisibleStream();

@@ -13,7 +13,7 @@ const CHANGES: Readonly<Record<File['change'], string>> = {
   delete: 'remove',
 };
 
-/** The planned changes, with their lines if they are known. */
+/** The lines about the planned changes, with the changed text if it is known. */
 export function undoLines(report: UndoReport, style: Style): string[] {
   const { direction, files, calls, refusal } = report;
   if (refusal !== undefined) return leftLines(report, style);
@@ -26,7 +26,7 @@ export function undoLines(report: UndoReport, style: Style): string[] {
   ];
 }
 
-/** The changes that were made. */
+/** The lines about the changes that were made. */
 export function undoneLines(report: UndoReport, style: Style): string[] {
   if (!report.isDone) return leftLines(report, style);
   const verb = report.direction === 'undo' ? 'Undone' : 'Redone';

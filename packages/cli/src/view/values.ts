@@ -14,7 +14,7 @@ export function shownValue(value: unknown): string {
   return visible(shown) + (left > 0 ? `\n[… ${left} more characters; --json prints them all]` : '');
 }
 
-/** A value in a line or two, because the model reads all of it. */
+/** The start of a value, on one line: the model reads all of the value, the user does not. */
 export function shortValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   const json = JSON.stringify(value);

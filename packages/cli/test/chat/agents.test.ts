@@ -147,7 +147,7 @@ describe('agents of a workspace', () => {
     write(join(scene.workspace, '.toolscript/agents/reader.json'), reader);
     const untrusted = await scene.chat('x', [text('y')], ['--agent', 'reader']);
     expect(untrusted.status).toBe(2);
-    expect(untrusted.stderr).toContain('you have not trusted this folder');
+    expect(untrusted.stderr).toContain('you have not trusted the workspace');
     await scene.run(['trust']);
     const trusted = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
     expect({ status: trusted.status, stderr: trusted.stderr }).toEqual({ status: 0, stderr: '' });

@@ -150,7 +150,7 @@ describe('--output-schema', () => {
     const left = await scene.counted([text(wrong), text(wrong), text('{"n":4}')], '-o', scene.file);
     expect(left).toMatchObject({ status: 1, stdout: '' });
     expect(left.stderr).toContain(problem);
-    expect(left.stderr).toContain('also after one repair');
+    expect(left.stderr).toContain('even after one repair');
     expect(existsSync(scene.file)).toBe(false);
   });
 

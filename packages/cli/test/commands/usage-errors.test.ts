@@ -63,7 +63,7 @@ const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[
   [['--thread'], '--thread has no value. Write: --thread <id>'],
   [['run', '--approve'], '--approve has no value. Write: --approve auto|deny|ask'],
   [['run', 'x', '--approve', 'yes'], '--approve cannot be yes. Write: --approve auto|deny|ask'],
-  [['tools', '--types', '--json'], '--types and --json exclude each other. Remove one of them.'],
+  [['tools', '--types', '--json'], '--types and --json cannot be used together. Remove one of them.'],
   [['run', '--jsn'], 'run has no option --jsn. Did you mean --json?'],
   [
     ['threads', 'export', 'thr_1', '-x'],

@@ -58,10 +58,10 @@ describe('configuration', () => {
     const before = await effective(there);
     expect(before.value?.calls).toBe(256);
     expect(before.stderr).toBe(
-      `toolscript: ${join(there.cwd, 'toolscript.config.json')} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
+      `toolscript: ${join(there.cwd, 'toolscript.config.json')} is ignored, because you have not trusted the workspace. To trust it: toolscript trust ${there.cwd}\n`,
     );
     expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain(
-      'is trusted. Its toolscript.config.json counts from now on.',
+      'is trusted. Toolscript uses its toolscript.config.json from now on.',
     );
     expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('already trusted');
     const after = await effective(there);

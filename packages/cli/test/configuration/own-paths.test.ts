@@ -103,7 +103,7 @@ describe('the user’s own configuration', () => {
     const there = place();
     const env = { XDG_CONFIG_HOME: plant(there) };
     for (const args of [['tools'], ['rules'], ['trust'], ['run', '/dev/null'], ['Say something']])
-      await expectRefused(there, env, 'Your own configuration in', args);
+      await expectRefused(there, env, 'Scripts can write to your configuration in', args);
     expect(existsSync(join(there.workspace, 'config', 'toolscript', 'trusted'))).toBe(false);
   });
 
@@ -111,7 +111,7 @@ describe('the user’s own configuration', () => {
     const there = place();
     const env = { XDG_CONFIG_HOME: plant(there) };
     const named = link(join(there.outside, 'named'), there.workspace);
-    await expectRefused(there, env, 'Your own configuration in', [...WRITE, '--cwd', named]);
+    await expectRefused(there, env, 'Scripts can write to your configuration in', [...WRITE, '--cwd', named]);
   });
 
   it('in code is not run in the workspace', async () => {
@@ -119,7 +119,11 @@ describe('the user’s own configuration', () => {
     const marker = join(there.outside, 'ran');
     const code = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, ''); export default { approve: 'auto' };`;
     write(join(there.workspace, 'config', 'toolscript', 'config.ts'), code);
-    await expectRefused(there, { XDG_CONFIG_HOME: join(there.workspace, 'config') }, 'Your own configuration in');
+    await expectRefused(
+      there,
+      { XDG_CONFIG_HOME: join(there.workspace, 'config') },
+      'Scripts can write to your configuration in',
+    );
     expect(existsSync(marker)).toBe(false);
   });
 
@@ -169,7 +173,11 @@ describe('the user’s own configuration', () => {
     );
     if (!existsSync(other)) skip('this file system tells cases apart');
     plant(there);
-    await expectRefused(there, { XDG_CONFIG_HOME: join(other, 'config') }, 'Your own configuration in');
+    await expectRefused(
+      there,
+      { XDG_CONFIG_HOME: join(other, 'config') },
+      'Scripts can write to your configuration in',
+    );
   });
 });
 

@@ -255,7 +255,7 @@ describe('the gateway', () => {
   });
 
   it.each([
-    [['--http', 'nowhere'], '--http is "nowhere". Give it an address and a port, such as 127.0.0.1:4320.'],
+    [['--http', 'nowhere'], '--http is "nowhere". Use an address and a port, such as 127.0.0.1:4320.'],
     [['--http', '0.0.0.0:0'], 'there is no API key for them. Create one first: toolscript keys add NAME'],
     [['--config', 'no-such.json'], 'no-such.json. Name one with { "mcpServers": { … } }.'],
   ])('with %j ends with one sentence', async (flags, sentence) => {

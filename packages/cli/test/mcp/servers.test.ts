@@ -244,7 +244,7 @@ describe("a workspace's MCP servers", () => {
     expect(asked.stderr).toContain('There is no terminal to ask at. Read the servers above, then add --yes.');
     expect((await place.run(['eval', '-e', 'return 1'])).stderr).toContain('you have not trusted it');
     expect((await place.run(['trust', '--yes'])).stdout).toContain(
-      `${place.workspace} is trusted. It has no toolscript.config.json yet; one that it gets later counts.`,
+      `${place.workspace} is trusted. It has no toolscript.config.json yet. Toolscript will use one that you add.`,
     );
     expect(await place.evaluate('return tools.mcp.mail.read()')).toBe('no mails');
     expect((await place.run(['trust'])).stdout).toContain('already trusted');
@@ -334,7 +334,7 @@ describe("a workspace's MCP servers", () => {
     });
     expect(status, stderr).toBe(0);
     expect(stderr).toMatch(
-      /"theirs" is not started: it (?:uses .* in the workspace|sets "cwd"); scripts can change files there/u,
+      /"theirs" is not started: it (?:uses .* in the workspace|sets "cwd"); scripts can change files in the workspace/u,
     );
     expect(existsSync(ran)).toBe(false);
   });

@@ -73,7 +73,7 @@ describe('toolscript serve --role', () => {
       const wrong = await admin('retry', 'run_a', 'run_c');
       expect([wrong.status, wrong.stderr]).toEqual([
         2,
-        expect.stringMatching(/run_c is no dead letter\. To list them/u),
+        expect.stringMatching(/run_c is not a dead letter\. To list the dead letters/u),
       ]);
       expect((await admin('retry', 'run_a')).stdout).toBe('run_a is delivered again.\n');
       expect((await admin('drop', 'run_b')).stdout).toBe('run_b is dropped.\n');

@@ -12,7 +12,7 @@ const JsonEditor = lazy(() => import('./json-editor.tsx'));
 
 /**
  * The next card takes the place of a decided one. Keys and clicks within this time, in ms, are ignored, because they
- * were meant for the decided one.
+ * were meant for the decided card.
  */
 const UNREAD_MS = 500;
 
@@ -26,7 +26,7 @@ interface ApprovalCardProps {
   readonly isCurrent: boolean;
 }
 
-const EFFECTS = { read: 'reads', write: 'changes data', external: 'acts outside' } as const;
+const EFFECTS = { read: 'reads', write: 'changes data', external: 'has external effects' } as const;
 
 /** A call that waits for the user's decision. */
 export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps) {
@@ -215,7 +215,7 @@ function EditArguments({ approval, form }: { readonly approval: Approval; readon
   );
 }
 
-/** The schema of the tool's arguments; undefined if the server does not know the tool. */
+/** The schema of the tool's arguments; undefined if the server does not know the tool, or if a request fails. */
 function useSchema(approval: Approval): Tool['inputSchema'] | undefined | 'loading' {
   const { client } = useSession();
   const [schema, setSchema] = useState<Tool['inputSchema'] | undefined | 'loading'>('loading');
@@ -267,7 +267,7 @@ function RememberChoice({ approval, form }: { readonly approval: Approval; reado
   );
 }
 
-/** The calls that a rule for the workspace would allow; undefined if there can be none. */
+/** The calls that a rule for the workspace would allow; undefined if no rule is possible. */
 function useWorkspaceRule({ approvalId }: Approval): string | undefined {
   const { client } = useSession();
   const [covers, setCovers] = useState<string>();

@@ -37,7 +37,8 @@ export function ArgumentOrigins({ approval, script }: ArgumentOriginsProps) {
         ))}
       </ul>
       <p className="dim">
-        Found by equal content, which is no proof.{!isComplete && ' There may be more: not everything was compared.'}
+        Found by equal content, which is no proof.
+        {!isComplete && ' Not all results were compared, so there may be more.'}
       </p>
     </section>
   );
@@ -56,7 +57,7 @@ function useArgumentSources(
   const [found, setFound] = useState<ArgumentSources>();
   const compare = () => setFound(argumentSources({ input, source }, earlier));
   const count = earlier.filter(({ result }) => result !== undefined).length;
-  // The results before a call do not change; they may arrive after it, when a page opens.
+  // The results before a call do not change; they may arrive after the call, when a page opens.
   useEffect(() => {
     if (count === 0) return undefined;
     const timer = setTimeout(compare);

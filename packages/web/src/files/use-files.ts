@@ -4,7 +4,7 @@ import { useLoaded } from '../settings/use-loaded.ts';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 
-/** Files that are listed. A thread has at most twice as many. */
+/** The maximum number of listed files. A thread has at most twice as many. */
 const MOST = 500;
 
 export interface FilesState {

@@ -19,7 +19,7 @@ export function App() {
     storeToken(token);
     setSession(openSession(token));
   };
-  // The address of this tab has a new `#token=`.
+  // The page signs in again when the address of this tab gets a new `#token=`.
   useEffect(() => {
     const onHash = () => {
       const token = location.hash.startsWith('#token=') ? obtainToken() : undefined;

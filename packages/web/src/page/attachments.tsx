@@ -7,7 +7,7 @@ import { IMAGE_TYPES } from '../view/table.ts';
 export interface AttachedImage {
   readonly name: string;
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
-  /** Base64. */
+  /** The bytes of the image, in Base64. */
   readonly data: string;
 }
 

@@ -13,7 +13,7 @@ export interface Prompt {
 interface ComposerProps {
   /** Resolves to true if the prompt was sent. Then the field is cleared. */
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
-  /** Shown while a run is active. */
+  /** Stops the active run. Undefined if no run is active. */
   readonly onStop?: (() => void) | undefined;
   readonly placeholder: string;
   readonly autoFocus?: boolean;

@@ -98,7 +98,7 @@ function Messages({ state, onEdit }: { readonly state: ThreadState; readonly onE
   );
 }
 
-/** Loaded when it is opened. */
+/** The panel of files. Its code is loaded when the panel is opened. */
 function Files({ threadId, files, hasMore, reload, onClose }: FilesState & { threadId: string; onClose: () => void }) {
   return (
     <Suspense fallback={null}>

@@ -4,7 +4,7 @@ import { RunFeed } from '../state/run-feed.ts';
 import { useSession } from '../state/session.ts';
 import { useStore } from '../state/store.ts';
 
-/** Runs whose events are read at first; earlier ones on demand. */
+/** The number of runs whose events are read at first. Earlier runs are read on demand. */
 const FIRST_RUNS = 12;
 
 /** A tab that is hidden for longer closes its connections, in ms. */

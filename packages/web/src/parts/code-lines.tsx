@@ -5,10 +5,10 @@ import { visible } from '../view/visible.ts';
 
 interface CodeLinesProps {
   readonly text: string;
-  /** Highlights it as TypeScript. */
+  /** Highlights the text as TypeScript. */
   readonly isScript?: boolean;
   readonly label?: string;
-  /** Whether it continues the block of code above it. */
+  /** Whether the text continues the block of code above it. */
   readonly isContinued?: boolean;
 }
 

@@ -34,7 +34,7 @@ function useLoadedImage({ data, sha256 }: ValueImage): { readonly src?: string; 
   return loaded;
 }
 
-/** The page's policy allows images from `data:` URLs. */
+/** The image as a `data:` URL, which the page's content security policy allows. */
 function dataUrl(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

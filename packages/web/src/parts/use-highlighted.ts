@@ -10,7 +10,10 @@ const ENDED_MS = 400;
 
 let Loaded: typeof Highlighter | undefined;
 
-/** The tokens of each line. Plain text until the highlighter is loaded, which is not part of the first load. */
+/**
+ * The tokens of each line. The text is plain until the highlighter is loaded, because the first load of the page omits
+ * the highlighter.
+ */
 export function useHighlighted(source: string, isScript: boolean): Lines {
   const [highlighter, setHighlighter] = useState(() => (Loaded === undefined ? undefined : new Loaded()));
   const isWanted = isScript && source.length <= MAX_HIGHLIGHTED;
@@ -22,7 +25,7 @@ export function useHighlighted(source: string, isScript: boolean): Lines {
         Loaded = module.Highlighter;
         if (isCurrent) setHighlighter(new Loaded());
       },
-      // The text stays plain.
+      // Without the highlighter, the text stays plain.
       () => undefined,
     );
     return () => {

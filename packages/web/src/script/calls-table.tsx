@@ -6,7 +6,7 @@ import { statusText } from './waterfall-chart.tsx';
 
 const PAGE = 100;
 
-/** The calls of a script with their states: completed, failed, unknown or not started. */
+/** The calls of a script, with the state of each. */
 export function CallsTable({ script }: { readonly script: ScriptView }) {
   const [shown, setShown] = useState(PAGE);
   const selection = useSelection();

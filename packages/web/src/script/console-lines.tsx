@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { LogLine } from '../view/types.ts';
 import { visible } from '../view/visible.ts';
 
-/** The newest lines; more are shown on demand. */
+/** The number of newest lines that are shown at first. */
 const SHOWN = 12;
 
 /** Console lines and progress of a script. `startedAt`: in ms since 1970. */

@@ -3,7 +3,7 @@ import { argumentSummary } from '../view/format.ts';
 
 /** The calls that the source contains, known before it runs. */
 export function PlanList({ script }: { readonly script: ScriptView }) {
-  if (script.plan.length === 0) return <p className="empty">The source contains no calls of tools.</p>;
+  if (script.plan.length === 0) return <p className="empty">The source contains no tool calls.</p>;
   return (
     <ol className="plan-list" aria-label="Planned calls">
       {script.plan.map(({ tool, line, column, input, repeated, conditional }) => (

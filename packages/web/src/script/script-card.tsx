@@ -20,9 +20,9 @@ const TICK_MS = 100;
 
 interface ScriptCardProps {
   readonly script: ScriptView;
-  /** Reads the events of its run. */
+  /** Reads the events of the script's run. */
   readonly readEvents: ReadEvents;
-  /** Its sub-agents. */
+  /** The sub-agents of the script. */
   readonly children?: ReactNode;
 }
 
@@ -96,7 +96,7 @@ function StateOf({ script: { status, output } }: { readonly script: ScriptView }
   );
 }
 
-/** It has ended or is suspended, and a call may have changed files. */
+/** Whether a script has ended or is suspended, and a call may have changed files. */
 function changedFiles({ status, scriptId, calls }: ScriptView): boolean {
   if (scriptId === undefined || !['completed', 'error', 'suspended'].includes(status)) return false;
   return calls.some((call) => call.effect === 'write' && call.status === 'completed');

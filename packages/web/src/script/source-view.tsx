@@ -55,17 +55,17 @@ export function SourceView({ script }: { readonly script: ScriptView }) {
   );
 }
 
-/** Line numbers. */
+/** The numbers of the marked lines. */
 interface LineMarks {
   readonly selected: number | undefined;
   readonly failed: number | undefined;
-  /** The place where the model is writing. */
+  /** The line in which the model is writing. */
   readonly caret: number | undefined;
 }
 
 interface SourcePartProps {
   readonly part: LinePart;
-  /** Whether no more lines are added to it. */
+  /** Whether no more lines are added to the part. */
   readonly isWhole: boolean;
   readonly notes: ReadonlyMap<number, LineNote>;
   readonly marks: LineMarks;
@@ -102,7 +102,7 @@ const SourcePart = memo(
     Object.values(marksIn(before)).join() === Object.values(marksIn(after)).join(),
 );
 
-/** The notes for the lines of this part. */
+/** The marks on lines of this part; undefined for marks on other lines. */
 function marksIn({ part: { from, lines }, marks }: SourcePartProps): LineMarks {
   const inside = (line: number | undefined) =>
     line !== undefined && line > from && line <= from + lines.length ? line : undefined;
@@ -115,7 +115,7 @@ interface SourceLineProps {
   readonly note: LineNote | undefined;
   readonly isSelected: boolean;
   readonly isFailed: boolean;
-  /** The place where the model is writing. */
+  /** Whether the model is writing in this line. */
   readonly hasCaret: boolean;
   readonly onSelect: (line: number) => void;
 }

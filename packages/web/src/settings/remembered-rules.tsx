@@ -11,7 +11,7 @@ export function RememberedRules() {
   const remove = async ({ ruleId, covers }: Rule) => {
     try {
       await client.rules.delete(ruleId);
-      notice.set(`Asks again: ${covers}`);
+      notice.set(`Toolscript asks again about: ${covers}`);
     } catch (failure) {
       notice.set(errorText(failure));
     }

@@ -5,7 +5,7 @@ const HIDDEN_MS = 20_000;
 
 /**
  * Reads the lists again after each change that the server reports. Without a connection, and while the page is hidden,
- * they are polled. Returns a function that stops it.
+ * the lists are polled. Returns a function that stops the updates.
  */
 export function followChanges({ client, threads, approvals }: Session): () => void {
   const lists = [threads, approvals];

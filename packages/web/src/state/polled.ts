@@ -2,14 +2,14 @@ import { Store } from './store.ts';
 
 export interface PolledState<Value> {
   readonly value?: Value;
-  /** The last request failed. */
+  /** The error of the last request, if it failed. */
   readonly error?: unknown;
 }
 
 /** The interval for values that are also refreshed after each change, in ms. */
 const REFRESHED_MS = 60_000;
 
-/** A value on the server that is polled while the page is visible. */
+/** A value on the server that is polled, less often while the page is hidden. */
 export class Polled<Value> {
   readonly store = new Store<PolledState<Value>>({});
   readonly #load: () => Promise<Value>;
@@ -37,7 +37,7 @@ export class Polled<Value> {
     clearTimeout(this.#timer);
   }
 
-  /** Reads the value now. A response that arrives after that of a later request is dropped. */
+  /** Reads the value now. A response that arrives after a later request was sent is dropped. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     this.#generation += 1;
@@ -55,7 +55,7 @@ export class Polled<Value> {
     if (this.#isRunning) this.#timer = setTimeout(() => void this.refresh(), this.#waitMs());
   }
 
-  /** Whether the value is also refreshed after each change. Then it is polled rarely. */
+  /** Sets whether the value is also refreshed after each change. Such a value is polled rarely. */
   setRefreshed(isRefreshed: boolean): void {
     if (this.#isRefreshed === isRefreshed) return;
     this.#isRefreshed = isRefreshed;

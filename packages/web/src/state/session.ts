@@ -13,7 +13,7 @@ export const THREADS_PAGE = 100;
 
 interface ThreadListing {
   readonly threads: readonly ThreadSummary[];
-  /** Whether there are more on the server. */
+  /** Whether the server has more conversations. */
   readonly hasMore: boolean;
 }
 
@@ -82,6 +82,7 @@ export function useSession(): Session {
 
 /** The sentence to show for any error of a request. */
 export function errorText(error: unknown): string {
-  if (error instanceof TypeError) return 'The server cannot be reached. Check that it runs, and your network.';
+  if (error instanceof TypeError)
+    return 'The server cannot be reached. Check that the server runs and that your network works.';
   return error instanceof Error ? error.message : String(error);
 }

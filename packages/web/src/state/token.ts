@@ -3,8 +3,8 @@ import { decoded } from '../view/decoded.ts';
 const KEY = 'toolscript-token';
 
 /**
- * The token after `#token=` in the address, or the one that this tab stored earlier. It is removed from the address, so
- * that it is in no bookmark and no history.
+ * The token after `#token=` in the address, or the one that this tab stored earlier. The token is removed from the
+ * address, so that no bookmark and no history contains it.
  */
 export function obtainToken(): string | undefined {
   const found = /^#token=(.+)$/u.exec(location.hash)?.[1];

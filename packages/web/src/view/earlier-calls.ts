@@ -1,6 +1,6 @@
 import type { CallView, ScriptView } from './types.ts';
 
-/** A call that ended before another one of its script was made. */
+/** A call of a script before another one. `result` is undefined if the call had not ended by then. */
 export interface EarlierCallView {
   readonly call: CallView;
   readonly tool: string;
@@ -8,7 +8,7 @@ export interface EarlierCallView {
   readonly result: unknown;
 }
 
-/** The calls before one of a script, in order. Those that had not ended by then have no result. */
+/** The calls that a script made before one of its calls, in order. A call that had not ended by then has no result. */
 export function callsBefore({ calls }: ScriptView, callId: string): readonly EarlierCallView[] {
   const index = calls.findIndex((call) => call.callId === callId);
   const madeAt = calls[index]?.requestedAt ?? 0;

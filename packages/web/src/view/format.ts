@@ -11,7 +11,7 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`;
 }
 
-/** The time since then, in at most four characters; `now` below a minute. Times are in ms since 1970. */
+/** The time since `at`, in at most four characters; `now` below a minute. Times are in ms since 1970. */
 export function age(at: number, now: number): string {
   const ms = Math.max(0, now - at);
   return ms < 60_000 ? 'now' : duration(ms).replace(' ', '\u202f');

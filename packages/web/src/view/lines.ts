@@ -28,7 +28,7 @@ function keptLine(before: readonly Token[] | undefined, line: readonly Token[]):
 
 /** Lines that are laid out and rendered together. */
 export interface LinePart {
-  /** The index of its first line. */
+  /** The index of the part's first line. */
   readonly from: number;
   readonly lines: Lines;
 }

@@ -66,7 +66,7 @@ export class MarkdownBlocks {
     return fence === undefined ? { text } : { text, fence };
   }
 
-  /** Undefined if more text may belong to the open block. */
+  /** The end of the open block; undefined if more text may belong to it. */
   #endOfOpen(): BlockEnd | undefined {
     const { at, fence } = this.#open;
     const opened = fence ?? openedFence(lineAt(this.#text, at));
@@ -96,7 +96,10 @@ function endOfProse(text: string, start: number): BlockEnd | undefined {
   return undefined;
 }
 
-/** `fence`: the line that opened it, which is its first line if `isOpened`. */
+/**
+ * The end of an open block of code. `fence`: the line that opened the code, which is the block's first line if
+ * `isOpened`.
+ */
 function endOfCode(text: string, start: number, fence: string, isOpened: boolean): BlockEnd | undefined {
   for (let at = start; at < text.length;) {
     const line = lineAt(text, at);
@@ -129,7 +132,7 @@ function isWhole(line: string): boolean {
   return line.endsWith('\n') || line.length >= MARKER_LENGTH;
 }
 
-/** At most `length`, and never inside a character. */
+/** The length of the longest start of a line that has at most `length` units and ends between characters. */
 function wholeCharacters(line: string, length: number): number {
   const unit = line.charCodeAt(length - 1);
   return unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length;

@@ -4,7 +4,7 @@ import type { ScriptView } from './types.ts';
 
 /** A pause between two events is replayed at most this long, in ms. */
 const MAX_PAUSE_MS = 1500;
-/** The interval between events that arrived together, in ms. */
+/** The minimum interval between two events in a replay, in ms. */
 const MIN_PAUSE_MS = 10;
 
 export interface ReplayFrame {
@@ -64,7 +64,7 @@ export class Replay {
   }
 }
 
-/** The last frame that is shown at a time. */
+/** The index of the frame that is shown at a time. */
 export function frameAt(frames: readonly ReplayFrame[], atMs: number): number {
   const next = frames.findIndex((frame) => frame.atMs > atMs);
   return next === -1 ? frames.length - 1 : Math.max(0, next - 1);

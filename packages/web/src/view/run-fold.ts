@@ -197,7 +197,7 @@ export class RunFold {
 
 /** One sub-agent, whose events are in those of the run that launched it. */
 class AgentFold {
-  /** The script that launched it, or the structured call. */
+  /** The script that launched the sub-agent, or the structured call. */
   readonly launcher: string;
   /** Changes with each event. */
   version = 0;
@@ -270,7 +270,7 @@ class TypedScript {
   }
 }
 
-/** Some calls have no events of their own, such as those with invalid arguments. */
+/** Adds the operations of the output to the calls. Some calls have no events, such as those with invalid arguments. */
 function withOperations(
   calls: readonly CallView[],
   output: ScriptOutputItem | undefined,

@@ -3,7 +3,7 @@ export interface Table {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** More columns are unreadable. */
+/** A table with more columns is unreadable. */
 const MAX_COLUMNS = 12;
 
 /** An array of records as a table; undefined for any other value. */
@@ -29,7 +29,7 @@ export interface ValueImage {
   readonly mediaType: string;
   readonly data?: string;
   readonly path?: string;
-  /** SHA-256 of its bytes, in hex. */
+  /** The SHA-256 of the image's bytes, in hex. */
   readonly sha256?: string;
 }
 

@@ -35,12 +35,12 @@ export interface CallView {
   readonly status: CallStatus;
   /** The time of the request, in ms since 1970. */
   readonly requestedAt: number;
-  /** The time at which it began to run. */
+  /** The time at which the call began to run. */
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** The time in which it waited for a decision. */
+  /** The time in which the call waited for a decision. */
   readonly wait?: Span;
-  /** The decider, such as `person` or `rule`. */
+  /** The source of the decision, such as `person` or `rule`. */
   readonly decidedBy?: string;
   readonly decision?: string;
   readonly note?: string;
@@ -63,7 +63,7 @@ export interface AgentView {
   readonly runId: string;
   readonly agent: string;
   readonly task: string;
-  /** The call that launched it. */
+  /** The call that launched the sub-agent. */
   readonly callId: string;
   /** In ms since 1970. */
   readonly startedAt: number;

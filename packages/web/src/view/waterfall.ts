@@ -9,9 +9,9 @@ export interface Bar {
 
 export interface WaterfallRow {
   readonly call: CallView;
-  /** Undefined: the call did not run yet. */
+  /** Undefined: the call has not started. */
   readonly run?: Bar;
-  /** While it waited for a decision. */
+  /** The time in which the call waited for a decision. */
   readonly wait?: Bar;
   /** The end of the last bar, from 0 to 1. */
   readonly end: number;
@@ -26,7 +26,7 @@ export interface Waterfall {
 /** The narrowest bar, as a share of the width. */
 const MIN_WIDTH = 0.004;
 
-/** `now`: in ms since 1970; calls that run or wait are drawn up to there. */
+/** `now`: in ms since 1970; calls that run or wait are drawn up to that time. */
 export function waterfallOf({ calls, startedAt, endedAt }: ScriptView, now: number): Waterfall {
   const from = startedAt ?? calls[0]?.requestedAt ?? now;
   const latest = Math.max(from, ...calls.map((call) => latestTime(call)));
