@@ -79,7 +79,7 @@ export function isActive({ expiresAt }: ApiKey, now = Date.now()): boolean {
   return expiresAt === undefined || expiresAt > now;
 }
 
-/** Digests have equal lengths, as a constant-time comparison requires. */
+/** The SHA-256 of a text. All digests have the same length, as a constant-time comparison requires. */
 export function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

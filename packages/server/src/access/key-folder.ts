@@ -18,7 +18,7 @@ export class KeyFolder implements ApiKeyStore {
     this.#path = path;
   }
 
-  /** Creates the complete file or none. Rejects with a `StoreUnavailableError`. */
+  /** Creates the complete file, or no file. Rejects with a `StoreUnavailableError`. */
   async add(key: ApiKey): Promise<void> {
     try {
       await mkdir(this.#path, { recursive: true, mode: 0o700 });

@@ -12,7 +12,7 @@ export const ProblemSchema = z.looseObject({
   title: z.string(),
   status: z.number().int(),
   detail: z.string(),
-  /** The location of the fault: a JSON pointer into the body, or the name of a parameter. */
+  /** The places of the faults: each is a JSON pointer into the body, or the name of a parameter. */
   errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof ProblemSchema>;
@@ -37,7 +37,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
-/** Ends a request with a problem document. `more`: further members. */
+/** Ends a request with a problem document. `more`: further members of the document. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly status: number;
@@ -77,7 +77,7 @@ function sendProblem(reply: FastifyReply, { status, message, more, headers }: Pr
     .send(problemOf(status, message, more));
 }
 
-/** Every error of every route is a problem document. An error that is not the client's fault reveals no internals. */
+/** Answers every error of a route with a problem document. The answer to an internal error reveals no internals. */
 export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemErrorOf(error as FastifyError);
@@ -87,7 +87,7 @@ export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): v
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));
 }
 
-/** Answers failures before there is a route with a problem document, such as a path that cannot be decoded. */
+/** Answers failures before the routing with a problem document, such as a path that cannot be decoded. */
 export function answerFrameworkError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void sendProblem(reply, problemErrorOf(error));
 }
@@ -102,7 +102,7 @@ export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoute
   return new ProblemError(404, `There is no ${method} ${path}. /openapi.json lists the routes.`);
 }
 
-/** Errors of stores and of the library that a client can cause. */
+/** The status for errors of stores and of the library that a client can cause. */
 const STATUS_OF: Readonly<Record<string, number>> = {
   ToolscriptUsageError: 400,
   InvalidCursorError: 400,
@@ -112,7 +112,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   StoreUnavailableError: 503,
 };
 
-/** Converts any error of a request to a problem that is safe to show. */
+/** Converts any error of a request to a problem that is safe to show to the client. */
 export function problemErrorOf(error: FastifyError): ProblemError {
   if (error instanceof ProblemError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) return invalidRequest(error);

@@ -79,12 +79,12 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
 
 function threadFor({ threadId, branchBefore }: Pick<SubmitBody, 'threadId' | 'branchBefore'>, create: NewThread) {
   if (threadId === undefined) return { create };
-  // The branch has the title and the workspace of the other thread.
+  // The branch gets the title and the workspace of the other thread.
   if (branchBefore !== undefined) return { create: { branchOf: { threadId, turnId: branchBefore } } };
   return { threadId };
 }
 
-/** A repeated request has equal items, so that the store recognises it. */
+/** Creates equal items for a repeated request, so that the store recognises the repetition. */
 function inputItems(messages: readonly UserMessage[], idempotencyKey: string | undefined): OutputItem[] {
   return messages.map(({ content, images = [] }, index): OutputItem => {
     const item = userMessage(content);

@@ -58,7 +58,7 @@ function found(scriptId: string, report: UndoReport | undefined): UndoReport {
   return report;
 }
 
-/** Adds the undo to the audit log. The undo is already done, so a failed write to the log does not revert it. */
+/** Adds the undo to the audit log. The undo has already taken effect, so a failed write does not revert it. */
 function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: UndoReport): void {
   try {
     audit.append(undoEntry(report, caller.principal));
