@@ -1,6 +1,7 @@
 /*
- * What Toolscript's persistence worker calls, and a query for each list. Every function demands the secret of the
- * deployment's environment, TOOLSCRIPT_SECRET. For your users, write queries over the same tables that check who asks.
+ * The functions that Toolscript's persistence worker calls, and a query for each list. Every function requires the
+ * secret in the deployment's environment, TOOLSCRIPT_SECRET. For your users, write queries over the same tables that
+ * check the identity of the caller.
  */
 import {
   mutationGeneric,

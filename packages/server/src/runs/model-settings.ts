@@ -46,7 +46,7 @@ export function withInstructions(system: string | undefined, settings: ModelSett
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
-/** The settings that also apply when the run resumes. */
+/** The settings that apply to every part of the run, even after it has resumed. */
 export function sharedSettings({ clientFunctions, parallelToolCalls }: ModelSettings = {}) {
   return {
     ...(clientFunctions === undefined ? {} : { clientFunctions }),

@@ -97,7 +97,10 @@ export class RunState {
     return this.#requests;
   }
 
-  /** The payloads that end an interrupted run, which cancel its open items. Empty if the run has ended. */
+  /**
+   * The payloads that end an interrupted run, which cancel its open items. Empty if the run has ended, and for a
+   * suspended run unless `status` is 'cancelled'.
+   */
   missingEnd(status: 'failed' | 'incomplete' | 'cancelled'): EventPayload[] {
     if (this.done !== undefined && (this.done.status !== 'suspended' || status !== 'cancelled')) return [];
     const reason = status === 'incomplete' ? { incomplete_reason: 'interrupted' } : {};
@@ -109,7 +112,8 @@ export class RunState {
 }
 
 /**
- * The approvals for which a suspended run waits: complete if `known` has them, otherwise from its events or the store.
+ * The drafts of the approvals for which a suspended run waits. Each comes from the first map of `known` that contains
+ * it. Omits approvals that no map contains.
  */
 export function approvalDrafts(
   { approval_ids: ids = [] }: Done,

@@ -12,7 +12,7 @@ import { permissionPath } from './permission-path.js';
 import { displayPath, otherRoots, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 
-/** A folder with more entries is listed partially. */
+/** Maximum number of entries of a folder. A larger folder is listed partially. */
 const MAX_FOLDER_ENTRIES = 100_000;
 
 /** The cost of an entry, in comparisons. */

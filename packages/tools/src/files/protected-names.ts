@@ -1,6 +1,6 @@
 /** A name that must not be written, in any spelling, at any depth of a workspace. */
 interface ProtectedName {
-  /** A file, or a folder with its content; may contain one `/`. Lower case. */
+  /** The name of a file, or of a folder with its content, in lower case. May contain one `/`. */
   readonly name: string;
   readonly reason: string;
 }
@@ -15,7 +15,8 @@ const CREDENTIALS = 'it decides who may log in, or with which keys';
 
 /**
  * Files that would give the writer more rights than the workspace itself, because another program executes or obeys
- * them without a question to the user. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not included.
+ * them without a question to the user. The list does not include ordinary content (sources, `.github`, `AGENTS.md`,
+ * `.env`).
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
@@ -131,13 +132,13 @@ const REPOSITORY_FILES: readonly ProtectedName[] = [
   { name: 'commondir', reason: REPOSITORY },
 ];
 
-/** Folders of package managers. Files in them have hard links on purpose, so they may be read. */
+/** Folders of package managers. Package managers create hard links for files in them, so these files may be read. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 /**
- * The rule that a path violates, or undefined. `relativePath` is relative to its root, with `/` between names. Names
- * are compared as the most lenient file system would: case, width, invisible characters, trailing dots and spaces,
- * streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
+ * The rule that a path violates, or undefined. `relativePath` is relative to its root, with `/` between names. The
+ * comparison treats names as the most lenient file system would: case, width, invisible characters, trailing dots and
+ * spaces, streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
  */
 export function protectedName(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
   const path = `/${relativePath.split('/').map(foldName).join('/')}/`;

@@ -8,7 +8,7 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 const MOVE = '*** Move to: ';
-/** `@@ -1,3 +1,4 @@`, as models write it by habit from unified diffs. It is ignored in this format. */
+/** Line numbers such as `@@ -1,3 +1,4 @@`, which models write by habit from unified diffs. This format ignores them. */
 const LINE_NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
 

@@ -8,13 +8,13 @@ const MAX_AT_ONCE = 2;
 
 interface Reading {
   readonly signal: AbortSignal;
-  /** True: no caller waits for the page, so its thread does not keep the process alive. */
+  /** True: no caller waits for the page, so its worker thread does not keep the process alive. */
   readonly isBackground: boolean;
 }
 
 /**
- * Converts HTML to Markdown. Each page has a separate thread, with limits on time and memory, because a parser may
- * need much of both for a hostile page.
+ * Converts HTML to Markdown. Each page has a separate worker thread, with limits on time and memory, because a parser
+ * may need much of both for a hostile page.
  */
 export class PageReader {
   readonly #limits: WebLimits;
