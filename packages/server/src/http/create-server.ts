@@ -83,7 +83,10 @@ export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, re
       app.routing(request, response);
     };
     answer().catch((error: unknown) => {
-      app.log.error({ err: error }, 'the server did not start');
+      app.log.error(
+        { err: error },
+        'the server did not start, so a request got status 503; check its configuration and its stores',
+      );
       response.writeHead(503).end();
     });
   };

@@ -31,7 +31,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
   });
   return {
     async countAddress(request) {
-      // All clients behind a proxy on this machine share its address.
+      // All clients of a proxy on this machine share its address.
       if (isLoopback(request.ip)) return;
       const waitS = exceeded(await ofAddress(request));
       // defence: requests-of-an-address

@@ -65,7 +65,7 @@ export const SubmitBodySchema = z
     message: 'needs either "prompt" or "input"',
   })
   .refine(({ threadId, branchBefore }) => branchBefore === undefined || threadId !== undefined, {
-    message: 'needs "threadId" beside "branchBefore"',
+    message: 'needs "threadId" together with "branchBefore"',
   });
 
 function textLength(messages: readonly UserMessage[]): number {

@@ -297,7 +297,7 @@ function interruptionsOf({ run, earlier }: HeldRun): number {
 /** Ends a run that was interrupted too often. */
 async function giveUp(held: HeldRun, count: number): Promise<void> {
   if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
-  const message = `The process of this run has ended ${count} times during the run, so the run is not retried. Look for the cause in the log of the server.`;
+  const message = `The run was interrupted ${count} times, so the server does not retry it. Look for the cause in the log of the server.`;
   held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
   await held.end();
 }

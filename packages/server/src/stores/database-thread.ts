@@ -111,9 +111,12 @@ export class DatabaseThread implements TableCalls {
   }
 
   #fail(cause: Error | undefined): void {
-    this.#failure ??= new StoreUnavailableError(`The thread of ${this.path} has ended. Open the store again.`, {
-      cause,
-    });
+    this.#failure ??= new StoreUnavailableError(
+      `The worker thread of the database ${this.path} has ended. Open the store again.`,
+      {
+        cause,
+      },
+    );
     for (const { reject } of this.#calls.values()) reject(this.#failure);
     this.#calls.clear();
     this.board.close();

@@ -179,7 +179,7 @@ function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(
       'unavailable',
-      'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename it.',
+      'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename the folder.',
     );
 }
 

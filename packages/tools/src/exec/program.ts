@@ -27,6 +27,6 @@ export function requireProgram(name: string, path: string, folder: string): stri
     throw failure('not_started', `There is no program at ${quotePath(name)}. Check the path.`, data);
   const problem = statSync(place).isFile()
     ? `may not be executed. Run: chmod u+x ${quotePath(name)}`
-    : 'is not a file, so it cannot be executed.';
+    : 'is not a file, so it cannot be executed. Use the path of a program.';
   throw failure('not_started', `${quotePath(name)} ${problem}`, data);
 }

@@ -343,7 +343,7 @@ function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean 
 function changedMeanwhile(target: WriteTarget): Error {
   return failure(
     'changed',
-    `${quotePath(target.given)} was changed by another program meanwhile, so nothing was written. Read it again.`,
+    `${quotePath(target.given)} was changed by another program meanwhile, so nothing was written. Read the file again.`,
     { path: target.given },
   );
 }

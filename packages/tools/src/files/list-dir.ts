@@ -75,7 +75,7 @@ export async function listDir(
       const total = walk.entries.length;
       throw failure(
         'out_of_range',
-        `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${options.offset} is beyond the end. Use a smaller one.`,
+        `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} within this depth; offset ${options.offset} is beyond the end. Use a smaller offset.`,
       );
     }
     const entries = walk.entries.slice(options.offset - 1, options.offset - 1 + options.limit);

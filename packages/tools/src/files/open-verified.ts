@@ -241,7 +241,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'ELOOP':
       return failure(
         'io',
-        `The links in ${name} form a cycle, or it is a link where links are not allowed. Use the path of the file itself.`,
+        `${name} is a link where links are not allowed, or its links form a cycle. Use the path of the file itself.`,
         data,
       );
     case 'ENAMETOOLONG':

@@ -163,6 +163,6 @@ function removeIfThere(path: string): void {
 function heldTooLong(): Error {
   return failure(
     'changed',
-    `Another Toolscript process has been changing the same files for more than ${MAX_WAIT_MS / 1000} s. Try again when it is done.`,
+    `Another Toolscript process has been changing the same files for more than ${MAX_WAIT_MS / 1000} s. Try again when that process has finished.`,
   );
 }

@@ -5,11 +5,11 @@ interface ProtectedName {
   readonly reason: string;
 }
 
-const STARTUP = 'a shell or session runs it when it starts';
+const STARTUP = 'a shell or a session runs it at startup';
 const AGENT = 'it configures coding agents';
-const EDITOR = 'an editor runs tasks and programs that it names';
-const HOOKS = 'git runs the hooks in it';
-const INTERPRETER = 'an interpreter, a debugger or an editor runs it when it starts';
+const EDITOR = 'an editor runs the tasks and programs in its settings';
+const HOOKS = 'git runs the hooks that it contains';
+const INTERPRETER = 'an interpreter, a debugger or an editor runs it at startup';
 const INSTALLER = 'it tells a package manager what to run and where to fetch from';
 const CREDENTIALS = 'it decides who may log in, or with which keys';
 
@@ -20,11 +20,11 @@ const CREDENTIALS = 'it decides who may log in, or with which keys';
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
-  { name: '.gitconfig', reason: 'git runs programs that it names' },
-  { name: '.config/git', reason: 'git runs programs that it names' },
+  { name: '.gitconfig', reason: 'git runs the programs in its settings' },
+  { name: '.config/git', reason: 'git runs the programs in its settings' },
   { name: '.husky', reason: HOOKS },
-  { name: '.hg/hgrc', reason: 'Mercurial runs hooks and programs that it names' },
-  { name: '.hg/sharedpath', reason: 'Mercurial looks for its configuration there' },
+  { name: '.hg/hgrc', reason: 'Mercurial runs the hooks and programs in its settings' },
+  { name: '.hg/sharedpath', reason: 'Mercurial reads its configuration from the folder that it names' },
   { name: '.githooks', reason: HOOKS },
   { name: '.bashrc', reason: STARTUP },
   { name: '.bash_profile', reason: STARTUP },

@@ -205,7 +205,7 @@ function checkProduct({ present, absent }: ProductFiles, realPath: string, given
   if (![...present, ...absent].some((path) => isInside(path, realPath))) return;
   throw failure(
     'protected',
-    `The path ${quotePath(given)} is protected: this program is run from there. Use another path.`,
+    `The path ${quotePath(given)} is protected: Toolscript itself runs from it. Use another path.`,
     {
       path: given,
     },
@@ -226,7 +226,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
     realPath = realpathSync.native(givenPath);
   } catch {
     throw new ToolscriptUsageError(
-      `The workspace root '${path}' does not exist or cannot be opened. Create it, or give your user permission.`,
+      `The workspace root '${path}' does not exist or cannot be opened. Create the folder, or give your user permission to open it.`,
     );
   }
   if (!statSync(realPath).isDirectory())

@@ -74,7 +74,7 @@ function refuseTooManyLines(text: string): void {
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
   // defence: patch-lines-cap
   if (lines > MAX_LINES)
-    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split it.`);
+    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split the patch.`);
 }
 
 /** Rejects a patch of too many files, because each file costs disk accesses, even for approval rules. */
@@ -83,14 +83,14 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
   if (operations.length > MAX_FILES)
     throw failure(
       'too_large',
-      `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split it.`,
+      `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split the patch.`,
     );
   const characters = operations.flatMap(pathsOf).reduce((total, path) => total + path.length, 0);
   // defence: patch-names-total-cap
   if (characters > MAX_NAME_CHARACTERS)
     throw failure(
       'too_large',
-      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} are allowed. Split it.`,
+      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} are allowed. Split the patch.`,
     );
   return operations;
 }

@@ -152,7 +152,7 @@ export class PatchPlanner {
     const { path } = shown;
     throw failure(
       'no_match',
-      `${quotePath(path)} has lines that its deletion in the patch does not show. Read it again.`,
+      `${quotePath(path)} has lines that its deletion in the patch does not show. Read the file again.`,
       { path },
     );
   }
@@ -252,7 +252,7 @@ export class PatchPlanner {
     if (this.#bytes > MAX_PATCH_BYTES)
       throw failure(
         'too_large',
-        `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together; split it.`,
+        `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together. Split the patch.`,
       );
   }
 

@@ -84,7 +84,7 @@ class UnifiedParser {
       prose = this.#passLine(prose);
     }
     if (this.#operations.length === 0)
-      throw this.#problem(0, "a unified diff names its file by '--- ' and '+++ ' lines");
+      throw this.#problem(0, "the patch names no file; add '--- ' and '+++ ' lines before its first hunk");
     return { operations: this.#operations, notes: this.#notes };
   }
 
@@ -341,7 +341,9 @@ class UnifiedParser {
 
   #refuseBinary(line: string): void {
     if (/^GIT binary patch\s*$/.test(line) || /^Binary files .* differ\s*$/.test(line))
-      throw this.#refusal('it changes a binary file, and only text can be patched; remove this file from the patch');
+      throw this.#refusal(
+        'the patch changes a binary file, and only text can be patched; remove this file from the patch',
+      );
   }
 
   #refusal(why: string): Error {

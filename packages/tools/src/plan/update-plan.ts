@@ -41,7 +41,7 @@ export function updatePlan({ plan, explanation }: UpdatePlanInput): UpdatePlanRe
   if (inProgress.length > 1) {
     throw failure(
       'plan',
-      `At most one step may be in_progress; here are ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}. Set the others to pending.`,
+      `At most one step may be in_progress; the plan has ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}. Set the others to pending.`,
     );
   }
   return { success: true, content: 'Plan updated', plan, ...(explanation === undefined ? {} : { explanation }) };

@@ -51,7 +51,9 @@ export async function readPromptFolder(
       const prompt = await readPromptFile(file, inside);
       const before = prompts.get(prompt.name);
       if (before !== undefined)
-        throw new ToolscriptUsageError(`${file} and ${before.file} have the same name "${prompt.name}". Change one.`);
+        throw new ToolscriptUsageError(
+          `${file} and ${before.file} have the same name "${prompt.name}". Change one of the names.`,
+        );
       prompts.set(prompt.name, prompt);
     } catch (error) {
       if (!(error instanceof ToolscriptUsageError)) throw error;

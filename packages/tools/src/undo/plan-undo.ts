@@ -71,7 +71,7 @@ export async function prepareUndo(
 ): Promise<PreparedUndo | UndoRefusal> {
   const all = await records.read(scriptId);
   if (all.some(({ isDone }) => !isDone))
-    return refusal('busy', `${scriptId} is changing files right now. Try again when it is done.`);
+    return refusal('busy', `${scriptId} is changing files right now. Try again later.`);
   const found = recordsToRevert(scriptId, all, direction);
   if ('refused' in found) return found;
   const { reverted, covers } = found;
@@ -108,7 +108,7 @@ function recordsToRevert(
     if (undone !== undefined) return { reverted: [undone], covers: undone.covers };
     return refusal(
       'not_undone',
-      `There is nothing to redo: the last change of ${scriptId} was not an undo. Undo it first.`,
+      `There is nothing to redo: the last change of ${scriptId} was not an undo. Undo the script first.`,
     );
   }
   if (changes.length > 0) return { reverted: changes, covers: changes.map(({ name }) => name) };

@@ -102,7 +102,7 @@ async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal)
 function notPublic(host: string): Error {
   return failure(
     'blocked_address',
-    `The host ${visible(host)} has an address that is not public, so it is not contacted. To permit it, its operator adds it to "allow" of the web tools.`,
+    `The host ${visible(host)} has an address that is not public, so it is not contacted. The operator can add the host to "allow" of the web tools.`,
     { host },
   );
 }

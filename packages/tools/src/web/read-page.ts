@@ -63,7 +63,7 @@ export class PageReader {
         'problem' in answer ? reject(refuse(answer.problem)) : resolve(answer),
       );
       worker.on('error', (error) => reject(refuse(threadProblem(error, readMemoryMb))));
-      worker.on('exit', () => reject(refuse('its thread ended')));
+      worker.on('exit', () => reject(refuse('its worker thread ended')));
       abort = () => reject(failure('aborted', 'The call was aborted before it ended.'));
       signal.addEventListener('abort', abort, { once: true });
       // defence: page-reader-time

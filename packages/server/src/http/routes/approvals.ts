@@ -84,7 +84,7 @@ async function decide(
   if (!isWinner)
     throw new ProblemError(
       409,
-      `The approval ${approvalId} is already ${approval.state}, so it takes no other decision. Load it again.`,
+      `The approval ${approvalId} is already ${approval.state}, so it takes no other decision. Load the approval again.`,
       {
         approval: approvalView(approval),
       },
@@ -98,7 +98,10 @@ function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, appro
   try {
     audit.append(decisionEntry(approval, caller));
   } catch (error) {
-    log.error({ err: error, approvalId: approval.approvalId }, 'a decision could not be written to the audit log');
+    log.error(
+      { err: error, approvalId: approval.approvalId },
+      "a decision took effect but could not be written to the audit log; check the audit log's permissions and free space",
+    );
   }
 }
 

@@ -63,6 +63,9 @@ function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: U
   try {
     audit.append(undoEntry(report, caller.principal));
   } catch (error) {
-    log.error({ err: error, scriptId: report.scriptId }, 'an undo could not be written to the audit log');
+    log.error(
+      { err: error, scriptId: report.scriptId },
+      "an undo took effect but could not be written to the audit log; check the audit log's permissions and free space",
+    );
   }
 }

@@ -90,5 +90,7 @@ async function explain(connection: PostgresConnection, { scriptId, epoch, write,
 }
 
 function stale(scriptId: string, epoch: number): StaleEpochError {
-  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`);
+  return new StaleEpochError(
+    `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script. Claim it again before you write`,
+  );
 }

@@ -237,11 +237,15 @@ function refuse([kind, first, second]: readonly string[], { runId, firstSeq }: E
     case 'stale':
       throw storeErrors.olderEpoch(runId, epoch, Number(first));
     case 'gap':
-      throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${first} is expected next`);
+      throw new EventOrderError(
+        `Event ${firstSeq} of the run ${runId} leaves a gap: ${first} is expected next. Append that event first`,
+      );
     case 'conflict':
-      throw new EventOrderError(`The run ${runId} has another event ${second}: ${first} is expected next`);
+      throw new EventOrderError(
+        `The run ${runId} has a different event ${second} already: ${first} is expected next. Read the run's events before you append`,
+      );
     case 'ended':
-      throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
+      throw new EventOrderError(`The run ${runId} has ended: no event follows its last one. Start another run`);
     default:
   }
 }

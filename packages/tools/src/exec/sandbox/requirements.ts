@@ -58,7 +58,7 @@ export function findSandbox(
   const missing = [bubblewrap === undefined ? 'bubblewrap' : '', socat === undefined ? 'socat' : ''].filter(Boolean);
   const installer = INSTALLERS.find(([name]) => findIn(folders, name) !== undefined)?.[1];
   return {
-    reason: `The sandbox for commands needs ${missing.join(' and ')}, not installed here.`,
+    reason: `The sandbox for commands needs programs that are not installed: ${missing.join(' and ')}.`,
     fix: `${installer === undefined ? `Install ${missing.join(' and ')}.` : `Run: ${installer}.`} ${OPT_OUT}`,
   };
 }

@@ -149,7 +149,8 @@ async function tryOut(): Promise<void> {
       descriptor?.on('error', () => undefined).end(Buffer.from(input, 'base64'));
     }
     const [status] = await ended;
-    if (status !== 0) throw new Error(Buffer.concat(errorOutput).toString('utf8') || `it ended with status ${status}`);
+    if (status !== 0)
+      throw new Error(Buffer.concat(errorOutput).toString('utf8') || `a test command ended with status ${status}`);
   } finally {
     SandboxManager.cleanupAfterCommand();
   }
