@@ -24,7 +24,10 @@ export function openService(
   const workers = roles.includes('worker') ? (options.workers ?? DEFAULT_WORKERS) : 0;
   const isPersistedElsewhere = options.roles !== undefined;
   const onFault = (error: unknown, run: object | undefined) =>
-    app.log.error({ err: error, ...run }, 'an error interrupted the work on runs');
+    app.log.error(
+      { err: error, ...run },
+      'an error interrupted the work on runs; check the stores and the cause in err',
+    );
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;

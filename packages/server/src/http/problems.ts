@@ -81,7 +81,8 @@ function sendProblem(reply: FastifyReply, { status, message, more, headers }: Pr
 export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemErrorOf(error as FastifyError);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (problem.status >= 500)
+      request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
     return sendProblem(reply, problem);
   });
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));

@@ -35,7 +35,8 @@ function typeOf(status: number): string {
 export function answerWithApiErrors(app: FastifyInstance, routes: KnownRoutes): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemErrorOf(error as FastifyError);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (problem.status >= 500)
+      request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
     return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
   });
   app.setNotFoundHandler((request, reply) => {

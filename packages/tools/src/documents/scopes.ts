@@ -40,6 +40,6 @@ export function demandScope(owner: DocumentOwner, kind: ScopeName): DocumentScop
   const scope = scopeOf(owner, kind);
   if (scope !== undefined) return scope;
   const present = SCOPES.filter((name) => scopeOf(owner, name) !== undefined);
-  const advice = present.length === 0 ? 'It has none.' : `Use one of: ${present.join(', ')}.`;
+  const advice = present.length === 0 ? 'The run has no scopes.' : `Use one of: ${present.join(', ')}.`;
   throw failure('missing', `This run has no scope "${kind}". ${advice}`);
 }

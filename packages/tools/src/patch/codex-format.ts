@@ -93,7 +93,10 @@ class CodexParser {
       hunks.push(this.#hunk(hunks.length + 1, end));
     }
     if (hunks.length === 0 && movedTo === undefined) {
-      throw this.#problem(this.#at - 1, `the update of '${visible(place.path)}' has no hunk`);
+      throw this.#problem(
+        this.#at - 1,
+        `the update of '${visible(place.path)}' has no hunk; add one that begins with @@`,
+      );
     }
     return { kind: 'update', ...place, movedTo, hunks };
   }
@@ -118,7 +121,7 @@ class CodexParser {
       lines.push(this.#hunkLine(line));
       this.#at += 1;
     }
-    if (lines.length === 0) throw this.#problem(start, `hunk ${number} is empty`);
+    if (lines.length === 0) throw this.#problem(start, `hunk ${number} is empty; add its lines, or remove it`);
     return { number, patchLine: this.#number(start), contexts, lines, atEnd: false };
   }
 

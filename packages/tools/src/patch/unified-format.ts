@@ -245,7 +245,7 @@ class UnifiedParser {
       ? [numbers[1]!, numbers[2] ?? '1', numbers[4] ?? '1'].map(Number)
       : [];
     const body = this.#countedBody(start + 1, oldCount, newCount) ?? this.#openBody(start + 1);
-    if (body.lines.length === 0) throw this.#problem(start, `hunk ${number} is empty`);
+    if (body.lines.length === 0) throw this.#problem(start, `hunk ${number} is empty; add its lines, or remove it`);
     this.#at = body.end;
     const hasOld = body.lines.some(({ kind }) => kind !== 'add');
     if (!hasOld && oldCount !== undefined && oldCount > 0)

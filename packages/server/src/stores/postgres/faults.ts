@@ -16,21 +16,21 @@ type Sentence = (place: Place, message: string) => string;
 
 const SENTENCES = {
   unreachable: ({ name }) =>
-    `No PostgreSQL server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+    `No PostgreSQL server answers at ${name}. Start the server, or correct the host and the port of the URL.`,
   password: ({ name, user }) =>
     `PostgreSQL at ${name} refused the user ${JSON.stringify(user)}. Correct the user and the password of the URL, or add the user to pg_hba.conf.`,
   noDatabase: ({ name, database }) =>
     `PostgreSQL has no database ${name}. Create it: createdb ${JSON.stringify(database)}`,
   noSchema: ({ name }) =>
-    `${name} has no schema in the search_path of its user. Create one, or set it: ALTER ROLE … SET search_path = …`,
+    `${name} has no schema in the search_path of its user. Create a schema, or set the search_path: ALTER ROLE … SET search_path = …`,
   rights: ({ name, user }, message) =>
-    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant it, or connect as the owner of the tables.`,
+    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant the right, or connect as the owner of the tables.`,
   connections: ({ name }) =>
     `PostgreSQL at ${name} has no free connection. Raise its max_connections, or run fewer processes.`,
   full: ({ name }) => `PostgreSQL at ${name} cannot grow: its disk is full. Free disk space and try again.`,
   readOnly: ({ name }) => `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Name the primary.`,
   busy: ({ name }) =>
-    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for it in pg_stat_activity, or try again later.`,
+    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for the transaction in pg_stat_activity, or try again later.`,
   lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server runs.`,
   pooler: ({ name }, message) =>
     `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter; for options, set it for the user: ALTER ROLE … SET search_path = …`,

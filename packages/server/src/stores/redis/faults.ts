@@ -18,12 +18,12 @@ type Sentence = (place: RedisPlace, message: string) => string;
 
 const SENTENCES = {
   unreachable: ({ name }) =>
-    `No Redis server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+    `No Redis server answers at ${name}. Start the server, or correct the host and the port of the URL.`,
   password: ({ name }) => `Redis at ${name} refused the user or the password. Correct them in the URL.`,
   rights: ({ name, prefix }, message) =>
-    `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all ~${prefix}*`,
+    `Redis at ${name} denies the user a right (${message}). Grant the right: ACL SETUSER … +@all ~${prefix}*`,
   database: ({ name }) =>
-    `Redis at ${name} has no database with the number in the URL. Remove it, or raise "databases".`,
+    `Redis at ${name} has no database with the number in the URL. Remove the number, or raise "databases".`,
   certificate: ({ name }, message) =>
     `The certificate of Redis at ${name} is not trusted (${message}). Correct the host of the URL, or name the file of its authority in NODE_EXTRA_CA_CERTS.`,
   notRedis: ({ name }) =>
