@@ -39,7 +39,10 @@ const DEFAULT_ACCESS_LIMITS: AccessLimits = {
   stallTimeoutMs: 30_000,
 };
 
-/** Throws a `ToolscriptUsageError` for a limit that is unknown or not a whole number of at least 1. */
+/**
+ * The limits with their defaults. Throws a `ToolscriptUsageError` for a limit that is unknown or not a whole number of
+ * at least 1.
+ */
 export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ACCESS_LIMITS, name))

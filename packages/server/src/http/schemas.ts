@@ -182,7 +182,7 @@ export const UndoReportSchema = z.object({
   files: z.array(
     z.object({ path: z.string(), change: z.enum(['create', 'update', 'delete']), diff: z.string().optional() }),
   ),
-  /** Files that another change has modified since. If there are any, nothing is undone. */
+  /** Files that another change has modified since. The undo is refused if this list is not empty. */
   conflicts: z.array(UndoProblemSchema),
   /** Files that stay as they are, because their old content was not stored. */
   notUndoable: z.array(UndoProblemSchema),

@@ -74,7 +74,7 @@ export const DEFAULT_DRAIN_MS = 6_000;
 type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'> &
   Partial<Pick<ServerOptions, 'stores' | 'events'>>;
 
-/** Throws a `ToolscriptUsageError` for invalid options. */
+/** Throws a `ToolscriptUsageError` if the options are invalid. */
 export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles, stores, events }: CheckedOptions): void {
   if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
     throw new ToolscriptUsageError(

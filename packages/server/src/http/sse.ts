@@ -25,8 +25,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * Sends events as server-sent events until there are no more or the client has disconnected. A slow client uses the
- * memory of at most about two chunks, because the function stops reading events for it.
+ * Sends events as server-sent events until the events end or the client has disconnected. A slow client uses the memory
+ * of at most about two chunks, because the function stops reading events for it.
  */
 export function sendEvents(
   reply: FastifyReply,

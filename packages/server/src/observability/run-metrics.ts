@@ -110,8 +110,8 @@ export class RunMetrics {
   }
 
   /**
-   * The label of a tool: `name`, or `other` if there are too many names. Names come from the host's tools, never from a
-   * script.
+   * The label of a tool: `name`, or `other` after the maximum number of names. Names come from the host's tools, never
+   * from a script.
    */
   toolLabel(name: string): string {
     if (this.#tools.has(name)) return name;

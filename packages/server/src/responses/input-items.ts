@@ -5,7 +5,7 @@ import { apiError } from './api-errors.js';
 import { extensionItem } from './output-items.js';
 import type { InputCallOutput, InputImage, InputItem, InputMessage, InputPart } from './request-schema.js';
 
-/** Converts the items of a request to those of a run. */
+/** Converts the items of a request to the items of a run. */
 export function readInput(input: string | readonly InputItem[]): OutputItem[] {
   const items: readonly InputItem[] =
     typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;

@@ -8,7 +8,7 @@ import { runIdOf } from './response-resource.js';
 export interface PreviousResponse {
   readonly run: Run;
   readonly agentId: string | undefined;
-  /** True if no other run followed it in its thread. */
+  /** True if no other run followed this one in its thread. */
   readonly isNewest: boolean;
   /** The `call_id` of each call of the client's functions that has no output. */
   readonly openCalls: readonly string[];

@@ -144,7 +144,10 @@ export class ResponseTranslator {
     if (kind !== undefined) this.#open.set(id, { kind, id, initial, index: undefined, text: '' });
   }
 
-  /** Undefined: the client does not see the item, or sees it only when it is complete. */
+  /**
+   * The kind of text that an item streams. Undefined: the client does not see the item, or sees it only when it is
+   * complete.
+   */
   #kindOf(type: OutputItem['type'], members: Readonly<Record<string, unknown>>): TextKind | undefined {
     if (type === 'message') return members.role === 'assistant' ? type : undefined;
     if (type === 'reasoning') return type;

@@ -37,6 +37,6 @@ export async function deleteRemains(
     await log.delete(runId);
   }
   const kept = await scripts.journal.list({ threadId });
-  // This also stops a running script, because its claim is no longer valid.
+  // The deletion also stops a running script, because its claim is no longer valid.
   for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);
 }

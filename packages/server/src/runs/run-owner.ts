@@ -1,7 +1,7 @@
 import { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '@toolscript/core';
 import type { Run } from '@toolscript/core/protocol';
 
-/** This process, as the owner of its runs. */
+/** The identity of this process as the owner of its runs. */
 export function ownOwner(): string {
   return JSON.stringify(ownIdentity());
 }

@@ -138,8 +138,8 @@ export class RunWorker {
   }
 
   /**
-   * Releases the claims of this process that failed runs left and those of dead processes, expires approvals, and
-   * claims runs again.
+   * Releases the claims that could not be released before and those of dead processes, expires approvals, and claims
+   * runs again.
    */
   async #sweepOnce(): Promise<void> {
     const { stores, workspaces } = this.#settings;
@@ -243,7 +243,7 @@ export class RunWorker {
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const count = interruptionsOf(held);
-    // True if no other process has claimed the run since the dead process.
+    // True if no other process has claimed the run after the process that died.
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };

@@ -101,7 +101,7 @@ function clockOf({ now: ofServer = Date.now }: OpenTables, { now = ofServer }: O
   return now;
 }
 
-/** Undefined for `memory:`. */
+/** Opens the tables of a database. Undefined for `memory:`. */
 async function openTables(url: string, opened = 'Stores'): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
   if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url, opened)) };

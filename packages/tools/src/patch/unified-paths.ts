@@ -61,7 +61,7 @@ export function readGitNames(text: string): DiffNames | undefined {
   return words.length === 2 ? { before: words[0]!, after: words[1]! } : undefined;
 }
 
-/** Removes the prefixes if both sides have those of one pair. */
+/** Removes the prefixes if both names have the prefixes of one pair. */
 export function withoutPrefixes({ before, after }: DiffNames): DiffNames {
   for (const [one, other] of PREFIXES) {
     const fits = (name: string, prefix: string): boolean => name === NO_FILE || name.startsWith(prefix);

@@ -35,7 +35,7 @@ export function updatePlanTool(): Tool {
   });
 }
 
-/** Throws a ToolCallError if more than one step is in progress. */
+/** Checks a plan. Throws a ToolCallError if more than one step is in progress. */
 export function updatePlan({ plan, explanation }: UpdatePlanInput): UpdatePlanResult {
   const inProgress = plan.filter(({ status }) => status === 'in_progress');
   if (inProgress.length > 1) {

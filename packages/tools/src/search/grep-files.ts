@@ -120,7 +120,7 @@ interface Search {
 interface Collected {
   /** The lines, sorted by path. */
   readonly lines: readonly MatchedLine[];
-  /** Whether there are more lines than were collected. */
+  /** Whether the search found more lines than it collected. */
   readonly isCut: boolean;
   readonly passedOver: number;
 }

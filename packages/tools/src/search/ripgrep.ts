@@ -64,7 +64,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
 
 type Ripgrep = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Throws a ToolCallError if the system cannot start a process. */
+/** Starts ripgrep. Throws a ToolCallError if the system cannot start a process. */
 function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
   const args = [
     '--no-config',

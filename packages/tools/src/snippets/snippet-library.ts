@@ -50,7 +50,7 @@ export interface SnippetInfo {
   readonly output?: JsonObject;
 }
 
-/** The newest versions of all snippets of an owner, those of the narrowest scope first. */
+/** The newest versions of all snippets of an owner, starting with the narrowest scope. */
 export async function listSnippets(
   { documents, ...common }: SnippetLibrary,
   owner: Omit<DocumentOwner, 'workspace'>,

@@ -31,7 +31,7 @@ export interface UndoPlan {
   /** Identifies the changes that the plan reverts. The id differs after each further change of the script. */
   readonly planId: string;
   readonly files: readonly UndoFile[];
-  /** The files that prevent the undo, because another change followed those of the script. */
+  /** The files that prevent the undo, because another change followed the changes of the script. */
   readonly conflicts: readonly UndoProblem[];
   /** The files that stay as they are, because their old content was not stored. */
   readonly notUndoable: readonly UndoProblem[];

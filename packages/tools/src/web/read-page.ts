@@ -25,7 +25,7 @@ export class PageReader {
     this.#limits = limits;
   }
 
-  /** Throws a ToolCallError for a page that cannot be read within the limits. */
+  /** Converts one page. Throws a ToolCallError for a page that cannot be converted within the limits. */
   async read(html: string, url: URL, waiting: Reading): Promise<ReadablePage> {
     if (this.#running >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;

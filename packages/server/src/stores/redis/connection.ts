@@ -139,7 +139,7 @@ export class RedisConnection {
 function newClient({ host, port, tls, username, password, database }: RedisPlace) {
   let wasReady = false;
   const reconnectStrategy = (retries: number, cause: Error) => {
-    // The first connection must succeed at once, so that a wrong URL is reported.
+    // The first connection must succeed at once, so that the caller learns of a wrong URL.
     if (!wasReady) return cause;
     return Math.min(FIRST_WAIT_MS * 2 ** retries, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
   };

@@ -14,7 +14,7 @@ export type Outcome<Result> = { readonly value: Result } | { readonly error: unk
 
 /** Transactions of several calls that are committed together. */
 interface Group {
-  /** The first call of the open transaction; undefined if there is none. */
+  /** The index of the first call of the open transaction; undefined without an open transaction. */
   first: number | undefined;
   /** Whether a power failure must not undo the transaction. */
   isFlushed: boolean;
