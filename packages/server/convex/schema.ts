@@ -1,16 +1,16 @@
 import { defineSchema, defineTable } from 'convex/server';
 import { v } from 'convex/values';
 
-/** A run of a thread, and how much of it is here. */
+/** A run of a thread, with the part of it that this table contains. */
 const runs = defineTable({
   runId: v.string(),
   threadId: v.string(),
   turnId: v.string(),
-  /** The status of `Response`. */
+  /** The `status` of a `Response`. */
   status: v.string(),
-  /** The `seq` of the first event that is not yet contained. */
+  /** The `seq` of the first event that the copy does not contain yet. */
   nextSeq: v.number(),
-  /** Number of its items. */
+  /** Number of the run's items. */
   items: v.number(),
   /** ISO text of the run's first event. */
   startedAt: v.string(),
@@ -27,7 +27,7 @@ const items = defineTable({
   type: v.string(),
   part: v.number(),
   text: v.string(),
-  /** The item is as the events before this `seq` made it. */
+  /** The events before this `seq` produced the item. */
   nextSeq: v.number(),
 })
   .index('by_run', ['runId', 'position', 'part'])

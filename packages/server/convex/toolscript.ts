@@ -1,6 +1,7 @@
 /*
- * What Toolscript's persistence worker calls, and a query for each list. Every function demands the secret of the
- * deployment's environment, TOOLSCRIPT_SECRET. For your users, write queries over the same tables that check who asks.
+ * The functions that Toolscript's persistence worker calls, and a query for each list. Every function requires the
+ * secret in the deployment's environment, TOOLSCRIPT_SECRET. For your users, write queries over the same tables that
+ * check the identity of the caller.
  */
 import {
   mutationGeneric,
@@ -35,7 +36,7 @@ function isSame(one: string, other: string): boolean {
   return difference === 0;
 }
 
-/** The `seq` of the run's first event that is not contained; 0 for an unknown run. */
+/** The `seq` of the run's first event that the copy does not contain; 0 for an unknown run. */
 export const position = query({
   args: { secret: v.string(), runId: v.string() },
   handler: async ({ db }, { secret, runId }) => {
@@ -44,7 +45,7 @@ export const position = query({
   },
 });
 
-/** Writes items, with all their parts. An item that is here from later events stays. */
+/** Writes items, with all their parts. Keeps a stored item that later events produced. */
 export const putItems = mutation({
   args: {
     secret: v.string(),
@@ -74,7 +75,7 @@ export const putItems = mutation({
   },
 });
 
-/** Writes the run, after its items: a reader that sees its `nextSeq` finds them. A later state stays. */
+/** Writes the run, after its items: a reader that sees its `nextSeq` finds the items. Keeps a stored later state. */
 export const putRun = mutation({
   args: {
     secret: v.string(),
@@ -97,7 +98,7 @@ export const putRun = mutation({
   },
 });
 
-/** Deletes the run and its items. True if items are left: then call it again. */
+/** Deletes the run and its items. Returns true if items may be left: call it again in that case. */
 export const removeRun = mutation({
   args: { secret: v.string(), runId: v.string() },
   handler: async ({ db }, { secret, runId }) => {
@@ -126,7 +127,7 @@ export const listRuns = query({
   },
 });
 
-/** The items of a run as JSON texts, from that place on. */
+/** The items of a run as JSON texts, starting at the position `from`. */
 export const readItems = query({
   args: { secret: v.string(), runId: v.string(), from: v.number(), limit: v.number() },
   handler: async ({ db }, { secret, runId, from, limit }) => {

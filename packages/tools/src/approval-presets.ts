@@ -12,12 +12,12 @@ export interface CommandRules {
   readonly deny?: readonly string[];
 }
 
-/** Asks before every change. Reading needs no approval. */
+/** Asks before every change. Reads need no approval. */
 export function readOnlyPreset(commands: CommandRules = {}): ApprovalRule[] {
   return [...commandRules(commands), { action: 'ask' }];
 }
 
-/** Allows writeFile and applyPatch, which stay inside the roots; asks before every other change. */
+/** Allows writeFile and applyPatch, which stay inside the roots. Asks before every other change. */
 export function workspaceWritePreset(commands: CommandRules = {}): ApprovalRule[] {
   return [
     ...commandRules(commands),
@@ -27,14 +27,15 @@ export function workspaceWritePreset(commands: CommandRules = {}): ApprovalRule[
   ];
 }
 
-/** Allows everything except `deny`. */
+/** Allows everything except the commands in `deny`. */
 export function fullPreset({ deny = [] }: Pick<CommandRules, 'deny'> = {}): ApprovalRule[] {
   return [...commandRules({ deny }), { action: 'approve' }];
 }
 
 /**
- * Rules for commands only. An allowed command is matched by whole words and never through a shell, `env`, `xargs`,
- * `sudo`, a path or a variable. Throws a ToolscriptUsageError for an empty prefix and for one with `*`.
+ * Rules for commands only. A prefix matches whole words of a command, and never a command that runs through a shell,
+ * `env`, `xargs`, `sudo`, a path or a variable. Throws a ToolscriptUsageError for a prefix that is empty or contains
+ * `*`.
  */
 export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalRule[] {
   return [

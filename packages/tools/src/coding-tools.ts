@@ -15,9 +15,9 @@ import { grepFilesTool } from './search/grep-files.js';
 export interface CodingToolsOptions extends WorkspaceOptions {
   /** Settings of `exec`; false omits the tool. */
   readonly exec?: ExecOptions | false;
-  /** Adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
+  /** True: adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
   readonly shell?: boolean;
-  /** The File Cabinet: `writeFile` also takes a `fileKey`. See `cabinetTools`. */
+  /** The File Cabinet. With it, `writeFile` also takes a `fileKey`. See `cabinetTools`. */
   readonly documents?: DocumentStore;
 }
 
@@ -40,7 +40,7 @@ export function codingTools({ exec, shell = false, documents, ...workspaceOption
   ];
 }
 
-/** Both tools share one sandbox. */
+/** The tools `exec` and `shell`, which share one sandbox. */
 function commandTools(workspace: Workspace, options: ExecOptions | undefined, shell: boolean): Tool[] {
   const run = createExec(workspace, options);
   return [execTool(workspace, options, run), ...(shell ? [shellTool(workspace, options, run)] : [])];

@@ -43,12 +43,15 @@ export type FailureReason =
   | 'unavailable'
   | 'unreadable';
 
-/** Creates an error with one clear sentence for the model and data for the script. Never contains a host path. */
+/**
+ * Creates an error with one clear sentence for the model and data for the script. Neither may contain a path of the
+ * host.
+ */
 export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {
   return new ToolCallError('ToolExecutionError', message, { reason, ...data });
 }
 
-/** The reason of a failure made here; undefined for any other error. */
+/** The reason of an error from `failure`; undefined for any other error. */
 export function failureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof ToolCallError)) return undefined;
   return (error.data as { reason?: FailureReason } | undefined)?.reason;
@@ -58,7 +61,7 @@ export function failureMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `EACCES` and similar codes; undefined if it is not a system error. */
+/** The code of a system error, such as `EACCES`; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;

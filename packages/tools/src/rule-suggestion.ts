@@ -14,7 +14,7 @@ import { visible } from './files/path-rules.js';
 export interface RuleSuggestion {
   /** A summary of the rules in one line that is safe to show. */
   readonly covers: string;
-  /** All rules approve, and name their tool. */
+  /** The rules. All of them approve, and name their tool. */
   readonly rules: readonly ApprovalRule[];
 }
 
@@ -29,7 +29,7 @@ const SUBCOMMANDS: Readonly<Record<string, string>> = {
   git: 'add blame branch checkout commit describe diff log ls-files ls-tree restore rev-parse shortlog show stash status switch tag',
   npm: 'ci test run *',
   pnpm: 'test run *',
-  // Their `run` can start any program.
+  // The command `run` of these programs can start any program.
   yarn: 'test',
   bun: 'test',
   deno: 'check fmt lint test task *',
@@ -41,7 +41,7 @@ const SUBCOMMANDS: Readonly<Record<string, string>> = {
 };
 const PLAIN_WORD = /^[A-Za-z0-9][\w.:-]*$/;
 
-/** The rules that would allow such calls; undefined if none can be suggested. */
+/** The rules that would allow such calls; undefined if no suggestion is possible. */
 export function suggestRule(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
   const suggestion = suggest(tool, input);
   if (suggestion === undefined || suggestion.covers.length > MAX_SHOWN) return undefined;
@@ -98,9 +98,9 @@ function prefixOf([program = '', ...rest]: readonly string[]): string | undefine
   return second !== undefined && PLAIN_WORD.test(second) ? `${program} ${first} ${second}` : undefined;
 }
 
-/** One file at the top of the workspace, the common folder of all files, or every file. */
+/** The rule for one file at the top of the workspace, for the common folder of all files, or for every file. */
 function writeSuggestion(tool: string, paths: readonly string[]): RuleSuggestion | undefined {
-  // Paths in another root or outside are absolute or lead upwards.
+  // Paths in other roots or outside the workspace are absolute or lead upwards.
   if (paths.some((path) => /^(?:\/|[A-Za-z]:)/.test(path) || path.split('/').includes('..'))) return undefined;
   const folder = sharedFolder(paths);
   const isOneFile = folder === '' && new Set(paths).size === 1;
@@ -112,7 +112,7 @@ function writeSuggestion(tool: string, paths: readonly string[]): RuleSuggestion
   };
 }
 
-/** '' for the workspace itself. */
+/** The common folder of all paths; '' for the workspace itself. */
 function sharedFolder(paths: readonly string[]): string {
   const [first, ...others] = paths.map((path) => path.split('/').slice(0, -1));
   const length = first!.findIndex((name, index) => others.some((other) => other[index] !== name));

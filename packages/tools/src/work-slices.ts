@@ -8,9 +8,9 @@ const STEPS_BETWEEN_LOOKS = 2_000;
 
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
-  /** Maximum steps of the whole work; more are rejected. Default: no limit. */
+  /** Maximum number of steps of the whole work. More steps cause an error. Default: no maximum. */
   readonly maxSteps?: number;
-  /** The message of that rejection. */
+  /** The message of that error. */
   readonly tooMuch?: string;
 }
 
@@ -35,7 +35,7 @@ export class WorkSlices {
     return this.#options.signal;
   }
 
-  /** Counts steps that follow or were just done. True: call `pass` first. */
+  /** Counts steps that follow or were just done. Returns true if the caller must call `pass` first. */
   isDue(steps = 1): boolean {
     this.#steps += steps;
     if (this.#steps < STEPS_BETWEEN_LOOKS) return false;
@@ -64,7 +64,7 @@ export class WorkSlices {
 /** Number of elements that are sorted together. */
 const SORTED_AT_ONCE = 1_024;
 
-/** A sorted copy. Stable. */
+/** A sorted copy of a list. The sort is stable. */
 export async function sortInSlices<T>(
   items: readonly T[],
   compare: (one: T, other: T) => number,

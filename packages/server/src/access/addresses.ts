@@ -11,7 +11,7 @@ export interface HostName {
 // are not resolved.
 const HOST = /^(?<name>\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::(?<port>\d{1,5}))?$/u;
 
-/** Undefined for a text that is not a host. */
+/** Reads a host and its port. Undefined for a text that is not a host. */
 export function parseHost(text: string): HostName | undefined {
   const { name, port } = HOST.exec(text.toLowerCase())?.groups ?? {};
   if (name === undefined) return undefined;

@@ -37,7 +37,10 @@ export type ApiKey = z.infer<typeof ApiKeySchema>;
 /** Stores API keys. `get` is called for each request, so that a deleted key stops working at once. */
 export interface ApiKeyStore {
   add(key: ApiKey): Promise<void>;
-  /** The key; undefined if there is none, or if it cannot be trusted, as in a file that other users can write. */
+  /**
+   * The key; undefined for an unknown key, and for a key that cannot be trusted, as in a file that other users can
+   * write.
+   */
   get(keyId: string): Promise<ApiKey | undefined>;
   /** Oldest first. */
   list(): Promise<readonly ApiKey[]>;
@@ -79,7 +82,7 @@ export function isActive({ expiresAt }: ApiKey, now = Date.now()): boolean {
   return expiresAt === undefined || expiresAt > now;
 }
 
-/** Digests have equal lengths, as a constant-time comparison requires. */
+/** The SHA-256 of a text. All digests have the same length, as a constant-time comparison requires. */
 export function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -12,10 +12,10 @@ import {
   type ServiceAuditEntry,
 } from './audit-log.js';
 
-/** Number of bytes that are read at once. */
+/** Number of bytes that one read takes. */
 const BLOCK = 256 * 1024;
 
-/** Maximum number of bytes that one page searches. */
+/** Maximum number of bytes that the search for one page reads. */
 const MAX_SCAN = 8 * 1024 * 1024;
 
 /**
@@ -93,14 +93,14 @@ interface Line {
   readonly endsAt: number;
 }
 
-/** The complete lines before `end`, last first. Text after the last line feed is being written, or was truncated. */
+/** The complete lines before `end`, last first. Ignores text after the last line feed, which is incomplete. */
 async function* linesBackwards(file: FileHandle, end: number): AsyncGenerator<Line, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
   for (let at = end; at > 0;) {
     const from = Math.max(0, at - BLOCK);
     rest = Buffer.concat([await readBlock(file, from, at), rest]);
     at = from;
-    // A line is complete if the previous one ends with a line feed.
+    // A line is complete if a line feed precedes it.
     const begin = at === 0 ? 0 : rest.indexOf(10) + 1;
     if (at > 0 && begin === 0) continue;
     const lines = splitLines(rest.subarray(begin)).slice(0, -1);
@@ -129,7 +129,7 @@ async function readBlock(file: FileHandle, from: number, end: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** Undefined for an entry that does not match, and for a line that a full disk has truncated. */
+/** Undefined for an entry that does not match the filter, and for a line that a full disk has truncated. */
 function entryIn(text: string, filter: AuditFilter): ServiceAuditEntry | undefined {
   try {
     const entry = JSON.parse(text) as ServiceAuditEntry;

@@ -11,7 +11,7 @@ export interface DecisionEntry {
   /** The time, as ISO 8601 in UTC. */
   readonly at: string;
   readonly principal: string;
-  /** The API key of the request. */
+  /** The API key that authenticated the request. */
   readonly keyId?: string;
   readonly threadId: string;
   readonly runId: string;
@@ -61,7 +61,7 @@ export function undoEntry({ scriptId, direction, files }: UndoReport, principal:
 
 export type ServiceAuditEntry = AuditEntry | DecisionEntry | KeyEntry | UndoEntry;
 
-/** Entries must match all conditions. */
+/** The conditions that an entry must all match. */
 export interface AuditFilter {
   readonly principal?: string;
   readonly threadId?: string;
@@ -74,7 +74,7 @@ export interface AuditQuery extends AuditFilter {
   readonly limit?: number;
 }
 
-/** A page may have fewer entries than requested, or none, and still a next one. */
+/** A page may have fewer entries than requested, or none, even if another page follows. */
 export interface AuditPage {
   readonly entries: readonly ServiceAuditEntry[];
   readonly next?: string;
@@ -90,7 +90,7 @@ export interface AuditStore {
   export(filter: AuditFilter): AsyncIterable<ServiceAuditEntry>;
 }
 
-/** The principal of an entry. Entries of the machine's own user do not name theirs. */
+/** The principal of an entry. An entry without one belongs to the machine's own user. */
 export function principalOf({ principal = LOCAL_PRINCIPAL }: ServiceAuditEntry): string {
   return principal;
 }

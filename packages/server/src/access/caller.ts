@@ -6,7 +6,7 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   readonly principal: string;
   readonly scopes: readonly Scope[];
-  /** The API key of the request. */
+  /** The API key that authenticated the request. */
   readonly keyId?: string;
 }
 

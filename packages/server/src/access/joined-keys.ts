@@ -1,6 +1,6 @@
 import type { ApiKey, ApiKeyStore } from './api-keys.js';
 
-/** The keys of several stores. The first store gets new keys; a deletion removes a key from every store. */
+/** Joins several key stores. The first store gets new keys; a deletion removes the key from every store. */
 export function joinKeys(stores: readonly [ApiKeyStore, ...ApiKeyStore[]]): ApiKeyStore {
   return {
     add: (key) => stores[0].add(key),

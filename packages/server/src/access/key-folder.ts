@@ -18,7 +18,7 @@ export class KeyFolder implements ApiKeyStore {
     this.#path = path;
   }
 
-  /** Creates the complete file or none. Rejects with a `StoreUnavailableError`. */
+  /** Creates the complete file, or no file. Rejects with a `StoreUnavailableError`. */
   async add(key: ApiKey): Promise<void> {
     try {
       await mkdir(this.#path, { recursive: true, mode: 0o700 });
@@ -67,8 +67,12 @@ export class KeyFolder implements ApiKeyStore {
     }
   }
 
-  #unavailable(verb: string, error: unknown): StoreUnavailableError {
-    const message = `The API keys in ${this.#path} cannot be ${verb} (${codeOf(error) ?? 'unknown error'}). Give your user write permission: chmod u+rwx ${this.#path}`;
+  #unavailable(verb: 'read' | 'written', error: unknown): StoreUnavailableError {
+    const code = codeOf(error) ?? 'unknown error';
+    const fix = ['EACCES', 'EPERM'].includes(code)
+      ? `Give your user ${verb === 'read' ? 'read' : 'write'} permission: chmod u+rwx ${this.#path}`
+      : 'Check the disk.';
+    const message = `The API keys in ${this.#path} cannot be ${verb} (${code}). ${fix}`;
     return new StoreUnavailableError(message, { cause: error });
   }
 }

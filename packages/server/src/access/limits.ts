@@ -2,27 +2,29 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 
 /** The share of the server that one caller may use. */
 export interface AccessLimits {
-  /** Requests of one address in a minute, for all its callers together. Requests of this machine are not counted. */
+  /**
+   * Requests from one address in a minute, for all its callers together. Requests from this machine are not counted.
+   */
   readonly requestsPerAddress: number;
   /** Requests with a wrong token from one address in a minute. */
   readonly failuresPerAddress: number;
   /** Requests of one principal in a minute. The machine's own user, with the local token, is not counted. */
   readonly requestsPerPrincipal: number;
-  /** Event streams that one principal has open at the same time. */
+  /** Event streams that one principal may have open at the same time. */
   readonly streamsPerPrincipal: number;
-  /** Runs of one principal that wait in the queue, at most 500. The machine's own user is not limited. */
+  /** Runs of one principal that may wait in the queue, at most 500. The machine's own user is not limited. */
   readonly queuedRunsPerPrincipal: number;
-  /** Runs of one principal that processes with this limit work on at the same time. Further ones wait. */
+  /** Runs of one principal that all processes with this limit execute at the same time. Further runs wait. */
   readonly runsPerPrincipal: number;
   /** Time for the headers of a request to arrive, in ms. */
   readonly headersTimeoutMs: number;
   /** Time for a whole request to arrive, in ms. */
   readonly requestTimeoutMs: number;
-  /** A client that reads nothing of an answer for this long is disconnected, in ms. */
+  /** Time after which the server disconnects a client that reads nothing of an answer, in ms. */
   readonly stallTimeoutMs: number;
 }
 
-/** They are counted with one page of a list. */
+/** The server counts queued runs with one page of a list. */
 const MAX_QUEUED = 500;
 
 const DEFAULT_ACCESS_LIMITS: AccessLimits = {
@@ -37,7 +39,10 @@ const DEFAULT_ACCESS_LIMITS: AccessLimits = {
   stallTimeoutMs: 30_000,
 };
 
-/** Throws a `ToolscriptUsageError` for a limit that is unknown or not a whole number of at least 1. */
+/**
+ * The limits with their defaults. Throws a `ToolscriptUsageError` for a limit that is unknown or not a whole number of
+ * at least 1.
+ */
 export function accessLimits(changes: Partial<AccessLimits> = {}): AccessLimits {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ACCESS_LIMITS, name))

@@ -26,7 +26,7 @@ export class KnownOrigins {
     this.#origins = new Set(origins.map(checkedOrigin));
   }
 
-  /** `localAddress`: the address at which the connection has arrived. */
+  /** `localAddress`: the address at which the connection arrived. */
   knowsHost(host: string | undefined, localAddress: string | undefined): boolean {
     const name = parseHost(host ?? '')?.name;
     if (name === undefined) return false;

@@ -1,9 +1,9 @@
 import type { ApprovalRequest, Tool } from '@toolscript/core/protocol';
 
-/** The call that an approval is about. */
+/** The call for which an approval was requested. */
 type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
 
-/** A rule that allows calls without asking, because a user chose this at an earlier call. */
+/** A rule that allows calls without a question, because a user chose this at an earlier call. */
 export interface RememberedRule {
   readonly ruleId: string;
   /** The calls that the rule allows, in the words that the user read. */
@@ -24,7 +24,7 @@ export interface SuggestedRule {
 export interface RememberedRules {
   /** Oldest first. */
   list(): Promise<readonly RememberedRule[]>;
-  /** The rule that would allow the call; undefined if there can be none. */
+  /** The rule that would allow the call; undefined if no rule can express it. */
   suggest(tool: Tool, call: ApprovedCall): SuggestedRule | undefined;
   /** Deletes a rule. Runs that begin or resume afterwards ask again. Returns whether the rule existed. */
   delete(ruleId: string): Promise<boolean>;

@@ -1,11 +1,11 @@
 export type UndoDirection = 'undo' | 'redo';
 
 interface UndoneFile {
-  /** As the tools name it. */
+  /** The path in the form that the tools show. */
   readonly path: string;
   /** The effect of the undo on the file. */
   readonly change: 'create' | 'update' | 'delete';
-  /** A unified diff, or a sentence for a file that is not text. Only if it was requested. */
+  /** A unified diff, or a sentence for a file that is not text. Present only if the request asked for diffs. */
   readonly diff?: string;
 }
 
@@ -14,12 +14,12 @@ interface UndoProblem {
   readonly reason: string;
 }
 
-/** A call with effects of the script. */
+/** A call of the script that has effects. */
 interface UndoCall {
   readonly callId: string;
   readonly tool: string;
   readonly line?: number;
-  /** The reason why the call is not undone. */
+  /** The reason why the undo does not include the call. */
   readonly reason?: string;
 }
 
@@ -27,14 +27,14 @@ interface UndoCall {
 export interface UndoReport {
   readonly scriptId: string;
   readonly direction: UndoDirection;
-  /** Names the file changes that it reverts, for the request that confirms them. */
+  /** Identifies the file changes that the undo reverts. The request that confirms the undo repeats it. */
   readonly planId?: string;
-  /** True: it was done. */
+  /** True if the undo was done, false for a plan. */
   readonly isDone: boolean;
-  /** The reason why the undo is refused; then nothing was changed. */
+  /** The reason why the undo is refused. A refused undo changes nothing. */
   readonly refusal?: { readonly code: string; readonly message: string };
   readonly files: UndoneFile[];
-  /** The files that prevent it, because they were changed since. */
+  /** The files that prevent the undo, because another change followed those of the script. */
   readonly conflicts: UndoProblem[];
   /** The files that stay as they are, because their old content was not stored. */
   readonly notUndoable: UndoProblem[];
@@ -51,10 +51,10 @@ export interface UndoRequest {
   readonly direction: UndoDirection;
 }
 
-/** Undoes the effects of scripts. Both are undefined if the principal has no such script. */
+/** Undoes the effects of scripts. Both functions return undefined if the principal has no such script. */
 export interface ScriptUndo {
   /** Changes nothing. */
   preview(request: UndoRequest & { readonly diff?: boolean }): Promise<UndoReport | undefined>;
-  /** `planId`: of the preview that the user has seen. */
+  /** `planId`: the id in the preview that the user has seen. */
   undo(request: UndoRequest & { readonly planId?: string | undefined }): Promise<UndoReport | undefined>;
 }

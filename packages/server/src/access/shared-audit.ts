@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { AuditFile } from './audit-file.js';
 import type { AuditFilter, AuditPage, AuditQuery, AuditStore, ServiceAuditEntry } from './audit-log.js';
 
-/** Number of entries that are read and copied at once. */
+/** Number of entries that one step reads and copies. */
 const CHUNK = 100;
 
-/** Older entries of a file that was never copied stay in the file. */
+/** Maximum number of entries that are copied together. Older uncopied entries stay only in the file. */
 const MAX_BACKLOG = 50_000;
 
 /** The wait before another attempt to reach a database that fails, in ms. */
@@ -17,11 +17,11 @@ export interface HashedEntry {
   readonly entry: ServiceAuditEntry;
 }
 
-/** The entries of all servers. */
+/** The audit entries of all servers, in a shared database. */
 export interface AuditTable {
   /** Returns the hashes that are already stored. */
   known(hashes: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Adds entries in order, all or none. Stored ones are skipped. */
+  /** Adds entries in order, all or none. Skips entries that the table already has. */
   add(entries: readonly HashedEntry[]): Promise<void>;
   list(query: AuditQuery): Promise<AuditPage>;
 }
@@ -29,7 +29,7 @@ export interface AuditTable {
 export interface SharedAuditSettings {
   readonly file: AuditFile;
   readonly table: AuditTable;
-  /** Receives a fault of the table, once until a copy succeeds. */
+  /** Receives a fault of the table, but no further faults until a copy succeeds. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -76,7 +76,7 @@ export class SharedAudit implements AuditStore {
     yield* entries.toReversed();
   }
 
-  /** Copies the last entries, if the database answers. */
+  /** Copies the last entries if the database answers, and closes the file. */
   async close(): Promise<void> {
     await this.#copied();
     clearTimeout(this.#retry);
@@ -88,7 +88,7 @@ export class SharedAudit implements AuditStore {
     this.#copying ??= this.#copyAll().finally(() => (this.#copying = undefined));
   }
 
-  /** Resolves when the entries so far are copied, or cannot be. */
+  /** Resolves after an attempt to copy all entries so far, even if the attempt failed. */
   async #copied(): Promise<void> {
     this.#wake();
     await this.#copying;
@@ -115,14 +115,14 @@ export class SharedAudit implements AuditStore {
     this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
   }
 
-  /** Entries are copied in the order of the file, so every entry before a known one is known. */
+  /** Copies entries in the order of the file, so every entry before a copied one is copied too. */
   async #copyNew(): Promise<void> {
     const missing = (await this.#missing()).toReversed();
     for (let index = 0; index < missing.length; index += CHUNK)
       await this.#settings.table.add(missing.slice(index, index + CHUNK));
   }
 
-  /** Newest first. */
+  /** The entries that the table lacks, newest first. */
   async #missing(): Promise<HashedEntry[]> {
     const { file, table } = this.#settings;
     const missing: HashedEntry[] = [];

@@ -16,7 +16,7 @@ export interface OpenedAgent {
   readonly agent: AgentConfig;
   readonly provider: ModelProvider;
   readonly harness: Harness;
-  /** The host's own context for tools. Never stored. */
+  /** The host's own context for tools. It is never stored. */
   readonly app?: unknown;
   /** Members of the scripts' `context`. */
   readonly context?: JsonObject;
@@ -42,7 +42,7 @@ export interface ServedAgent {
 /** The agents that the server offers. It is queried for each request, so agents may appear and disappear. */
 export interface AgentDirectory {
   list(): Promise<readonly ServedAgent[]>;
-  /** The agent with this slug, or the default one. Undefined if there is none. */
+  /** The agent with this slug, or the default agent without a slug. Undefined if no such agent exists. */
   find(slug?: string): Promise<ServedAgent | undefined>;
 }
 

@@ -30,8 +30,8 @@ const signGuestBook = defineTool({
 });
 
 /**
- * The agent `demo`. `tools`: the tools that its script can call in addition to the demo's own; it calls `listDir` if
- * it is among them.
+ * The agent `demo`. `tools`: the tools that its script can call in addition to the demo's own tools. The script calls
+ * `listDir` if `tools` contains it.
  */
 export function demoAgent(
   options: Omit<HarnessOptions, 'tools' | 'expose' | 'packs'>,
@@ -52,7 +52,7 @@ export function demoAgent(
   };
 }
 
-/** Answers from the conversation alone, so that it can continue any run after a restart. */
+/** The demo's model. It answers from the conversation alone, so it can continue any run after a restart. */
 function demoModel(hasFolder: boolean): ModelProvider {
   const { api, model, capabilities } = scriptedModel({ turns: [] });
   return {

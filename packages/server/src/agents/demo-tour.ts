@@ -58,7 +58,7 @@ export function tourScript(asksUser: boolean): string {
   ].join('\n');
 }
 
-/** Yields the same values, with a pause after each. */
+/** Yields the same values, with a pause after each one. */
 export async function* slowly<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value, void, undefined> {
   for await (const value of values) {
     yield value;

@@ -31,7 +31,7 @@ export interface HarnessAgentsOptions {
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
 }
 
-/** A harness, and the sub-agents whose tools it has. */
+/** A harness, and the host of the sub-agents that use its tools. */
 interface Opened {
   readonly harness: Harness;
   readonly subAgents: SubAgents | undefined;

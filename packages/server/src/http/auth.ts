@@ -59,7 +59,7 @@ export async function guard(app: FastifyInstance, options: AuthOptions, limits: 
     if (!hasScope(request.caller, scope))
       throw new ProblemError(
         403,
-        `This needs the scope "${scope}", and your key does not have it. Create one that does: toolscript keys add NAME --scopes ${scope}`,
+        `The request needs the scope "${scope}", and your key does not have this scope. Create a key that has it: toolscript keys add NAME --scopes ${scope}`,
       );
     return undefined;
   });
@@ -71,7 +71,7 @@ function checkHost({ headers, raw, socket }: FastifyRequest, known: KnownOrigins
   if (!known.knowsHost(headers.host, socket.localAddress))
     throw new ProblemError(
       403,
-      'This server does not accept that host name. Add it with the option hosts, or --allow-host NAME on the command line.',
+      'The server does not accept the host name of the request. Add the name with the option hosts, or --allow-host NAME on the command line.',
     );
 }
 
@@ -81,7 +81,7 @@ function checkOrigin(request: FastifyRequest, reply: FastifyReply, known: KnownO
   if (!known.knowsOrigin(origin, host))
     throw new ProblemError(
       403,
-      'Pages of that origin may not call this server. Add it with the option origins, or --allow-origin ORIGIN on the command line.',
+      'Pages of this origin may not call the server. Add the origin with the option origins, or --allow-origin ORIGIN on the command line.',
     );
   if (known.isConfigured(origin)) addCorsHeaders(request, reply, origin);
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { problemOf } from './problems.js';
 
-/** Answers data that is not an HTTP request, or never becomes a complete one, and closes the connection. */
+/** Answers data that is not HTTP, and incomplete requests. Closes the connection. */
 export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

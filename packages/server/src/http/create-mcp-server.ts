@@ -8,7 +8,9 @@ export interface McpServerOptions extends Pick<ServerOptions, 'auth' | 'limits' 
   readonly mcp: McpEndpoint;
 }
 
-/** An MCP endpoint alone, at `/mcp`, after the checks of the service: `listen` opens it, `close` ends it. */
+/**
+ * A server with only an MCP endpoint, at `/mcp`, with the checks of the service: `listen` opens it, `close` ends it.
+ */
 export async function createMcpServer(options: McpServerOptions): Promise<FastifyInstance> {
   checkOptions(options);
   const { app } = await openApp(options, accessLimits(options.limits));

@@ -28,8 +28,8 @@ import { submitRoute } from './routes/submit.js';
 import { threadRoutes } from './routes/threads.js';
 
 /**
- * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. Work on runs begins when the
- * instance is ready. Closing it also closes the stores that this function opened.
+ * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. The work on runs begins when the
+ * instance is ready. `close` also closes the stores that this function opened.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   checkOptions(options);
@@ -73,8 +73,8 @@ async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: Serve
 }
 
 /**
- * The server as a request handler for Node's `http`, Express, Next and others, for apps that listen themselves. The
- * app must not have read the bodies. `close` of the server still drains it.
+ * The server as a request handler for Node's `http`, Express, Next and other apps that listen themselves. The app must
+ * not read the bodies first. `close` of the server drains the server as usual.
  */
 export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
@@ -83,7 +83,10 @@ export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, re
       app.routing(request, response);
     };
     answer().catch((error: unknown) => {
-      app.log.error({ err: error }, 'the server did not start');
+      app.log.error(
+        { err: error },
+        'the server did not start, so a request got status 503; check its configuration and its stores',
+      );
       response.writeHead(503).end();
     });
   };

@@ -13,7 +13,7 @@ export class KnownRoutes {
     });
   }
 
-  /** The methods of a path; empty if there is no such path. */
+  /** The methods of a path; empty if no route has this path. */
   methodsOf(path: string): string[] {
     const parts = path.split('/');
     const found = [...this.#methods].filter(([url]) => fits(url.split('/'), parts));

@@ -22,7 +22,7 @@ export interface OpenApp {
   readonly routes: KnownRoutes;
 }
 
-/** An app without routes: every request to it passes the checks of Host, Origin, rate and token first. */
+/** An app without routes. It checks Host, Origin, rate and token of every request first. */
 export async function openApp(options: AppOptions, limits: AccessLimits): Promise<OpenApp> {
   const { trustedProxies = [] } = options.auth;
   const app = fastify({
@@ -40,7 +40,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
     frameworkErrors: answerFrameworkError,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     forceCloseConnections: true,
-    // While the server drains, it answers as before, but accepts no prompts.
+    // A draining server answers as before, but accepts no prompts.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
     genReqId: () => crypto.randomUUID(),
@@ -64,7 +64,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
 function dropStalledReaders(app: FastifyInstance, { stallTimeoutMs }: AccessLimits): void {
   // defence: stalled-readers
   app.addHook('onSend', async ({ raw: { socket } }) => {
-    // Requests of `inject` have no connection.
+    // A request from `inject` has no connection.
     if (socket instanceof Socket) socket.setTimeout(stallTimeoutMs);
   });
 }
@@ -74,7 +74,7 @@ function withoutBase(url: string, basePath: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** An empty body of any type counts as missing: clients set the type of every request. */
+/** Treats an empty body of any type as missing, because clients set the type of every request. */
 function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');

@@ -10,7 +10,7 @@ import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } f
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
 
-/** Maximum time for streams of runs that have just ended to send their last events, in ms. */
+/** Maximum time to send the last events of runs that have just ended to their streams, in ms. */
 const STREAM_END_MS = 500;
 
 /** Starts the worker with the server, and drains it when the server closes. */
@@ -24,7 +24,10 @@ export function openService(
   const workers = roles.includes('worker') ? (options.workers ?? DEFAULT_WORKERS) : 0;
   const isPersistedElsewhere = options.roles !== undefined;
   const onFault = (error: unknown, run: object | undefined) =>
-    app.log.error({ err: error, ...run }, 'an error interrupted the work on runs');
+    app.log.error(
+      { err: error, ...run },
+      'an error interrupted the work on runs; check the stores and the cause in err',
+    );
   const workspaces = [...new Set(['', workspace])];
   const streams = new OpenStreams(limits, options.auth.keys);
   const busy = (): number => worker?.busy ?? 0;
@@ -100,8 +103,8 @@ interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scri
 }
 
 /**
- * Without roles, the worker writes the threads, and its process deletes what is no longer needed. A projection always
- * reads the log.
+ * Without roles, the worker writes the threads, and its process deletes unneeded data. If that process has a
+ * projection, a persistence worker copies the runs from the log to it.
  */
 function openPersistence(
   { stores, log, scripts, projection, consumer, onFault }: PersistenceSettings,
@@ -125,7 +128,7 @@ function openPersistence(
   };
 }
 
-/** A server that does not answer is the error of its readiness. */
+/** Logs the log's warnings. The readiness check reports a log that does not answer. */
 async function warnOperator(app: FastifyInstance, log: EventLog): Promise<void> {
   for (const warning of await log.warnings().catch(() => [])) app.log.warn(warning);
 }

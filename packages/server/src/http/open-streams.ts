@@ -1,13 +1,13 @@
 import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
 import { tooMany } from './rate-limits.js';
 
-/** Maximum time until the streams of a revoked or expired key are ended, in ms. */
+/** Maximum time until the server ends the streams of a revoked or expired key, in ms. */
 const KEY_CHECK_MS = 1_000;
 
 /** The delay that the server requests from a client with too many streams, in s. */
 const RETRY_S = 10;
 
-/** The open event streams, limited by principal. The streams of a key end with the key. */
+/** The open event streams, with a maximum for each principal. The streams of a key end with the key. */
 export class OpenStreams {
   readonly #limit: number;
   readonly #keys: Pick<ApiKeyStore, 'get'> | undefined;
@@ -59,7 +59,7 @@ export class OpenStreams {
     }
   }
 
-  /** Whether the key is valid. If a store does not answer, no stream is ended. */
+  /** Whether the key is valid. Returns true if the store of keys does not answer, so that no stream ends. */
   async #isUsable(keyId: string): Promise<boolean> {
     try {
       const key = await this.#keys?.get(keyId);

@@ -54,7 +54,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** Every route of the server answers errors with a problem document, and public ones need no token. */
+/** Documents for each route that errors are problem documents, and for public routes that they need no token. */
 function describeErrors(app: FastifyInstance): void {
   app.addHook('onRoute', ({ url, schema, config }) => {
     if (schema === undefined || schema.hide === true || url.startsWith('/v1/')) return;
@@ -65,7 +65,7 @@ function describeErrors(app: FastifyInstance): void {
 
 const addSchemas = createJsonSchemaTransformObject({ schemaRegistry });
 
-/** Adds the named schemas to which a route refers: each has a form for requests and one for responses. */
+/** Adds the named schemas to which a route refers: each schema has a form for requests and one for responses. */
 const withNamedSchemas: SwaggerTransformObject = (document) => {
   const described = addSchemas(document) as { paths: object; components: { schemas: Record<string, object> } };
   const { paths, components } = described;

@@ -12,7 +12,7 @@ export const ProblemSchema = z.looseObject({
   title: z.string(),
   status: z.number().int(),
   detail: z.string(),
-  /** The location of the fault: a JSON pointer into the body, or the name of a parameter. */
+  /** The places of the faults: each is a JSON pointer into the body, or the name of a parameter. */
   errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof ProblemSchema>;
@@ -37,7 +37,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
-/** Ends a request with a problem document. `more`: further members. */
+/** Ends a request with a problem document. `more`: further members of the document. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly status: number;
@@ -77,17 +77,18 @@ function sendProblem(reply: FastifyReply, { status, message, more, headers }: Pr
     .send(problemOf(status, message, more));
 }
 
-/** Every error of every route is a problem document. An error that is not the client's fault reveals no internals. */
+/** Answers every error of a route with a problem document. The answer to an internal error reveals no internals. */
 export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemErrorOf(error as FastifyError);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (problem.status >= 500)
+      request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
     return sendProblem(reply, problem);
   });
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));
 }
 
-/** Answers failures before there is a route with a problem document, such as a path that cannot be decoded. */
+/** Answers failures before the routing with a problem document, such as a path that cannot be decoded. */
 export function answerFrameworkError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void sendProblem(reply, problemErrorOf(error));
 }
@@ -102,7 +103,7 @@ export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoute
   return new ProblemError(404, `There is no ${method} ${path}. /openapi.json lists the routes.`);
 }
 
-/** Errors of stores and of the library that a client can cause. */
+/** The status for errors of stores and of the library that a client can cause. */
 const STATUS_OF: Readonly<Record<string, number>> = {
   ToolscriptUsageError: 400,
   InvalidCursorError: 400,
@@ -112,7 +113,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   StoreUnavailableError: 503,
 };
 
-/** Converts any error of a request to a problem that is safe to show. */
+/** Converts any error of a request to a problem that is safe to show to the client. */
 export function problemErrorOf(error: FastifyError): ProblemError {
   if (error instanceof ProblemError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) return invalidRequest(error);

@@ -2,10 +2,10 @@ import { LOCAL_PRINCIPAL } from '../runs/index.js';
 import { tooMany } from './rate-limits.js';
 import type { Service } from './service.js';
 
-/** The wait for a principal with too many queued runs, in s. */
+/** The delay that the server requests from a principal with too many queued runs, in s. */
 const RETRY_S = 5;
 
-/** Throws a problem with status 429 if too many runs of the principal wait for a worker. */
+/** Throws a problem with status 429 if too many runs of the principal wait in the queue. */
 export async function refuseFullQueue({ stores, limits }: Service, principal: string): Promise<void> {
   if (principal === LOCAL_PRINCIPAL) return;
   const { queuedRunsPerPrincipal: limit } = limits;

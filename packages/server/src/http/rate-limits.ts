@@ -5,16 +5,18 @@ import { ProblemError } from './problems.js';
 
 const WINDOW_MS = 60_000;
 
-/** Maximum number of addresses and principals that are counted at the same time; a new one replaces the oldest. */
+/** Maximum number of addresses and principals that are counted at the same time; a new one replaces the oldest one. */
 const MAX_COUNTED = 50_000;
 
-/** Counts requests by the minute. An IPv6 address counts as its /64 network, which belongs to one machine. */
+/**
+ * Counts requests for each minute. An IPv6 address counts as its /64 network, which usually belongs to one customer.
+ */
 export interface RateLimits {
   /** Counts a request before authentication. Throws a problem with status 429 if the address has sent too many. */
   countAddress(request: FastifyRequest): Promise<void>;
   /** Counts a request with a wrong token. Returns the error to throw: 401, or 429 after too many. */
   countFailure(request: FastifyRequest, detail: string): Promise<ProblemError>;
-  /** Counts a request of a principal. Throws a problem with status 429 if there were too many. */
+  /** Counts a request of a principal. Throws a problem with status 429 if the principal has sent too many. */
   countPrincipal(request: FastifyRequest, caller: Caller): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
   });
   return {
     async countAddress(request) {
-      // All clients of a proxy on this machine have its address.
+      // All clients of a proxy on this machine share its address.
       if (isLoopback(request.ip)) return;
       const waitS = exceeded(await ofAddress(request));
       // defence: requests-of-an-address
@@ -60,7 +62,7 @@ function exceeded(counted: Counted): number | undefined {
   return !counted.isAllowed && counted.isExceeded ? Math.max(1, counted.ttlInSeconds) : undefined;
 }
 
-/** `waitS`: for `Retry-After`. */
+/** A problem with status 429. `waitS`: the seconds for `Retry-After`. */
 export function tooMany(problem: string, waitS: number): ProblemError {
   const seconds = waitS === 1 ? '1 second' : `${waitS} seconds`;
   return new ProblemError(429, `${problem} Try again in ${seconds}.`, {}, { 'retry-after': String(waitS) });

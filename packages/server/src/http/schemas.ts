@@ -14,7 +14,7 @@ import { RunOverridesSchema } from '../runs/index.js';
 
 /** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
 
-/** Maximum characters of a prompt: more than models read. */
+/** Maximum characters of a prompt, which is more than models read. */
 const MAX_PROMPT = 500_000;
 
 export const IdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, 'is not a valid id');
@@ -65,7 +65,7 @@ export const SubmitBodySchema = z
     message: 'needs either "prompt" or "input"',
   })
   .refine(({ threadId, branchBefore }) => branchBefore === undefined || threadId !== undefined, {
-    message: 'needs "threadId" beside "branchBefore"',
+    message: 'needs "threadId" together with "branchBefore"',
   });
 
 function textLength(messages: readonly UserMessage[]): number {
@@ -80,9 +80,9 @@ export const ThreadSummarySchema = z.object({
   threadId: z.string(),
   title: z.string(),
   agentId: z.string().optional(),
-  /** The state of its newest run that has not ended. */
+  /** The state of the thread's newest run that has not ended. */
   activeState: StoredThreadSchema.shape.activeState,
-  /** The thread and the turn before which it branched off. That thread may have been deleted. */
+  /** The thread and the turn before which this thread branched off. The other thread may have been deleted. */
   branchOf: StoredThreadSchema.shape.branchOf,
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -97,11 +97,11 @@ export const ThreadSchema = ThreadSummarySchema.extend({
 export const FileSchema = z.object({
   fileKey: z.string(),
   version: z.number(),
-  /** UTF-8 bytes of its text. */
+  /** UTF-8 bytes of the file's text. */
   bytes: z.number(),
   title: z.string().optional(),
   contentType: z.string().optional(),
-  /** A web page has a `url`; strangers have written its text. */
+  /** A file from a web page has a `url`. Its text is untrusted. */
   source: z.object({ kind: z.enum(['script', 'web']), url: z.string().optional() }).optional(),
   createdAt: z.number(),
   expiresAt: z.number().optional(),
@@ -134,7 +134,7 @@ export const AgentSchema = z.object({
   name: z.string(),
   description: z.string().optional(),
   model: z.string().optional(),
-  /** True for the agent of prompts that name no agent. */
+  /** True for the agent that gets prompts without an agent. */
   isDefault: z.boolean(),
   /** The reason why the agent cannot work now, and the fix. */
   problem: z.string().optional(),
@@ -166,7 +166,7 @@ const UndoCallSchema = z.object({
   callId: z.string(),
   tool: z.string(),
   line: z.number().optional(),
-  /** The reason why the call is not undone. */
+  /** The reason why the undo does not include the call. */
   reason: z.string().optional(),
 });
 
@@ -174,7 +174,7 @@ const UndoCallSchema = z.object({
 export const UndoReportSchema = z.object({
   scriptId: z.string(),
   direction: z.enum(['undo', 'redo']),
-  /** For the request that confirms the undo: it is refused if the script has changed more meanwhile. */
+  /** The id for the request that confirms the undo. The server refuses it if the script has made more changes since. */
   planId: z.string().optional(),
   isDone: z.boolean(),
   /** The reason why the undo is refused. */
@@ -182,7 +182,7 @@ export const UndoReportSchema = z.object({
   files: z.array(
     z.object({ path: z.string(), change: z.enum(['create', 'update', 'delete']), diff: z.string().optional() }),
   ),
-  /** Files that were changed since: nothing is undone. */
+  /** Files that another change has modified since. The undo is refused if this list is not empty. */
   conflicts: z.array(UndoProblemSchema),
   /** Files that stay as they are, because their old content was not stored. */
   notUndoable: z.array(UndoProblemSchema),

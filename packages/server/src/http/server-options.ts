@@ -11,26 +11,30 @@ export type ServerRole = (typeof SERVER_ROLES)[number];
 
 export interface ServerOptions extends ServerPartsOptions {
   readonly auth: AuthOptions;
-  /** The share of the server that one caller may use. Default: far more than users and programs need. */
+  /** The share of the server that one caller may use. Default: more than usual users and programs need. */
   readonly limits?: Partial<AccessLimits>;
   /**
-   * The work of this process, if several processes share the stores and the log: `api` answers requests, `worker` works
-   * on runs, `persistence` copies their events from the log to the threads and deletes what is no longer needed. Without
+   * The work of this process, if several processes share the stores and the log: `api` answers requests, `worker`
+   * executes runs, `persistence` copies their events from the log to the threads and deletes unneeded data. Without
    * `api`, only `/healthz`, `/readyz` and `/metrics` answer. At least one process must have each role. Default: one
    * process does everything, and its worker writes the threads itself.
    */
   readonly roles?: readonly ServerRole[];
   /**
-   * A copy of all runs for readers elsewhere. Every process needs it, because threads are deleted there too. Default:
-   * none.
+   * A copy of all runs in another system. Every process needs this option, because each process also deletes threads
+   * from the copy. Default: none.
    */
   readonly projection?: Projection;
-  /** Maximum number of concurrent runs in this process. 0: other processes work on them. Default 8. */
+  /** Maximum number of concurrent runs in this process. 0: other processes execute the runs. Default 8. */
   readonly workers?: number;
-  /** The folder or application that new threads belong to; runs of other workspaces are not claimed. Default: empty. */
+  /**
+   * The folder or application to which new threads belong. This process claims no runs of other workspaces. Default:
+   * empty.
+   */
   readonly workspace?: string;
   /**
-   * Maximum time for runs to continue while the server closes, before they return to the queue, in ms. Default 6 000.
+   * Maximum time for which runs continue while the server closes, before they return to the queue, in ms. Default 6
+   * 000.
    */
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
@@ -38,8 +42,8 @@ export interface ServerOptions extends ServerPartsOptions {
   /** Undoes the effects of scripts. Default: they cannot be undone. */
   readonly undo?: ScriptUndo;
   /**
-   * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without any, the metrics
-   * contain no sandboxes.
+   * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without a runtime, the
+   * metrics contain no sandboxes.
    */
   readonly sandbox?: Pick<SandboxRuntime, 'stats'>;
   /**
@@ -47,11 +51,11 @@ export interface ServerOptions extends ServerPartsOptions {
    * and faults go to stderr; `false` logs nothing.
    */
   readonly logger?: FastifyServerOptions['logger'];
-  /** Logs one line for each request at `info`. Default false: at `debug`. */
+  /** True: logs one line for each request at `info`. Default false: logs it at `debug`. */
   readonly logRequests?: boolean;
   /** Texts that are never logged, in addition to the server's token, such as the keys of providers. */
   readonly secrets?: readonly string[];
-  /** Answers requests to `/mcp` after the server has checked them. Default: there is no such path. */
+  /** Answers requests to `/mcp` after the server has checked them. Default: the path `/mcp` does not exist. */
   readonly mcp?: McpEndpoint;
   /**
    * A folder with the built web page, such as `dist` of `@toolscript/web`. Default: a line that describes the API.
@@ -70,7 +74,7 @@ export const DEFAULT_DRAIN_MS = 6_000;
 type CheckedOptions = Pick<ServerOptions, 'auth' | 'workers' | 'roles'> &
   Partial<Pick<ServerOptions, 'stores' | 'events'>>;
 
-/** Throws a `ToolscriptUsageError`. */
+/** Throws a `ToolscriptUsageError` if the options are invalid. */
 export function checkOptions({ auth, workers = DEFAULT_WORKERS, roles, stores, events }: CheckedOptions): void {
   if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
     throw new ToolscriptUsageError(

@@ -22,15 +22,15 @@ export interface ServerPartsOptions {
    */
   readonly stores: string | ServiceStores;
   /**
-   * The live events of runs: `redis://…`, `rediss://…` for TLS, a URL like that of the stores, or an open log. Default:
-   * next to the stores.
+   * The live events of runs: `redis://…`, `rediss://…` for TLS, a URL in a form that `stores` accepts, or an open log.
+   * Default: in the database of the stores.
    */
   readonly events?: string | EventLog;
-  /** Scripts that are suspended or were interrupted. Default: next to the stores. */
+  /** Scripts that are suspended or were interrupted. Default: in the database of the stores, or next to its file. */
   readonly scripts?: HarnessStore;
   /**
-   * Stores every decision, and every call with effects. Your own agents write to it with `audit: store.append`.
-   * Default: next to a file, otherwise in memory.
+   * Stores every decision, and every call with effects. Your own agents write to the store with `audit: store.append`.
+   * Default: next to the database file, otherwise in memory.
    */
   readonly audit?: AuditStore;
   /** The first agent is the default. If omitted, the server has only the demo agent. */
@@ -54,9 +54,9 @@ export interface ServerParts {
 }
 
 interface Storage {
-  /** The folder of the file. */
+  /** The folder of the database file. */
   readonly folder: string | undefined;
-  /** A database that processes on several machines share. */
+  /** Whether processes on several machines can share the database. */
   readonly isShared: boolean;
 }
 
@@ -146,7 +146,7 @@ function keyOf(harness: ServerPartsOptions['harness'], folder: string | undefine
   return folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
 }
 
-/** The demo comes last, unless an agent of the host has its name. */
+/** Adds the demo as the last agent, unless an agent of the host has its name. */
 function withDemo(own: AgentDirectory, demo: ServedAgent): AgentDirectory {
   return {
     list: async () => {

@@ -6,14 +6,14 @@ import type { ServiceMetrics } from '../observability/index.js';
 import type { RunWorker } from '../runs/index.js';
 import type { OpenStreams } from './open-streams.js';
 
-/** The services of the routes. */
+/** The services that the routes use. */
 export interface Service {
   readonly stores: ServiceStores;
   readonly log: EventLog;
   readonly scripts: HarnessStore;
   readonly projection: Projection | undefined;
   readonly agents: AgentDirectory;
-  /** Undefined: only other processes work on runs. */
+  /** Undefined: only other processes execute runs. */
   readonly worker: RunWorker | undefined;
   /** The folder or application that new threads belong to. */
   readonly workspace: string;
@@ -22,7 +22,7 @@ export interface Service {
   readonly limits: AccessLimits;
   readonly metrics: ServiceMetrics;
   readonly audit: AuditStore;
-  /** Undefined: no decision can be stored for the workspace. */
+  /** Undefined: the server stores no decision for the workspace. */
   readonly rules: RememberedRules | undefined;
   isDraining: boolean;
 }

@@ -4,16 +4,19 @@ import type { StreamEvent } from '@toolscript/core/protocol';
 /** The interval between heartbeats of an idle stream, in ms. */
 const HEARTBEAT_MS = 15_000;
 
-/** A client that reads nothing for this long is disconnected, in ms. It can resume with `Last-Event-ID`. */
+/**
+ * Time after which the server disconnects a client that reads nothing, in ms. The client can resume with
+ * `Last-Event-ID`.
+ */
 const STALL_MS = 30_000;
 
 /** Maximum bytes of one write: available events are sent together. */
 const MAX_CHUNK = 64 * 1024;
 
 export interface EventStreamOptions {
-  /** Aborts after the client has disconnected or the server closes. */
+  /** Aborts after the client disconnects or the server closes. */
   readonly controller: AbortController;
-  /** Called if the client was too slow. */
+  /** Called before a client that reads too slowly is disconnected. */
   readonly onDropped?: () => void;
   /** Replaces `HEARTBEAT_MS`. */
   readonly heartbeatMs?: number;
@@ -22,8 +25,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * Sends events as server-sent events until there are no more or the client has disconnected. A slow client takes the
- * memory of two chunks, because no further events are read for it.
+ * Sends events as server-sent events until the events end or the client has disconnected. A slow client uses the memory
+ * of at most about two chunks, because the function stops reading events for it.
  */
 export function sendEvents(
   reply: FastifyReply,
@@ -37,7 +40,7 @@ async function* framesOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<str
   for await (const event of events) yield frameOf(event);
 }
 
-/** Like `sendEvents`, for events that are frames already. */
+/** Like `sendEvents`, for events that are already formatted as frames. */
 export async function sendFrames(
   reply: FastifyReply,
   frames: AsyncIterable<string>,
@@ -108,7 +111,10 @@ class FrameWriter {
     this.#sending = undefined;
   }
 
-  /** Resolves when the client has read enough, or has disconnected. Disconnects a client that reads nothing. */
+  /**
+   * Resolves when the client has read the buffered data, or has disconnected. Disconnects a client that reads too
+   * slowly.
+   */
   async #drained(): Promise<void> {
     const { onDropped, stallMs } = this.#options;
     const drop = () => {

@@ -1,7 +1,7 @@
 /** Replaces a secret in a log line. */
 const REDACTED = '[redacted]';
 
-/** All values of members with such names are secrets. */
+/** Members whose names indicate a secret. Their values are removed. */
 const SECRET_MEMBER =
   /"([\w.-]{0,64}(?:authorization|cookie|api[-_]?key|password|passwd|secret|token)[\w.-]{0,64})":"(?:[^"\\]|\\.)*"/giu;
 
@@ -16,12 +16,12 @@ const SECRET_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]+/gu, REDACTED],
 ];
 
-/** Shorter texts are not treated as secrets, because they would be replaced everywhere. */
+/** Minimum length of a secret. Shorter texts would also occur in ordinary words, so they stay. */
 const MIN_LENGTH = 6;
 
 /**
- * Removes secrets from a log line, which is JSON: known ones, members whose name indicates one, and texts in the form
- * of credentials. The redactor precedes the sink, so it applies to all code that logs.
+ * Removes secrets from a log line, which is JSON: known secrets, members whose name indicates a secret, and texts in
+ * the form of credentials. The redactor precedes the sink, so it applies to all code that logs.
  */
 export function lineRedactor(secrets: readonly (string | undefined)[]): (line: string) => string {
   const known = secrets

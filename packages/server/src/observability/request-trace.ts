@@ -4,8 +4,8 @@ import { readTraceContext, type TraceContext } from '@toolscript/core/protocol';
 import { traceContextOf } from '@toolscript/core/tracing';
 
 /**
- * The trace that a request belongs to: the request's own span if the host traces HTTP, otherwise the trace in its
- * headers. Undefined if there is none.
+ * The trace to which a request belongs: the request's own span if the host traces HTTP, otherwise the trace in its
+ * headers. Undefined for a request without a trace.
  */
 export function requestTrace(headers: IncomingHttpHeaders): TraceContext | undefined {
   const active = trace.getSpan(context.active());

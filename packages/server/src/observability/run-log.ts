@@ -5,7 +5,7 @@ import type { RunObserver, WorkEnd } from '../runs/index.js';
 
 /**
  * Logs the work on a run. `info`: its start, its end, its approvals; `warn`: failures; `debug`: each script and call.
- * Contains no text of users, models, scripts or tools, except the messages of providers' errors.
+ * The lines contain no text of users, models, scripts or tools, except the messages of providers' errors.
  */
 export class LoggedRun implements RunObserver {
   #log: FastifyBaseLogger;

@@ -10,7 +10,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { OpenedAgent } from '../agents/index.js';
 import type { RunObserver, WorkEnd } from '../runs/index.js';
 
-/** Maximum number of tool names that are labels. Further ones count as `other`. */
+/** Maximum number of tool names that are used as labels. Further names count as `other`. */
 const MAX_TOOLS = 200;
 
 const OTHER = 'other';
@@ -110,8 +110,8 @@ export class RunMetrics {
   }
 
   /**
-   * The label of a tool: `name`, or `other` if there are too many names. Names come from the host's tools, never from a
-   * script.
+   * The label of a tool: `name`, or `other` after the maximum number of names. Names come from the host's tools, never
+   * from a script.
    */
   toolLabel(name: string): string {
     if (this.#tools.has(name)) return name;
@@ -123,7 +123,7 @@ export class RunMetrics {
 
 class MeasuredRun implements RunObserver {
   readonly #metrics: RunMetrics;
-  /** The time of each request in ms since 1970, by approval. */
+  /** The time of each approval request in ms since 1970, by approval id. */
   readonly #askedAt = new Map<string, number>();
   #tools: ReadonlySet<string> = new Set();
 
@@ -160,7 +160,7 @@ class MeasuredRun implements RunObserver {
     }
   }
 
-  /** The end of a run counts the tokens of its sub-agents. */
+  /** Ignores the end of a sub-agent, because the end of the run counts its tokens. */
   #eventOfSubAgent(event: StreamEvent): void {
     if (event.payload.type !== 'response_done') this.event(event);
   }

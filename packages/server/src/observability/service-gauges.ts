@@ -4,7 +4,7 @@ import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 
 /** The parts of a service whose current state is measured on demand. */
 export interface GaugeSources extends StoreSources {
-  /** The runs that this process works on, and their maximum. */
+  /** The number of runs that this process executes now, and its maximum. */
   readonly workers: { readonly size: number; readonly busy: () => number };
   /** Open streams. */
   readonly streams: { readonly size: number };

@@ -6,7 +6,7 @@ const REQUEST_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30];
 
 interface EndedRequest {
   readonly method: string;
-  /** The pattern of the route; undefined if there is none. */
+  /** The pattern of the route; undefined if no route matched. */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;

@@ -11,7 +11,7 @@ import {
 } from '@toolscript/core/protocol';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Maximum rows of each state that are counted: a scrape reads no more. */
+/** Maximum number of rows that a scrape counts for each state. */
 const MAX_COUNTED = 2 * MAX_PAGE;
 
 /** Maximum time that a scrape waits for a store, in ms. Prometheus itself waits for 10 s by default. */
@@ -24,7 +24,10 @@ export interface StoreSources {
   readonly copiedBy: string | undefined;
 }
 
-/** Gauges of the stores: each process that has them open reports the same values. Call the result before each scrape. */
+/**
+ * Registers gauges of the stores. All processes that share the stores report the same values. Call the returned
+ * function before each scrape.
+ */
 export function registerStoreGauges(registry: Registry, sources: StoreSources): () => Promise<void> {
   const readers = [databaseGauges(registry, sources.stores), logGauges(registry, sources)];
   return async () => void (await Promise.all(readers.map((read) => read())));
@@ -91,7 +94,7 @@ function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => P
   });
 }
 
-/** The age of a time in s; 0 if there is none. */
+/** The age of a time in s; 0 without a time. */
 function ageOf(at: number | undefined): number {
   return at === undefined ? 0 : Math.max(0, Date.now() - at) / 1000;
 }

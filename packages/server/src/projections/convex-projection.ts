@@ -3,10 +3,10 @@ import type { ConvexHttpClient } from 'convex/browser';
 import type { FunctionReference } from 'convex/server';
 import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
 
-/** Maximum UTF-16 units of one part: three bytes each fit into Convex's document of 1 MiB. */
+/** Maximum UTF-16 units of one part. At three bytes each, a part fits into Convex's document of 1 MiB. */
 const MAX_PART = 250_000;
 
-/** Maximum UTF-16 units and parts of one call. Convex takes 16 MiB, and writes 16 000 documents. */
+/** Maximum UTF-16 units and parts of one call. Convex accepts 16 MiB, and writes 16 000 documents in a call. */
 const MAX_BATCH = 1_000_000;
 const MAX_BATCH_PARTS = 1_000;
 
@@ -15,7 +15,10 @@ const CALL_MS = 30_000;
 const MIN_SECRET = 32;
 
 export interface ConvexProjectionOptions {
-  /** The deployment, such as `https://happy-otter-123.convex.cloud`. Plain `http:` only on this machine. */
+  /**
+   * The URL of the deployment, such as `https://happy-otter-123.convex.cloud`. Plain `http:` works only on this
+   * machine.
+   */
   readonly url: string;
   /** The deployment's TOOLSCRIPT_SECRET, at least 32 characters. */
   readonly secret: string;
@@ -47,7 +50,10 @@ export async function openConvexProjection({ url, secret }: ConvexProjectionOpti
   return new ConvexProjection({ client, place, secret, functionNamed: makeFunctionReference });
 }
 
-/** A server that cannot answer now rejects like one that cannot be reached. 560 is the status of a failed function. */
+/**
+ * Rejects if the server reports that it is unavailable, as if it could not be reached. 560 is the status of a failed
+ * function.
+ */
 async function fetchInTime(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS) });
   const isFault = response.status === 429 || (response.status >= 500 && response.status !== 560);
@@ -163,7 +169,10 @@ const SECRET_FAULTS: Readonly<Record<string, string>> = {
   'wrong-secret': 'refused the secret. Use the value of: npx convex env get TOOLSCRIPT_SECRET',
 };
 
-/** A fault of one run's data stays as it is, so that the other runs continue. */
+/**
+ * The error for the caller. A fault in the data of one run is not a `StoreUnavailableError`, so that the other runs
+ * continue.
+ */
 function faultOf(error: unknown, place: string): Error {
   const { message = String(error), data } = error as { message?: string; data?: { code?: string } };
   const secretFault = SECRET_FAULTS[data?.code ?? ''];

@@ -1,20 +1,20 @@
 import type { OutputItem, Response } from '@toolscript/core/protocol';
 
-/** A run as its events fold, up to `nextSeq`. */
+/** A run, folded from its events up to `nextSeq`. */
 export interface ProjectedRun {
   readonly runId: string;
   readonly threadId: string;
   readonly turnId: string;
   readonly status: Response['status'];
-  /** The `seq` of the first event that is not contained. */
+  /** The `seq` of the first event that the copy does not contain. */
   readonly nextSeq: number;
-  /** Number of its items. */
+  /** Number of the run's items. */
   readonly items: number;
-  /** ISO text of its first event. */
+  /** ISO text of the run's first event. */
   readonly startedAt: string;
 }
 
-/** An item whose content may differ from what was written before. */
+/** An item whose content may differ from the last written content. */
 export interface ProjectedItem {
   readonly position: number;
   readonly item: OutputItem;
@@ -23,14 +23,14 @@ export interface ProjectedItem {
 }
 
 /**
- * A copy of runs and their items in another system, for readers there. The thread store stays authoritative. Each
- * function rejects with a `StoreUnavailableError` if the system does not answer or refuses access; then the call is
- * repeated.
+ * A copy of runs and their items in another system, for its readers. The thread store stays authoritative. Each
+ * function rejects with a `StoreUnavailableError` if the system does not answer or refuses access; the caller then
+ * repeats the call.
  */
 export interface Projection {
   /** Writes items, then their run. Repeated and outdated calls change nothing. */
   write(run: ProjectedRun, changed: readonly ProjectedItem[]): Promise<void>;
-  /** The `nextSeq` of the run there; 0 if it has none. */
+  /** The stored `nextSeq` of the run; 0 if the copy does not have the run. */
   position(runId: string): Promise<number>;
   /** Deletes a run with its items. Idempotent. */
   delete(runId: string): Promise<void>;

@@ -3,14 +3,14 @@ import type { StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import { eventsFrom } from '../runs/run-history.js';
 import type { ProjectedItem, Projection } from './projection.js';
 
-/** Maximum number of runs whose fold is cached. Other runs are folded again from their first event. */
+/** Maximum number of runs whose fold is cached. The projector folds other runs again from their first event. */
 const MAX_REMEMBERED = 200;
 
 interface FoldedRun {
   readonly reducer: ResponseReducer;
   first: StreamEvent | undefined;
   nextSeq: number;
-  /** The text of each item as it was last written, by position. */
+  /** The last written text of each item, by position. */
   readonly written: string[];
 }
 

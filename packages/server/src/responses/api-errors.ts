@@ -31,11 +31,12 @@ function typeOf(status: number): string {
   return status === 429 ? 'rate_limit_error' : 'invalid_request_error';
 }
 
-/** Every error of the routes of `app` is `{ error: { message, type, code, param } }`. */
+/** Answers every error of the routes of `app` with `{ error: { message, type, code, param } }`. */
 export function answerWithApiErrors(app: FastifyInstance, routes: KnownRoutes): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemErrorOf(error as FastifyError);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    if (problem.status >= 500)
+      request.log.error({ err: error }, 'a request failed with a status of 500 or more; check the cause in err');
     return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
   });
   app.setNotFoundHandler((request, reply) => {
@@ -78,7 +79,7 @@ function isOwnWords(message: string): boolean {
 
 type Issue = z.core.$ZodIssue;
 
-/** For a union, the error of the best matching alternative: the one that fails deepest. */
+/** The error that is nested deepest in a union, because its alternative matches best. */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const alternatives = issue.errors.flatMap((issues) => issues.slice(0, 1).map(innermost));

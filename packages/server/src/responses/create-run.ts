@@ -40,14 +40,15 @@ interface RunRequest {
 }
 
 /**
- * A run continues in the thread of the previous response, if that response is the newest of the thread and no other run
- * follows it. Otherwise, and if nothing is to be stored, it has a new thread with a copy of the conversation before it.
+ * Continues in the thread of the previous response, if that response is the newest of the thread and no other run
+ * follows it. Otherwise, and if the request turns storage off, the run has a new thread with a copy of the conversation
+ * before it.
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
   if (previous?.isNewest === true && options.request.echo.store) {
     const { threadId, runId } = previous.run;
-    // One run follows a response in its thread; of two concurrent ones, the second gets a copy.
+    // Only one run can follow a response in its thread. The second of two concurrent runs gets a copy.
     const idempotencyKey = `response-after:${runId}`;
     const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey };
     const created = await runs.create(draft).catch(ignoreConflict);
@@ -63,7 +64,7 @@ function ignoreConflict(error: unknown): undefined {
   throw error;
 }
 
-/** The agent with that slug, or the first one with that model; without a model, the agent of the conversation. */
+/** The agent with that slug, or the first agent with that model. Without a model, the agent of the conversation. */
 async function findAgent(
   { agents }: Service,
   model: string | undefined,

@@ -17,11 +17,11 @@ export async function* followResponse(
     const events = translator.read();
     if (event.payload.type !== 'response_done' || event.payload.status !== 'suspended') yield* events;
     else if ((await stores.runs.get(runId))?.state === 'suspended') return yield* events;
-    // Otherwise the run was resumed, and the loop continues.
+    // Any other state means that the run was resumed, and the loop continues.
   }
 }
 
-/** Whether the end of the response was sent to the client. */
+/** Whether the translated events contain the end of the response. */
 export function hasEnded({ response: { status } }: ResponseTranslator): boolean {
   return status !== 'queued' && status !== 'in_progress';
 }

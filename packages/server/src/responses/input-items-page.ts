@@ -11,7 +11,7 @@ export const InputItemsQuery = z.object({
   after: z.string().max(200).optional(),
 });
 
-/** A page of the items in a response's request. */
+/** A page of the input items of a response's request. */
 export async function inputItemsPage(service: Service, run: Run, query: z.infer<typeof InputItemsQuery>) {
   const { limit, order, after } = query;
   const input = await inputOf(service, run);
@@ -28,7 +28,10 @@ export async function inputItemsPage(service: Service, run: Run, query: z.infer<
   };
 }
 
-/** The input of a run. Its first event contains the input; before that event, its turn contains nothing else. */
+/**
+ * The input of a run. Its first event contains the input. Before that event exists, the turn of the run contains only
+ * the input.
+ */
 async function inputOf({ stores }: Service, { runId, threadId }: Run): Promise<readonly OutputItem[]> {
   const { events } = await stores.threads.readEvents(runId, { limit: 1 });
   const payload = events[0]?.payload;

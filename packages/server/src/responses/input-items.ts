@@ -5,7 +5,7 @@ import { apiError } from './api-errors.js';
 import { extensionItem } from './output-items.js';
 import type { InputCallOutput, InputImage, InputItem, InputMessage, InputPart } from './request-schema.js';
 
-/** Converts the items of a request to those of a run. */
+/** Converts the items of a request to the items of a run. */
 export function readInput(input: string | readonly InputItem[]): OutputItem[] {
   const items: readonly InputItem[] =
     typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
@@ -39,7 +39,7 @@ function readCallOutput({ call_id, output: content }: InputCallOutput, param: st
   return { type: 'function_call_output', id: newItemId(), call_id, output, success: true, ...shown };
 }
 
-/** Texts are joined, and images follow them. */
+/** Joins the texts of a content, and puts its images after them. */
 function readContent(content: string | readonly InputPart[], separator: string, param: string) {
   if (typeof content === 'string') return { text: content, images: [] };
   const texts = content.flatMap((part) =>
@@ -74,7 +74,7 @@ function newItemId(): string {
   return `item_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** Converts an item of a run's input for a client. */
+/** Converts an item of a run's input to the form that a client reads. */
 export function inputItem(item: OutputItem): object {
   switch (item.type) {
     case 'message': {

@@ -5,7 +5,7 @@ import type { Service } from '../http/service.js';
 import { apiError } from './api-errors.js';
 import { ModelSchema, ModelsSchema } from './wire.js';
 
-/** Agents as models: the values of a request's `model`. */
+/** Routes that list agents as models, which are the values of a request's `model`. */
 export function modelRoutes(instance: FastifyInstance, { agents }: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 

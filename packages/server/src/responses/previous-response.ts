@@ -8,13 +8,13 @@ import { runIdOf } from './response-resource.js';
 export interface PreviousResponse {
   readonly run: Run;
   readonly agentId: string | undefined;
-  /** True if no other run followed it in its thread. */
+  /** True if no other run followed this one in its thread. */
   readonly isNewest: boolean;
-  /** Calls of the client's functions without an output, by `call_id`. */
+  /** The `call_id` of each call of the client's functions that has no output. */
   readonly openCalls: readonly string[];
 }
 
-/** Throws if the principal has no such response, and if it has not ended. */
+/** Throws if the principal has no such response, or if the response has not ended. */
 export async function previousResponse(
   service: Service,
   principal: string,
@@ -54,7 +54,7 @@ export async function conversationOf(service: Service, { run }: PreviousResponse
   }
 }
 
-/** The next run of the same thread. */
+/** The run that follows in the same thread; undefined for the newest run. */
 async function nextOf({ stores }: Service, { runId, threadId }: Run): Promise<Run | undefined> {
   const all = await allRuns(stores, threadId);
   return all[all.findIndex((other) => other.runId === runId) + 1];

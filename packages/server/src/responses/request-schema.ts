@@ -7,12 +7,12 @@ import { INCLUDE_SCRIPTS } from './wire.js';
 /** Maximum characters of one text. */
 const MAX_TEXT = 1_000_000;
 
-/** The `code` of the error for a member that the API has, but this server does not support. */
+/** The error `code` for a member that the API has, but this server does not support. */
 const UNSUPPORTED = 'unsupported_parameter';
 
 const text = z.string().max(MAX_TEXT);
 
-/** Rejects every value except those that change nothing. */
+/** Rejects every value except the allowed ones, which change nothing. */
 function unsupported(why: string, ...allowed: readonly unknown[]) {
   return z
     .unknown()
@@ -80,7 +80,7 @@ const Item = z.preprocess(
 );
 export type InputItem = z.infer<typeof Item>;
 
-/** A message may arrive without its type. */
+/** Adds the type to a message that lacks it. */
 function withType(item: unknown): unknown {
   const isMessage = typeof item === 'object' && item !== null && !('type' in item) && 'role' in item;
   return isMessage ? { ...item, type: 'message' } : item;
@@ -125,7 +125,7 @@ const Metadata = z
   .refine((metadata) => Object.keys(metadata).length <= 16, { error: 'may have at most 16 members.' });
 
 export const CreateResponseSchema = z.strictObject({
-  /** The agent, or the model of one. Default: that of the previous response, or the server's first. */
+  /** The slug or the model of an agent. Default: the agent of the previous response, or the server's first agent. */
   model: z.string().min(1).max(256).nullish(),
   /** The user's input: text, or items. */
   input: z.union([text, z.array(Item).max(10_000)], { error: 'must be a string, or a list of items.' }).nullish(),
@@ -141,9 +141,9 @@ export const CreateResponseSchema = z.strictObject({
   include: z.array(Include).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({}).nullish(),
-  /** False: the conversation is deleted after the response has ended. */
+  /** False: the server deletes the conversation after the response has ended. */
   store: z.boolean().nullish(),
-  /** True: the answer is sent at once, and the response continues without the client. */
+  /** True: the server answers at once, and the response continues without the client. */
   background: z.boolean().nullish(),
   metadata: Metadata.nullish(),
   temperature: z.number().min(0).max(2).nullish(),

@@ -25,7 +25,7 @@ export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSett
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ModelSettings;
 }
 
-/** The value of the agent's configuration takes precedence, because the operator decides. */
+/** The value of a setting. The value in the agent's configuration takes precedence, because the operator decides. */
 function fixed<Value>(param: string, asked: Value | undefined, configured: Value | undefined): Value | undefined {
   if (asked === undefined || configured === undefined || asked === configured) return asked;
   throw apiError(
@@ -37,7 +37,7 @@ function fixed<Value>(param: string, asked: Value | undefined, configured: Value
 
 type Functions = NonNullable<ModelSettings['clientFunctions']>;
 
-/** The functions that the model may call, and the function that it must call. */
+/** The functions that the model may call, and the choice that it must follow. */
 function chosen(
   choice: NonNullable<CreateResponse['tool_choice']>,
   functions: Functions,
@@ -104,7 +104,10 @@ export function echoOf(body: CreateResponse, config: AgentConfig): RequestEcho {
   };
 }
 
-/** A model's arguments are not compared with the schema, so `strict` is false. */
+/**
+ * A tool as the response repeats it. `strict` is false, because the server does not check the model's arguments against
+ * the schema.
+ */
 function toolEcho({ name, description, parameters }: NonNullable<CreateResponse['tools']>[number]): WireTool {
   return { type: 'function', name, description: description ?? null, parameters: parameters ?? null, strict: false };
 }

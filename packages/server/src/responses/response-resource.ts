@@ -7,7 +7,7 @@ import { INCLUDE_SCRIPTS, RequestEchoSchema, type RequestEcho, type ResponseReso
 const StoredRequestSchema = z.object({
   echo: RequestEchoSchema,
   include: z.array(z.string()),
-  /** Items of the run's input that the client sent; earlier ones were copied from an earlier thread. */
+  /** Number of the input items that the client sent. Earlier items are copies from an earlier thread. */
   inputItems: z.number(),
 });
 /** The part of the request that the run's options store. */
@@ -15,17 +15,17 @@ export type StoredRequest = z.infer<typeof StoredRequestSchema>;
 
 const ID_PREFIX = 'resp_';
 
-/** Each run is a response, also one that no request of this API started. */
+/** The id of a run's response. Every run is a response, even one that no request of this API started. */
 function responseIdOf(runId: string): string {
   return `${ID_PREFIX}${runId}`;
 }
 
-/** Undefined if the id names no response. */
+/** The run of a response. Undefined if the id names no response. */
 export function runIdOf(responseId: string): string | undefined {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : undefined;
 }
 
-/** Undefined for a run that no request of this API started. */
+/** The request that created a run. Undefined for a run that no request of this API started. */
 export function storedRequest({ options }: Run): StoredRequest | undefined {
   const parsed = StoredRequestSchema.safeParse((options as { request?: unknown }).request);
   return parsed.success ? parsed.data : undefined;

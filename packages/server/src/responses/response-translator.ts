@@ -34,7 +34,7 @@ const APPROVAL_REQUIRED = 'approval_required';
 /** The member of `metadata` that lists the approvals, separated by commas. */
 const APPROVALS_MEMBER = 'toolscript_approval_ids';
 
-/** Maximum number of characters. */
+/** Maximum number of characters of a value of `metadata`. */
 const MAX_METADATA_VALUE = 512;
 
 const DELTA_EVENTS: Readonly<Record<TextKind, string>> = {
@@ -53,7 +53,7 @@ const PART_EVENTS = {
   reasoning: { added: 'response.reasoning_summary_part.added', done: 'response.reasoning_summary_part.done' },
 } as const;
 
-/** The event of each final status; for all other ends it is `response.incomplete`. */
+/** The event for each final status; every other status ends with `response.incomplete`. */
 const END_EVENTS: Readonly<Partial<Record<WireStatus, string>>> = {
   completed: 'response.completed',
   failed: 'response.failed',
@@ -85,7 +85,7 @@ export class ResponseTranslator {
     return { ...this.#settings.response, ...this.#changes, output: [...this.#output] };
   }
 
-  /** The events since the last call. */
+  /** The translated events since the last call. */
   read(): WireEvent[] {
     const events = this.#events;
     this.#events = [];
@@ -126,7 +126,7 @@ export class ResponseTranslator {
     }
   }
 
-  /** A resumed run continues as the same response. */
+  /** A resumed run continues the same response. */
   #start(): void {
     const isFirst = this.#sequence === 1;
     this.#changes = {
@@ -144,7 +144,10 @@ export class ResponseTranslator {
     if (kind !== undefined) this.#open.set(id, { kind, id, initial, index: undefined, text: '' });
   }
 
-  /** Undefined: the client does not see the item, or sees it only when it is complete. */
+  /**
+   * The kind of text that an item streams. Undefined: the client does not see the item, or sees it only when it is
+   * complete.
+   */
   #kindOf(type: OutputItem['type'], members: Readonly<Record<string, unknown>>): TextKind | undefined {
     if (type === 'message') return members.role === 'assistant' ? type : undefined;
     if (type === 'reasoning') return type;
@@ -189,7 +192,10 @@ export class ResponseTranslator {
     if (item.index !== undefined) this.#close(item, 'completed');
   }
 
-  /** An item that was not announced, or whose name was unknown at that time. */
+  /**
+   * The open item for a final item that was not announced, or whose name was unknown then. Undefined if the client does
+   * not see the item.
+   */
   #unannounced(final: OutputItem): OpenItem | undefined {
     const kind = this.#kindOf(final.type, final);
     return kind === undefined ? undefined : { kind, id: final.id, initial: final, index: undefined, text: '' };
@@ -208,7 +214,7 @@ export class ResponseTranslator {
     this.#emit({ type: 'response.output_item.done', output_index: item.index, item: whole });
   }
 
-  /** An interrupted item keeps the part that the client has read. */
+  /** Cancels an open item. The item keeps the part that the client has read. */
   #cancelItem(id: string): void {
     const item = this.#open.get(id);
     this.#open.delete(id);
@@ -311,7 +317,7 @@ function usageOf(usage: Usage): WireUsage {
   };
 }
 
-/** As many ids as fit into a value of `metadata`. */
+/** The first ids that fit into a value of `metadata`. */
 function listOf(ids: readonly string[]): string {
   return ids.reduce((list, id) => {
     const longer = list === '' ? id : `${list},${id}`;

@@ -51,7 +51,7 @@ function createRoute(app: Routes, service: Service): void {
       body: CreateResponseSchema,
       response: { 200: ResponseSchema },
     },
-    // The errors of this API name the invalid member.
+    // The handler validates the body itself, because the errors of this API name the invalid member.
     validatorCompiler: () => (value) => ({ value }),
     handler: async (request, reply) => {
       const body = readBody(request.body);
@@ -178,7 +178,7 @@ async function ownResponse({ stores }: Service, request: FastifyRequest): Promis
   return run;
 }
 
-/** The response was not to be stored, and has ended; the server will delete it shortly. */
+/** Whether the server will delete the response shortly: it has ended, and its request turned storage off. */
 function isGone(run: Run): boolean {
   return storedRequest(run)?.echo.store === false && isFinalRunState(run.state);
 }

@@ -17,8 +17,8 @@ export interface Answer {
   readonly run: Run;
   readonly include: readonly string[];
   /**
-   * Sends only events after this sequence number. The client reads the response again, so its run does not depend on
-   * this request.
+   * Sends only events after this sequence number. The client repeats a read of the response, so the run continues even
+   * if this request ends.
    */
   readonly startingAfter?: number;
 }
@@ -30,7 +30,7 @@ export async function sendResponse(answer: Answer, reply: FastifyReply): Promise
   const controller = new AbortController();
   await attended(answer, translator, async () => {
     service.streams.add(caller, controller);
-    // A server that closes waits until the answer is sent.
+    // A closing server waits until the answer is sent.
     const stop = () => {
       controller.abort();
       service.streams.delete(controller);
@@ -75,7 +75,7 @@ async function* framesOf(
   yield DONE_FRAME;
 }
 
-/** Runs the work for a client, and cleans up afterwards. */
+/** Executes the work for a client, and cleans up afterwards. */
 async function attended(
   { service, run, startingAfter }: Answer,
   translator: ResponseTranslator,
@@ -88,7 +88,7 @@ async function attended(
   }
 }
 
-/** Cancels work that no client waits for, and deletes responses that were not to be stored. */
+/** Cancels a run that no client waits for, and deletes a response whose request turned storage off. */
 async function settle(service: Service, run: Run, isEnded: boolean): Promise<void> {
   const echo = storedRequest(run)?.echo;
   if (echo === undefined || echo.background) return;

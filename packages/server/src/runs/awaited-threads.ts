@@ -1,7 +1,10 @@
 import type { EventLog, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
 import { untilTrue } from './until-true.js';
 
-/** The maximum wait for the persistence worker, and the interval between checks without its notifications, in ms. */
+/**
+ * The maximum wait for the persistence worker, and the interval between checks if its notifications do not arrive, in
+ * ms.
+ */
 const WAIT_MS = 500;
 const LOOK_MS = 100;
 
@@ -12,8 +15,8 @@ export interface AwaitedThreadsSettings {
 }
 
 /**
- * The events of one run, on their way to the thread store through the persistence worker. If that does not store them
- * in time, because none runs or it is busy, this process stores them itself: both do so idempotently.
+ * Waits until the persistence worker has stored the events of one run in the thread store. If it is late, because it
+ * does not run or is busy, this process stores the events itself. Both store events idempotently.
  */
 export class AwaitedThreads {
   readonly #settings: AwaitedThreadsSettings;
@@ -23,20 +26,22 @@ export class AwaitedThreads {
     this.#settings = settings;
   }
 
-  /** Resolves when the events are in the thread store. They follow those of the previous call. */
+  /** Resolves when the thread store has the events. They follow those of the previous call. */
   async append(events: readonly StreamEvent[]): Promise<void> {
     const { threads, epoch } = this.#settings;
     const isStored = await this.#awaitStored(events.at(-1)!);
-    // A worker that was late is waited for again after it has caught up.
+    // After the worker was late once, this process waits again only when the worker has caught up.
     this.#waitMs = isStored ? WAIT_MS : 0;
     if (!isStored) await threads.append(events, { epoch });
   }
 
-  /** The persistence worker acknowledges what it has stored, and the log announces that. */
+  /**
+   * Waits until the event is stored. The persistence worker acknowledges stored events, and the log announces the
+   * acknowledgement.
+   */
   #awaitStored({ run_id: runId, seq, payload }: StreamEvent): Promise<boolean> {
     const { threads, log } = this.#settings;
-    // While the run works, no caller waits for the stored event, and each of the run's own events would wake this
-    // watch.
+    // During the run, no caller waits for the stored event, and each of the run's own events would wake this watch.
     const isLast = payload.type === 'response_done';
     return untilTrue({
       watch: isLast ? (signal) => log.watch({ signal, runId }) : undefined,

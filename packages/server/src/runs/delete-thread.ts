@@ -10,15 +10,15 @@ interface DeletingParts {
 }
 
 /**
- * Deletes a thread with its runs, their logs and their scripts. `stopDeleted` stops a run on which this process works;
- * another process that works on one notices the deletion itself, and then calls `deleteRemains`.
+ * Deletes a thread with its runs, their logs and their scripts. `stopDeleted` stops a run that this process executes.
+ * Another process notices the deletion of its run itself, and then calls `deleteRemains`.
  */
 export async function deleteThread(
   parts: DeletingParts,
   threadId: string,
   stopDeleted: (runId: string) => void,
 ): Promise<void> {
-  // First, so that the thread is still there to be deleted again if the projection does not answer.
+  // The projection comes first: if it does not answer, the thread still exists, and a caller can delete it again.
   if (parts.projection !== undefined)
     for (const { runId } of await allRuns(parts.stores, threadId)) await parts.projection.delete(runId);
   const runIds = await parts.stores.threads.delete(threadId);
@@ -37,6 +37,6 @@ export async function deleteRemains(
     await log.delete(runId);
   }
   const kept = await scripts.journal.list({ threadId });
-  // This also stops a running script, because its claim is no longer valid.
+  // The deletion also stops a running script, because its claim is no longer valid.
   for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);
 }

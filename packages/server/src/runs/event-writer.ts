@@ -4,13 +4,13 @@ import { eventsFrom } from './run-history.js';
 
 type Delta = Extract<EventPayload, { type: 'item_delta' }>;
 
-/** Maximum UTF-16 units of a delta that is joined from several. */
+/** Maximum UTF-16 units of a delta that several deltas form together. */
 const MAX_DELTA_LENGTH = 16_384;
 
 /** Maximum number of events of one write. */
 const MAX_BATCH = 500;
 
-/** The time that events for the thread store wait for further ones, in ms. Live readers read them from the log. */
+/** Time for which events for the thread store wait for further events, in ms. Live readers read events from the log. */
 const GATHER_MS = 200;
 
 export interface EventWriterSettings {
@@ -19,17 +19,19 @@ export interface EventWriterSettings {
   readonly epoch: number;
   /** Rejects with a `StaleEpochError` if this process no longer has the claim of the run. */
   readonly confirmHeld: () => Promise<void>;
-  /** A persistence worker copies the events from the log to the thread store. Default false: this process does. */
+  /**
+   * True: a persistence worker copies the events from the log to the thread store. Default false: this process does.
+   */
   readonly isPersistedElsewhere?: boolean | undefined;
-  /** Called once after a failed write: no more events are written. */
+  /** Receives the error of a failed write. The queue that failed writes no more events. */
   readonly onFailure: (error: unknown) => void;
-  /** Called after each write. */
+  /** Called after each successful write. */
   readonly onWritten?: ((store: 'log' | 'threads', seconds: number) => void) | undefined;
 }
 
 /**
- * Writes the events of one run in order: first to the log, where subscribers read them, then to the thread store.
- * Events that arrive during a write are written together by the next one.
+ * Writes the events of one run in order: first to the log, where subscribers read them, then to the thread store. Each
+ * write takes all events that arrived during the previous one, up to a maximum.
  */
 export class EventWriter {
   readonly #settings: EventWriterSettings;
@@ -61,14 +63,17 @@ export class EventWriter {
     this.#toLog.push(event);
   }
 
-  /** Appends the text of a delta to the previous event, and returns true, if that event is not yet written. */
+  /**
+   * Appends the text of a delta to the previous event if the log has not received that event yet. Returns whether it
+   * did.
+   */
   merge({ payload }: StreamEvent): boolean {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
   }
 
   /**
-   * If the log has lost earlier events, for example in a restart of its server, it gets them again. It has lost the
-   * epoch too, so the run store decides whether this process may still write.
+   * Publishes events. If the log has lost earlier events, for example in a restart of its server, it gets them again.
+   * The log has also lost the epoch, so the run store decides whether this process may still write.
    */
   async #publish(events: readonly StreamEvent[]): Promise<void> {
     const { log, epoch, threads, confirmHeld } = this.#settings;
@@ -91,12 +96,12 @@ export class EventWriter {
     this.#settings.onWritten?.(store, (performance.now() - startedAt) / 1000);
   }
 
-  /** Resolves when the events so far are in the log. Rejects if a write has failed. */
+  /** Resolves when the log has the events so far. Rejects if a write has failed. */
   flushLog(): Promise<void> {
     return this.#toLog.flush();
   }
 
-  /** Resolves when all events are in both places. Rejects if a write has failed. */
+  /** Resolves when the log and the thread store have the events so far. Rejects if a write has failed. */
   async flush(): Promise<void> {
     await this.#toLog.flush();
     await this.#toThreads.flush();
@@ -116,7 +121,7 @@ export class EventWriter {
   }
 }
 
-/** A queue with one write at a time. */
+/** A queue that performs one write at a time. */
 class Lane {
   readonly #gatherMs: number;
   /** Ends the wait for further events. */
@@ -128,10 +133,12 @@ class Lane {
   #failure: { readonly error: unknown } | undefined;
   #pushed = 0;
   #written = 0;
-  /** These functions are called after the next write. */
+  /** The functions to call after the next write. */
   readonly #flushers: (() => void)[] = [];
 
-  /** `gatherMs`: how long the first event of a write waits for further ones, unless all are flushed. */
+  /**
+   * `gatherMs`: time for which the first event of a write waits for further events, unless a caller flushes the queue.
+   */
   constructor(
     write: (events: readonly StreamEvent[]) => Promise<void>,
     onFailure: (error: unknown) => void,
@@ -151,7 +158,10 @@ class Lane {
     void this.#drain();
   }
 
-  /** Replaces the last waiting event by the result of `change`. False if no event waits, or `change` returns none. */
+  /**
+   * Replaces the last waiting event by the result of `change`. Returns false if no event waits, or if `change` returns
+   * undefined.
+   */
   changeLast(change: (last: StreamEvent) => StreamEvent | undefined): boolean {
     const last = this.#waiting.at(-1);
     const changed = last && change(last);

@@ -24,12 +24,12 @@ import { compareInstructions } from './thread-instructions.js';
 export interface ExecutionParts {
   readonly stores: ServiceStores;
   readonly agents: AgentDirectory;
-  /** True: the store of scripts has lost nothing since the run was interrupted. Default false. */
+  /** True: the store of scripts has lost no write since the run was interrupted. Default false. */
   readonly storeIsWhole?: boolean;
 }
 
 /**
- * Works on a claimed run until it ends, waits for decisions, or must stop. Never rejects because of a failure of the
+ * Executes a claimed run until it ends, waits for decisions, or must stop. Never rejects because of a failure of the
  * run.
  */
 export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: ExecutionParts): Promise<void> {
@@ -44,7 +44,7 @@ export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: Exec
   else await held.end(requests);
 }
 
-/** Ends a run that was cancelled before its start, because it has nothing to stop. Returns whether it did. */
+/** Ends a run that was cancelled before its first event. Returns whether it did. */
 function endsUnbegun(held: HeldRun): boolean {
   if (held.stopped !== 'cancelled' || held.state.nextSeq > 0) return false;
   held.emit({ type: 'response_start' });
@@ -62,7 +62,7 @@ async function work(
   held.observer?.agentOpened(opened);
   for await (const event of await eventsOf(held, claimed, { stores, opened, options, storeIsWhole })) {
     const { payload } = event;
-    // The store failed before the script was claimed, so the script keeps waiting.
+    // The store failed before this process claimed the script, so the script keeps waiting.
     if (payload.type === 'response_error' && payload.code === 'StoreError')
       throw new StoreUnavailableError(payload.message);
     held.take(event);
@@ -72,7 +72,10 @@ async function work(
   return pendingRequests(held, opened, done);
 }
 
-/** The approvals that a suspended run waits for, in full: those of its script, or of the scripts of its sub-agents. */
+/**
+ * The complete requests of the approvals for which a suspended run waits: those of its script, or of the scripts of its
+ * sub-agents.
+ */
 async function pendingRequests(
   { run, state }: HeldRun,
   { harness }: OpenedAgent,
@@ -89,7 +92,7 @@ async function pendingRequests(
   return requests;
 }
 
-/** Opens the run's agent. A conversation continues with its model, unless its submitter names another one. */
+/** Opens the run's agent. A conversation keeps its model, unless its submitter names another one. */
 async function openAgent(
   agents: AgentDirectory,
   { agentId, model, overrides }: RunOptions,
@@ -104,7 +107,7 @@ async function openAgent(
   return served.open({ model: model ?? same, expose: overrides?.expose });
 }
 
-/** The agent of a run does not exist, or cannot work. */
+/** The agent of a run does not exist, or is not ready. */
 class AgentUnavailableError extends Error {
   override readonly name = 'AgentUnavailableError';
 }
@@ -132,7 +135,7 @@ async function eventsOf(held: HeldRun, claimed: ClaimedRun, about: Opened): Prom
     return traceRun(runAgent, begun, tracing);
   }
   const resumed = { ...common, events: held.earlier };
-  // This process now owns the run. A process that lost it may still hold its script, so the claim is forced.
+  // This process now owns the run. A process that lost the run may still hold its script, so this claim is forced.
   if (held.state.done === undefined) return traceRun(recoverRun, { ...resumed, force: true, storeIsWhole }, tracing);
   const decisions = decisionsOf(approvals, held.state.done.approval_ids);
   return traceRun(resumeRun, { ...resumed, decisions, mayBeResumed: run.reason === 'interrupted' }, tracing);
@@ -181,7 +184,7 @@ function commonOptions(held: HeldRun, { opened, options: { overrides, settings }
   };
 }
 
-/** Users' decisions about the currently pending approvals. The harness reports the expired ones. */
+/** Users' decisions about the pending approvals. The harness reports expired approvals. */
 function decisionsOf(approvals: readonly Approval[], pending: readonly string[] = []): Decisions {
   const decided = approvals.filter(({ approvalId }) => pending.includes(approvalId));
   return Object.fromEntries(
@@ -189,7 +192,7 @@ function decisionsOf(approvals: readonly Approval[], pending: readonly string[] 
   ) as Decisions;
 }
 
-/** Whether a store failed: then the run continues when the store works again, or in another process. */
+/** Whether a store caused the error. The run then continues later, or in another process. */
 function isOfStore(error: unknown): boolean {
   return isLoss(error) || (error instanceof Error && error.name === 'StoreUnavailableError');
 }

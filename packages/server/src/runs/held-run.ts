@@ -19,17 +19,17 @@ import { approvalDrafts, RunState } from './run-state.js';
 export interface HeldRunSettings {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** The run, which this process has claimed. */
+  /** The run that this process has claimed. */
   readonly run: Run;
   readonly leaseMs: number;
   /**
-   * Text deltas that arrive during a write become one event. The stored events are then fewer than the received ones,
-   * and have different numbers.
+   * Joins text deltas that arrive during a write into one event. The stored events are then fewer than the received
+   * ones, and have different numbers.
    */
   readonly mergesDeltas?: boolean;
-  /** Receives writes that failed, and faults of Toolscript itself. */
+  /** Receives errors of failed writes, and faults of Toolscript itself. */
   readonly onFault?: (error: unknown) => void;
-  /** Whether the work continues after a failed write, without further writes. Default false: it stops. */
+  /** Whether the work continues after a failed write, without further writes. Default false: the work stops. */
   readonly worksUnwritten?: boolean;
   readonly observe?: ObserveRun | undefined;
   /** See `EventWriterSettings`. */
@@ -38,7 +38,7 @@ export interface HeldRunSettings {
 
 /**
  * A run that this process holds: it renews the lease, and writes the events in order under its epoch. Its `signal`
- * aborts if its work must stop; `stopped` contains the reason.
+ * aborts if the work must stop; `stopped` contains the reason.
  */
 export class HeldRun {
   readonly run: Run;
@@ -67,7 +67,7 @@ export class HeldRun {
     if (settings.run.cancelRequestedAt !== undefined) this.stop('cancelled');
   }
 
-  /** Reads the events of earlier claims, and brings log and thread store to the same state. */
+  /** Reads the events of earlier claims, and copies missing ones between the log and the thread store. */
   static async open(settings: HeldRunSettings): Promise<HeldRun> {
     const { stores, log, run, isPersistedElsewhere } = settings;
     const { runId, epoch } = run;
@@ -100,14 +100,17 @@ export class HeldRun {
     return this.#stopped;
   }
 
-  /** Aborts the signal. The first reason counts. */
+  /** Aborts the work. Only the first reason counts. */
   stop(reason: StopReason): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
     this.#abort();
   }
 
-  /** Stops the run, because the work cannot continue after a failure of a store: no more events are written. */
+  /**
+   * Handles a failed write: the run writes no more events. The work stops, unless `worksUnwritten` is set and this
+   * process still holds the run.
+   */
   fail(error: unknown): void {
     if (this.#stopped === 'lost') return;
     const isLost = isLoss(error);
@@ -118,7 +121,7 @@ export class HeldRun {
 
   take(event: StreamEvent): void {
     if (this.#settings.mergesDeltas === true && this.#isWriting && this.#writer.merge(event)) return;
-    // Events that a stopping run emits are not written, so they have not happened.
+    // A draining run does not write new events, so the state ignores them too.
     if (this.#stopped === 'draining') return;
     const { runId } = this.run;
     const seq = this.state.nextSeq;
@@ -128,14 +131,14 @@ export class HeldRun {
     if (this.#isWriting) this.#writer.write(next);
   }
 
-  /** Accepts a payload as the run's next event. */
+  /** Takes a payload as the run's next event. */
   emit(payload: EventPayload): void {
     this.take(new EventEnvelopes(this.run, this.state.nextSeq).next(payload));
   }
 
   /**
-   * Resolves after the events taken so far are stored. If they cannot be stored, it rejects and the run must stop,
-   * unless `worksUnwritten` is set.
+   * Resolves when the log has the events so far. If the log cannot store them, it rejects and the run must stop, unless
+   * `worksUnwritten` is set.
    */
   async flushEvents(): Promise<void> {
     const isWritten = await this.#writer.flushLog().then(
@@ -146,14 +149,14 @@ export class HeldRun {
   }
 
   /**
-   * Ends or suspends the run according to its events; without an end in them, it has failed. `requests`: its pending
-   * approvals, in full. Nothing is written if the run was lost.
+   * Ends or suspends the run according to its events; a run without an end in them has failed. `requests`: the complete
+   * requests of its pending approvals. Writes nothing if the run was lost or a write has failed.
    */
   async end(requests: ReadonlyMap<string, ApprovalRequest> = new Map()): Promise<void> {
     const status = this.#stopped === 'cancelled' ? 'cancelled' : 'failed';
     for (const payload of this.state.missingEnd(status)) this.emit(payload);
     await this.#flush();
-    // The server may have started to stop meanwhile: a run whose end is stored ends nevertheless.
+    // A server that begins to stop during the flush still ends a run whose end is stored.
     if (this.#stopped === 'draining' && this.state.done === undefined) return this.release();
     if (this.#isWriting || this.#stopped === 'draining') await this.#finish(requests);
     this.observer?.workEnded(this.#workEnd);
@@ -161,8 +164,8 @@ export class HeldRun {
   }
 
   /**
-   * Returns the run to the queue. Its scripts that have performed only reads become pending again: all of their
-   * events are stored, so none has made a call with effects, and the next worker restarts them.
+   * Returns the run to the queue. Its scripts that have performed only reads become pending again: all their events are
+   * stored, so they have made no call with effects, and the next worker restarts them.
    */
   async release(): Promise<void> {
     await this.#flush();
@@ -184,7 +187,7 @@ export class HeldRun {
     clearInterval(this.#renewing);
   }
 
-  /** Whether events are written. A drained run writes no events: its next worker continues from the stored ones. */
+  /** Whether new events are written. A draining run writes none: its next worker continues from the stored events. */
   get #isWriting(): boolean {
     return this.#stopped === undefined || this.#stopped === 'cancelled';
   }
@@ -225,13 +228,16 @@ export class HeldRun {
     if (!isHeld) throw storeErrors.runNotHeld(this.run.runId, this.run.epoch);
   }
 
-  /** Aborts the work. Unless the run was cancelled, its script continues later, or in another process. */
+  /** Aborts the work. The script of a run that was not cancelled continues later, or in another process. */
   #abort(): void {
     this.#controller.abort(this.#stopped === 'cancelled' ? undefined : new RunInterruption());
   }
 }
 
-/** Suspends or finishes a run in the store according to its events. `requests`: its pending approvals, in full. */
+/**
+ * Suspends or finishes a run in the store according to its events. `requests`: the complete requests of its pending
+ * approvals.
+ */
 export async function finishRun(
   stores: ServiceStores,
   fence: RunFence,
@@ -243,7 +249,7 @@ export async function finishRun(
   else await stores.runs.finish(fence, state.end);
 }
 
-/** Omits approvals of another run of the thread, which ran the script before: they stay with that run. */
+/** Omits approvals of another run of the thread that executed the script before: they stay with that run. */
 async function ownDrafts(
   { threads }: ServiceStores,
   { runId }: RunFence,
@@ -262,7 +268,7 @@ async function ownDrafts(
   return drafts.filter(({ request }) => !foreign.has(request.approvalId));
 }
 
-/** Whether another process has the run, or it was deleted. */
+/** Whether another process holds the run, or the run was deleted. */
 export function isLoss(error: unknown): boolean {
   return error instanceof Error && (error.name === 'StaleEpochError' || error.name === 'NotFoundError');
 }

@@ -22,7 +22,7 @@ export const ModelSettingsSchema = z.strictObject({
 });
 export type ModelSettings = z.infer<typeof ModelSettingsSchema>;
 
-/** The agent for one run. Its configuration takes precedence; its maximum output can only become lower. */
+/** The agent for one run. The agent's configuration takes precedence; its maximum output can only become lower. */
 export function withSettings(agent: AgentConfig, settings: ModelSettings = {}): AgentConfig {
   const { maxOutputTokens, temperature, reasoningEffort } = { ...settings, ...given(agent) };
   const lowest = Math.min(settings.maxOutputTokens ?? Infinity, maxOutputTokens ?? Infinity);
@@ -46,7 +46,7 @@ export function withInstructions(system: string | undefined, settings: ModelSett
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
-/** The settings that apply to every part of the run. */
+/** The settings that apply to every part of the run, even after it has resumed. */
 export function sharedSettings({ clientFunctions, parallelToolCalls }: ModelSettings = {}) {
   return {
     ...(clientFunctions === undefined ? {} : { clientFunctions }),

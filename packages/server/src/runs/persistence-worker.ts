@@ -7,7 +7,7 @@ import { untilTrue } from './until-true.js';
 /** The group of consumers in the log that stores events in threads. */
 export const PERSISTENCE_GROUP = 'persistence';
 
-/** After this time another process gets events that this one has not stored, in ms. */
+/** Time after which another process gets events that this process has not stored, in ms. */
 const LEASE_MS = 30_000;
 
 /** The interval between searches for events whose lease has expired, in ms. */
@@ -20,29 +20,29 @@ const RETRY_MS = 500;
 const MAX_EVENTS = 500;
 
 /**
- * The time that the events of a run wait for further ones, in ms. The last events before an end or a suspension do not
- * wait.
+ * Time for which the events of a run wait for further events, in ms. The last event before an end or a suspension does
+ * not wait.
  */
 const GATHER_MS = 200;
 
-/** Runs that are stored at the same time. */
+/** Maximum number of runs that are stored at the same time. */
 const LANES = 4;
 
 export interface PersistenceWorkerSettings {
   readonly threads: ThreadStore;
   readonly log: EventLog;
-  /** Gets the stored runs before their events are acknowledged. */
+  /** Writes the stored runs to the projection before their events are acknowledged. */
   readonly projector?: RunProjector | undefined;
-  /** The identity of this process, for users to read. */
+  /** The identity of this process, for users. */
   readonly consumer: string;
-  /** Receives faults of the stores, and of each event that could not be stored. */
+  /** Receives faults of the stores, and the error of each delivery that could not be stored. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId'> | undefined) => void;
 }
 
 /**
- * Copies events from the log to the thread store, in order, and acknowledges them there. A repeated delivery changes
- * nothing. Events that cannot be stored become a dead letter after `MAX_DELIVERIES`; a store that does not answer is
- * awaited instead.
+ * Copies events from the log to the thread store, in order, and acknowledges them in the log. A repeated delivery
+ * changes nothing. Events that cannot be stored become a dead letter after `MAX_DELIVERIES`. If a store does not
+ * answer, the worker tries again.
  */
 export class PersistenceWorker {
   readonly #settings: PersistenceWorkerSettings;
@@ -50,16 +50,16 @@ export class PersistenceWorker {
   #lanes: Promise<unknown> = Promise.resolve();
   /** Lanes that wait for the next change. */
   readonly #waiting = new Set<() => void>();
-  /** Deliveries that wait for further events of their runs, and those that a lane may store. */
+  /** Deliveries that wait for further events of their runs, then deliveries that a lane may store. */
   readonly #gathering = new Set<Promise<void>>();
   readonly #gathered: Delivery[] = [];
-  /** No more events are received meanwhile, so that they do not become dead letters. */
+  /** While true, the lanes receive no more events, so that these do not become dead letters. */
   #isStoreFailing = false;
   #reportedFault: string | undefined;
 
   constructor(settings: PersistenceWorkerSettings) {
     this.#settings = settings;
-    // Each run whose events are gathered listens to it; Node would report more than 10 as a leak.
+    // Each delivery that waits listens to this signal; Node would report more than 10 listeners as a leak.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -68,7 +68,7 @@ export class PersistenceWorker {
     this.#lanes = Promise.all([...lanes, this.#watch()]);
   }
 
-  /** Resolves when the events that it has received are stored. */
+  /** Stops receiving events. Resolves when the received events are stored, or a store has failed to store them. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake();
@@ -91,7 +91,7 @@ export class PersistenceWorker {
 
   async #persist(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      // Begins before the search, so that no change is missed.
+      // The wait begins before the search, so that no change is missed.
       const changed = this.#nextChange();
       const isIdle = this.#isStoreFailing || !(await this.#persistNext());
       if (isIdle) await changed.done;
@@ -99,7 +99,7 @@ export class PersistenceWorker {
     }
   }
 
-  /** False if there is nothing to store. Never rejects. */
+  /** Stores one delivery. Returns false if there was none, or after a fault. Never rejects. */
   async #persistNext(): Promise<boolean> {
     try {
       const delivery = this.#gathered.shift() ?? (await this.#receive());
@@ -112,13 +112,13 @@ export class PersistenceWorker {
     }
   }
 
-  /** The next delivery that need not wait for further events. */
+  /** The next delivery that need not wait for further events. Undefined if the log has no more deliveries. */
   async #receive(): Promise<Delivery | undefined> {
     const { log, consumer } = this.#settings;
     for (;;) {
       const options = { group: PERSISTENCE_GROUP, consumer, leaseMs: LEASE_MS, limit: MAX_EVENTS };
       const delivery = await log.receive(options);
-      // A repeated one may contain the event that cannot be stored.
+      // A repeated delivery may contain the event that cannot be stored.
       if (delivery === undefined || delivery.attempt > 1 || isWhole(delivery.events)) return delivery;
       const gathering = this.#gather(delivery).finally(() => this.#gathering.delete(gathering));
       this.#gathering.add(gathering);
@@ -126,8 +126,8 @@ export class PersistenceWorker {
   }
 
   /**
-   * Waits for further events of the run, so that one transaction stores them together. Never rejects: without an answer
-   * of the log, the events so far are stored.
+   * Waits for further events of the run, so that one transaction stores them together. Never rejects: if the log does
+   * not answer, the lanes store the events so far.
    */
   async #gather(delivery: Delivery): Promise<void> {
     const { log } = this.#settings;
@@ -158,7 +158,7 @@ export class PersistenceWorker {
       } catch (error) {
         const { name, message } = error as Error;
         this.#isStoreFailing = name === 'StoreUnavailableError';
-        // Its thread was deleted.
+        // The thread of the run was deleted.
         if (name === 'NotFoundError') return this.#deleteRun(runId);
         this.#report(error, { runId });
         if (!this.#isStoreFailing) return void (await log.reject(delivery, message));
@@ -174,7 +174,7 @@ export class PersistenceWorker {
     await this.#settings.log.delete(runId);
   }
 
-  /** A store that fails is reported once. */
+  /** Reports a fault. Reports the same fault of an unavailable store only once, until a delivery is stored. */
   #report(error: unknown, run: Pick<Run, 'runId'> | undefined): void {
     if (error instanceof Error && error.name === 'StoreUnavailableError') {
       if (this.#reportedFault === error.message) return;
@@ -203,7 +203,7 @@ export class PersistenceWorker {
   }
 }
 
-/** Whether the events can be stored without a wait for further ones. */
+/** Whether the events need not wait for further events. */
 function isWhole(events: readonly StreamEvent[]): boolean {
   return events.length >= MAX_EVENTS || events.at(-1)!.payload.type === 'response_done';
 }

@@ -13,7 +13,7 @@ import { allOf } from './run-history.js';
 /** The interval between searches of the log, in ms. */
 const CLEAN_MS = 60_000;
 
-/** The time for which the log keeps a run for its readers after its end, or while it waits for a decision, in ms. */
+/** Time for which the log keeps a run for its readers after the run has ended or waits for a decision, in ms. */
 const KEEP_MS = 60_000;
 
 /** The interval between deletions of old scripts, in ms. */
@@ -30,9 +30,9 @@ export interface RunCleanerSettings {
 }
 
 /**
- * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; events
- * of other runs that are as old; scripts that ended long ago; and documents that have expired. Several processes may do
- * so at once.
+ * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; equally
+ * old events of other runs; scripts that ended long ago; and documents that have expired. Several processes may do so
+ * at the same time.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -41,7 +41,7 @@ export class RunCleaner {
   /** The time of the last pruning, by the monotonic clock. */
   #prunedAt: number | undefined;
   #isStopped = false;
-  /** The next events of runs that had not ended, at the last search. */
+  /** The number of the next event of each run that had not ended at the last search. */
   #seen = new Map<string, number>();
 
   constructor(settings: RunCleanerSettings) {
@@ -59,7 +59,7 @@ export class RunCleaner {
     await this.#cleaning;
   }
 
-  /** Never rejects. */
+  /** Deletes the data that is unneeded now. Never rejects. */
   clean(): Promise<void> {
     this.#cleaning ??= this.#clean()
       .catch((error: unknown) => this.#settings.onFault(error))
@@ -87,8 +87,8 @@ export class RunCleaner {
   }
 
   /**
-   * Trims the events that were there at the last search and are stored. Readers of newer ones find them in the log.
-   * Returns the run's next event.
+   * Trims the events that the last search found and that are stored. Readers of newer events find them in the log.
+   * Returns the number of the run's next event.
    */
   async #trim({ runId, nextSeq }: LoggedRun): Promise<number> {
     const seen = this.#seen.get(runId) ?? 0;
@@ -107,7 +107,7 @@ export class RunCleaner {
     return this.#isStored(runId, nextSeq);
   }
 
-  /** Whether the events before `seq` are everywhere that readers look for them. */
+  /** Whether the thread store and the projection have the events before `seq`. */
   async #isStored(runId: string, seq: number): Promise<boolean> {
     const { stores, projection } = this.#settings;
     if ((await stores.threads.nextSeq(runId)) < seq) return false;

@@ -11,8 +11,8 @@ import type {
 } from '@toolscript/core/protocol';
 
 /**
- * The conversation as the model reads it, in chronological order. `before`: only runs that were created before this
- * one.
+ * The conversation as the model reads it, in chronological order. `before`: only includes runs that were created before
+ * this run.
  */
 export async function loadHistory(
   stores: ServiceStores,
@@ -68,8 +68,8 @@ export async function eventsFrom(start: number, read: (from: number) => Promise<
 }
 
 /**
- * Orders the events of the runs. A run may have been resumed after a later one had started, so each part of a run has
- * its own position.
+ * Orders the events of the runs. A run may have resumed after a later run started, so each part of a run has its own
+ * position.
  */
 async function inOrderOfEvents(stores: ServiceStores, runs: readonly Run[]): Promise<readonly OutputItem[]> {
   const parts: StreamEvent[][] = [];

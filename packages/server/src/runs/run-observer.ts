@@ -1,20 +1,22 @@
 import type { Run, RunState as StoredState, StreamEvent } from '@toolscript/core/protocol';
 import type { OpenedAgent } from '../agents/index.js';
 
-/** The reason why a run's work stops before its end. `lost`: another process has the run, or it was deleted. */
+/**
+ * The reason why the work on a run stops before the run ends. `lost`: another process has the run, or it was deleted.
+ */
 export type StopReason = 'cancelled' | 'lost' | 'write-failed' | 'draining';
 
 /**
- * The way in which the work on a run stops: with the final or suspended state of the run, or before its end.
- * `draining`: the run is queued again.
+ * The reason why the work on a run ended: the final or suspended state of the run, or a stop before its end.
+ * `draining`: the run returned to the queue.
  */
 export type WorkEnd = StoredState | StopReason;
 
-/** Receives the events of this process's work on one run. Does not throw. */
+/** Receives the events of this process's work on one run. Its functions do not throw. */
 export interface RunObserver {
   agentOpened(opened: OpenedAgent): void;
   event(event: StreamEvent): void;
-  /** Called after some of the run's events were written. */
+  /** Called after a write of some of the run's events. */
   eventsWritten(store: 'log' | 'threads', seconds: number): void;
   workEnded(how: WorkEnd): void;
 }

@@ -21,7 +21,7 @@ export const RunOptionsSchema = z.looseObject({
 });
 export type RunOptions = z.infer<typeof RunOptionsSchema>;
 
-/** The overrides, each at most as wide as its ceiling. */
+/** The overrides, each limited to its ceiling. */
 export function narrowLimits(
   ceilings: Partial<LimitsInput>,
   changes: Partial<LimitsInput> | undefined,

@@ -14,7 +14,7 @@ type RequestedApproval = Extract<EventPayload, { type: 'approval_requested' }>['
 
 const CLOSED_BY: readonly string[] = ['item_done', 'item_cancelled', 'item_error'];
 
-/** The state of a run, folded from its events as they arrive. */
+/** The state of a run. It folds the run's events as they arrive. */
 export class RunState {
   readonly #openItems = new Set<string>();
   readonly #requests = new Map<string, ApprovalRequest>();
@@ -62,7 +62,9 @@ export class RunState {
     this.#requests.set(approval.approval_id, requestOf(approval));
   }
 
-  /** The events that restart running scripts, which they may because they have performed only reads. */
+  /**
+   * The events that reset running scripts for a restart. They exist only if these scripts have performed only reads.
+   */
   get restarts(): readonly EventPayload[] {
     return this.#harmless.allRestarts;
   }
@@ -71,7 +73,7 @@ export class RunState {
     return this.#nextSeq;
   }
 
-  /** The end of the run's last part; undefined if it was interrupted, or has not started. */
+  /** The end of the run's last part; undefined if this part was interrupted, or has not started. */
   get done(): Done | undefined {
     return this.#last?.type === 'response_done' ? this.#last : undefined;
   }
@@ -87,12 +89,18 @@ export class RunState {
     return { state, ...(this.#error === undefined ? {} : { error: this.#error }) };
   }
 
-  /** The requests for approval in its events, and in those of its sub-agents. Some members are in no event. */
+  /**
+   * The requests for approval in the run's events, and in those of its sub-agents. No event contains all members of a
+   * request.
+   */
   get requests(): ReadonlyMap<string, ApprovalRequest> {
     return this.#requests;
   }
 
-  /** The payloads that end an interrupted run: they cancel its open items. Empty if the run has ended. */
+  /**
+   * The payloads that end an interrupted run, which cancel its open items. Empty if the run has ended, and for a
+   * suspended run unless `status` is 'cancelled'.
+   */
   missingEnd(status: 'failed' | 'incomplete' | 'cancelled'): EventPayload[] {
     if (this.done !== undefined && (this.done.status !== 'suspended' || status !== 'cancelled')) return [];
     const reason = status === 'incomplete' ? { incomplete_reason: 'interrupted' } : {};
@@ -103,7 +111,10 @@ export class RunState {
   }
 }
 
-/** The approvals that a suspended run waits for: `known` in full, otherwise from its events or the store. */
+/**
+ * The drafts of the approvals for which a suspended run waits. Each comes from the first map of `known` that contains
+ * it. Omits approvals that no map contains.
+ */
 export function approvalDrafts(
   { approval_ids: ids = [] }: Done,
   known: readonly ReadonlyMap<string, ApprovalRequest>[],

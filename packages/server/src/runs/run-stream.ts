@@ -13,7 +13,7 @@ import { untilTrue } from './until-true.js';
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 250;
 
-/** The first silence after which the run is read again, in ms. It doubles up to the maximum. */
+/** The first silence after which the stream reads the run again, in ms. The silence doubles up to the maximum. */
 const FIRST_SILENCE_MS = 1_000;
 const MAX_SILENCE_MS = 30_000;
 
@@ -25,9 +25,9 @@ interface StreamRange {
 }
 
 /**
- * The events of a run starting with `from`, up to its last event, without duplicates and gaps. Live ones come from
- * the log; those of an ended run, and those that the log no longer has, from the thread store. When a `response_done`
- * arrives, the stores already contain the run's new state and its approvals.
+ * The events of a run starting with `from`, up to its last event, without duplicates and gaps. Live events come from
+ * the log. Events of an ended run, and events that the log no longer has, come from the thread store. The stream yields
+ * a `response_done` when the stores contain the run's new state and its approvals, or after a maximum wait.
  */
 export async function* streamRun(
   stores: StreamStores,
@@ -109,7 +109,8 @@ async function settled(
 ): Promise<void> {
   const isSettled = async () => {
     const state = (await runs.get(runId))?.state;
-    // The run's next worker ends a run that a stopping server returned to the queue after its last event.
+    // The state is `queued` if a stopping server returned the run after its last event. The next worker then ends the
+    // run.
     if (state === undefined || (endsRun(payload) ? isFinalRunState(state) : state !== 'running')) return true;
     return (await log.read(runId, { from: seq + 1, limit: 1 })).events.length > 0;
   };

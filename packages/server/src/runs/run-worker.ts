@@ -31,7 +31,7 @@ const CANCEL_CHECK_MS = 1_000;
 
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** A run that was interrupted more often is not retried. */
+/** Maximum number of interruptions after which a run is retried. */
 const MAX_INTERRUPTIONS = 20;
 
 export interface RunWorkerSettings {
@@ -46,7 +46,7 @@ export interface RunWorkerSettings {
   /** Maximum number of concurrent runs. */
   readonly size: number;
   readonly workspaces?: readonly string[];
-  /** Maximum number of concurrent runs of one principal, over all processes. Default: any. */
+  /** Maximum number of concurrent runs of one principal, over all processes. Default: no maximum. */
   readonly maxPerPrincipal?: number | undefined;
   /** Receives faults of Toolscript itself and of the stores. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
@@ -55,7 +55,7 @@ export interface RunWorkerSettings {
   readonly isPersistedElsewhere?: boolean;
 }
 
-/** Claims runs from the store and works on them, several at a time. */
+/** Claims runs from the store and executes them, several at a time. */
 export class RunWorker {
   readonly #settings: RunWorkerSettings;
   readonly #held = new Map<string, { readonly held: HeldRun; readonly work: Promise<void> }>();
@@ -63,13 +63,16 @@ export class RunWorker {
   #claiming: Promise<void> | undefined;
   #isWoken = false;
   #watching: Promise<void> = Promise.resolve();
-  /** Claims that were not released because of a failed store. */
+  /** Claims that this process could not release, because the store had failed. */
   readonly #unreleased = new Map<string, RunFence>();
-  /** The claims of processes that died on this machine since it started: the journals of their scripts are complete. */
+  /**
+   * The epochs of runs whose process died on this machine since the machine started: the journals of their scripts are
+   * complete.
+   */
   readonly #whole = new Map<string, RunFence['epoch']>();
-  /** True: the store has failed, so only the sweep retries it. */
+  /** True: the store has failed, and this process claims no runs until the next sweep. */
   #isStoreFailing = false;
-  /** The reported fault of the store, until a run has ended regularly. */
+  /** The last reported fault of an unavailable store. Cleared when a run ends or suspends without a stop. */
   #reportedFault: string | undefined;
   #sweep: Promise<void> | undefined;
   #sweeping: NodeJS.Timeout | undefined;
@@ -79,7 +82,7 @@ export class RunWorker {
     this.#settings = settings;
   }
 
-  /** Runs that are being worked on. */
+  /** The number of runs that this worker executes. */
   get busy(): number {
     return this.#held.size;
   }
@@ -91,7 +94,7 @@ export class RunWorker {
     void sweep();
   }
 
-  /** Claims nothing more, and waits for the runs for `graceMs`. Runs that last longer return to the queue. */
+  /** Stops claiming, and waits at most `graceMs` for the runs to end. Runs that last longer return to the queue. */
   async drain(graceMs: number): Promise<void> {
     this.#stopping.abort();
     clearInterval(this.#sweeping);
@@ -124,17 +127,20 @@ export class RunWorker {
     }
   }
 
-  /** Stops a run whose cancellation was requested, if this process works on it. */
+  /** Stops a cancelled run if this process executes it. */
   cancel(runId: string): void {
     this.#held.get(runId)?.held.stop('cancelled');
   }
 
-  /** Stops a deleted run, if this process works on it: no more events of it are written. */
+  /** Stops a deleted run if this process executes it: the run writes no more events. */
   stopDeleted(runId: string): void {
     this.#held.get(runId)?.held.stop('lost');
   }
 
-  /** Releases unneeded claims, and continues if the store works again. */
+  /**
+   * Releases the claims that could not be released before and those of dead processes, expires approvals, and claims
+   * runs again.
+   */
   async #sweepOnce(): Promise<void> {
     const { stores, workspaces } = this.#settings;
     const { runs, threads } = stores;
@@ -146,7 +152,7 @@ export class RunWorker {
         (page) => page.runs,
       );
       for (const run of held) {
-        // Runs of other workspaces are left to the processes that serve them.
+        // Other processes handle the runs of the workspaces that this process does not serve.
         if (workspaces?.includes(run.workspace) === false || !isOwnerDead(run)) continue;
         if (isOfThisBoot(run)) this.#whole.set(run.runId, run.epoch);
         await runs.release({ runId: run.runId, epoch: run.epoch });
@@ -158,7 +164,7 @@ export class RunWorker {
     this.#wake();
   }
 
-  /** Rejects if the store still fails. */
+  /** Releases the claims whose release has failed. Rejects if the store still fails. */
   async #releaseFailed(): Promise<void> {
     for (const fence of this.#unreleased.values()) {
       await this.#settings.stores.runs.release(fence);
@@ -166,7 +172,7 @@ export class RunWorker {
     }
   }
 
-  /** Reports a fault. A store that keeps failing is reported once. */
+  /** Reports a fault. Reports the same fault of an unavailable store only once, until a run ends or suspends. */
   #report(error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined): void {
     if (error instanceof Error && error.name === 'StoreUnavailableError') {
       this.#isStoreFailing = true;
@@ -191,7 +197,7 @@ export class RunWorker {
     this.#isWoken = true;
     this.#claiming ??= this.#claimAll().finally(() => {
       this.#claiming = undefined;
-      // Set if a change was announced after its last check.
+      // True if a change was announced after the last claim began.
       if (this.#mayClaim) this.#wake();
     });
   }
@@ -212,7 +218,10 @@ export class RunWorker {
     }
   }
 
-  /** Doubles the number of concurrent claims while there are enough runs, because the store flushes them together. */
+  /**
+   * Doubles the number of concurrent claims while every claim finds a run, because the store flushes concurrent claims
+   * together.
+   */
   async #claimWaiting(): Promise<void> {
     for (let wanted = 1; ; wanted = Math.min(wanted * 2, MAX_CLAIMS_AT_ONCE)) {
       const count = Math.min(wanted, this.#settings.size - this.#held.size);
@@ -234,7 +243,7 @@ export class RunWorker {
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const count = interruptionsOf(held);
-    // True if no other process has claimed the run in between.
+    // True if no other process has claimed the run after the process that died.
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };
@@ -248,7 +257,7 @@ export class RunWorker {
     return true;
   }
 
-  /** Undefined if the run was deleted, or claimed by another process, meanwhile. */
+  /** Undefined if the run was deleted, or another process has claimed it. */
   async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
     const { stores, log, observe, isPersistedElsewhere } = this.#settings;
     const settings = { stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe };
@@ -261,7 +270,7 @@ export class RunWorker {
     }
   }
 
-  /** The thread of a run was deleted during the run. */
+  /** Deletes the remaining data of a run whose thread was deleted during the run. */
   async #deleteRemains({ stopped, run: { runId, threadId } }: HeldRun): Promise<void> {
     const { stores, log, scripts, projection } = this.#settings;
     if (stopped !== 'lost' || (await stores.runs.get(runId)) !== undefined) return;
@@ -279,17 +288,16 @@ export class RunWorker {
 }
 
 /**
- * The number of times that a process ended, or returned the run to the queue, before the run ended or waited for
- * decisions.
+ * The number of claims that neither ended the run nor suspended it: the process died, or returned the run to the queue.
  */
 function interruptionsOf({ run, earlier }: HeldRun): number {
   return run.epoch - 1 - earlier.filter(({ payload }) => payload.type === 'response_done').length;
 }
 
-/** Ends a run during which every worker died. */
+/** Ends a run that was interrupted too often. */
 async function giveUp(held: HeldRun, count: number): Promise<void> {
   if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
-  const message = `The process of this run has ended ${count} times during the run, so the run is not retried. Look for the cause in the log of the server.`;
+  const message = `The run was interrupted ${count} times, so the server does not retry it. Look for the cause in the log of the server.`;
   held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
   await held.end();
 }

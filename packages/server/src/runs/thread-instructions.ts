@@ -1,7 +1,7 @@
 import { userMessage } from '@toolscript/core/agent';
 import type { OutputItem, ThreadInstructions } from '@toolscript/core/protocol';
 
-/** A thread's agent, and the instructions for the model if the thread started now. */
+/** A thread's agent, and the instructions that a new thread would get now. */
 export interface CurrentInstructions {
   readonly agentId: string;
   readonly model: string;
@@ -11,7 +11,7 @@ export interface CurrentInstructions {
 export interface ComparedInstructions {
   /** The instructions for the model: unchanged since the thread's start. */
   readonly system: string | undefined;
-  /** Precedes the next prompt: the changes since. */
+  /** The text that precedes the next prompt. It contains the changes since the thread started. */
   readonly announcement: OutputItem | undefined;
   /** Undefined if the stored instructions are current. */
   readonly toSave: ThreadInstructions | undefined;

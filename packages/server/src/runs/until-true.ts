@@ -1,14 +1,17 @@
 interface Waiting {
-  /** Yields after the condition may have changed. Without it, only `lookMs` counts. */
+  /** Yields after the condition may have changed. If undefined, only `lookMs` triggers checks. */
   readonly watch: ((signal: AbortSignal) => AsyncIterable<void>) | undefined;
   readonly isTrue: () => Promise<boolean>;
   readonly waitMs: number;
-  /** The interval between checks without a change, in ms: a notification may be lost. */
+  /** The interval between checks without a notification, in ms, because a notification may be lost. */
   readonly lookMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Checks a condition now and after each change, until it is true. False after `waitMs`, or if the signal aborts. */
+/**
+ * Checks a condition now and after each change, until it is true. Returns false after `waitMs`, or if the signal aborts
+ * or the watch ends.
+ */
 export async function untilTrue({ watch, isTrue, waitMs, lookMs, signal }: Waiting): Promise<boolean> {
   let wake = () => {};
   const ending = new AbortController();

@@ -17,38 +17,38 @@ export type CallOf<Name extends TableName, Key extends keyof MethodsOf<Name>> = 
 
 /** Calls the tables of a database. */
 export interface TableCalls {
-  /** Wakes readers that wait for changes of this process or of others. */
+  /** Wakes readers that wait for changes, by this process or by others. */
   readonly board: ChangeBoard;
-  /** Called before another process's changes are announced. Without a key, anything may have changed. */
+  /** Called before another process's changes are announced. Without a key, any run may have changed. */
   onForeignChange: (key?: string) => void;
   call<Name extends TableName, Key extends keyof MethodsOf<Name> & string>(
     table: Name,
     method: Key,
     ...parameters: CallOf<Name, Key>['parameters']
   ): Promise<CallOf<Name, Key>['value']>;
-  /** Announces a change that this process has stored, to all processes. */
+  /** Announces to all processes a change that this process has stored. */
   announce(key?: string): void;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
-/** A message to the thread of a database. */
+/** A message to the worker thread of a database. */
 export interface CallMessage {
   readonly id: number;
-  /** `version` shows whether another connection has written. */
+  /** The method `version` of `database` shows whether another connection has written. */
   readonly table: TableName | 'database';
   readonly method: string;
   readonly parameters: readonly unknown[];
 }
 
-/** An error by its name: classes do not cross threads. */
+/** An error with its name as text, because a message between worker threads loses its class. */
 export interface ErrorMessage {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
 }
 
-/** Id 0 answers the opening of the file. */
+/** The answer with id 0 reports the opening of the file. */
 export type AnswerMessage =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: ErrorMessage };

@@ -14,7 +14,7 @@ import {
 } from '@toolscript/core/protocol';
 import type { AnswerMessage, CallMessage, CallOf, ErrorMessage, MethodsOf, TableCalls, TableName } from './calls.js';
 
-/** The interval at which the thread polls for another process's writes while a caller waits for them, in ms. */
+/** The interval at which the worker thread polls for another process's writes while a caller waits for them, in ms. */
 const POLL_MS = 50;
 
 const ERRORS: Readonly<Record<string, new (message: string) => Error>> = {
@@ -34,9 +34,9 @@ interface OpenCall {
   readonly reject: (error: Error) => void;
 }
 
-/** A database in a separate thread. The thread keeps the process alive only during a call. */
+/** A database in a worker thread. The worker thread keeps the process alive only during a call. */
 export class DatabaseThread implements TableCalls {
-  /** Announces changes: this process's at once, another one's within `POLL_MS`. */
+  /** Announces changes: those of this process at once, those of other processes within `POLL_MS`. */
   readonly board = new ChangeBoard(() => void this.#poll());
   readonly path: string;
   onForeignChange: TableCalls['onForeignChange'] = () => {};
@@ -70,7 +70,7 @@ export class DatabaseThread implements TableCalls {
     return this.#send(table, method, parameters) as Promise<CallOf<Name, Key>['value']>;
   }
 
-  /** Announces a change to the readers of this process. Other processes poll. */
+  /** Announces a change to the readers of this process. Other processes poll the database. */
   announce(key?: string): void {
     this.board.announce(key);
   }
@@ -111,15 +111,20 @@ export class DatabaseThread implements TableCalls {
   }
 
   #fail(cause: Error | undefined): void {
-    this.#failure ??= new StoreUnavailableError(`The thread of ${this.path} has ended. Open the store again.`, {
-      cause,
-    });
+    this.#failure ??= new StoreUnavailableError(
+      `The worker thread of the database ${this.path} has ended. Open the store again.`,
+      {
+        cause,
+      },
+    );
     for (const { reject } of this.#calls.values()) reject(this.#failure);
     this.#calls.clear();
     this.board.close();
   }
 
-  /** The first check announces too, because the database may have changed before there was a version to compare. */
+  /**
+   * The first check announces a change too, because the database may have changed before the first version was known.
+   */
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;

@@ -5,8 +5,8 @@ import { tablesOver } from './tables/index.js';
 import { LibsqlDatabase, type Outcome } from './tables/libsql-database.js';
 
 /*
- * The thread of one database, because SQLite is synchronous, and so is the wait for another process's transaction. It
- * answers calls in order. Calls that arrived during others are committed together.
+ * The worker thread of one database. SQLite is synchronous, and so is its wait for another process's transaction. The
+ * worker thread answers calls in order. Calls that arrive during other calls are committed together.
  */
 
 type Message = CallMessage | 'close';
@@ -30,7 +30,7 @@ try {
   answer(0, { error });
 }
 
-/** All tables of a file. Rejects if it cannot be opened. */
+/** Opens all tables of a file. Rejects if the file cannot be opened. */
 async function openTables(file: string) {
   const database = await LibsqlDatabase.open(file);
   return { database, ...tablesOver(database) };

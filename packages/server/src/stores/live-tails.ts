@@ -1,12 +1,14 @@
 import type { EventBatch } from '@toolscript/core/protocol';
 import type { LogTailTexts } from './tables/log-tables.js';
 
-/** Maximum number of events of a run, and their maximum length in UTF-16 units. */
+/**
+ * Maximum number of cached events of a run, and their maximum length in UTF-16 units. One larger batch is cached alone.
+ */
 const MAX_EVENTS = 256;
 const MAX_LENGTH = 262_144;
 
 interface Tail {
-  /** JSON, as in the database, so it cannot be changed later. */
+  /** The events as JSON, as in the database, so that readers cannot change them. */
   readonly texts: readonly string[];
   readonly length: number;
   readonly nextSeq: number;
@@ -14,8 +16,8 @@ interface Tail {
 }
 
 /**
- * The newest published events of runs with subscribers in this process. Subscribers read them without the database.
- * They become invalid after another process has changed the file.
+ * The newest published events of runs with subscribers in this process. Subscribers read these events without the
+ * database. The tails become invalid when another process changes the file.
  */
 export class LiveTails {
   readonly #followers = new Map<string, number>();
@@ -34,7 +36,7 @@ export class LiveTails {
 
   /** Call it after the batch is stored; `nextSeq` is the `seq` of the run's next event. */
   add({ runId, firstSeq, texts, endIndex }: EventBatch, nextSeq: number): void {
-    // Some were stored already, so the events after them are unknown here.
+    // Some of the events were stored before, so the tail may lack the events that follow the batch.
     if (!this.#followers.has(runId) || firstSeq + texts.length !== nextSeq) return void this.#tails.delete(runId);
     const before = this.#tails.get(runId);
     const length = texts.reduce((sum, text) => sum + text.length, 0);
@@ -48,7 +50,7 @@ export class LiveTails {
     });
   }
 
-  /** Undefined if the database must be queried. */
+  /** Undefined if the tail does not have the events from `from` on. The caller then reads the database. */
   read(runId: string, from: number): LogTailTexts | undefined {
     const tail = this.#tails.get(runId);
     if (tail === undefined || from > tail.nextSeq) return undefined;

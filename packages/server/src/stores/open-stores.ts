@@ -18,8 +18,8 @@ import { TableThreads } from './table-threads.js';
 
 export interface OpenStoresOptions {
   /**
-   * The clock of leases and expiries, in ms since 1970. Default: that of the database server, so that the clocks of the
-   * machines may differ; without a server, that of the system.
+   * The clock of leases and expiries, in ms since 1970. Default: the clock of the database server, so that the clocks
+   * of the machines may differ; without a server, the clock of the system.
    */
   now?: () => number;
   documentLimits?: Partial<DocumentLimits>;
@@ -39,13 +39,13 @@ export async function openStores(url: string, options: OpenStoresOptions = {}): 
 export interface OpenDatabase {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** The scripts, in PostgreSQL. Undefined for other databases, whose scripts are in a folder. */
+  /** The scripts, in PostgreSQL. Undefined for other databases, whose scripts are in a folder or in memory. */
   readonly scripts?: HarnessStore;
   /** The API keys of all servers, in PostgreSQL. */
   readonly keys?: ApiKeyStore;
   /** The audit log of all servers, in PostgreSQL. */
   readonly audit?: AuditTable;
-  /** Closes everything. Idempotent. */
+  /** Closes the stores, the log and the database. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -67,8 +67,8 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
 }
 
 /**
- * Opens the log of live events, like `openStores`; both may be in one database. `redis://…` and `rediss://…` name a
- * Redis server, from version 7.0.
+ * Opens the log of live events, like `openStores`. The log may be in the same database. `redis://…` and `rediss://…`
+ * name a Redis server, version 7.0 or later.
  */
 export async function openEventLog(url: string, options: OpenStoresOptions = {}): Promise<EventLog> {
   if (/^rediss?:\/\//u.test(url)) {
@@ -93,7 +93,7 @@ interface OpenTables {
   readonly scripts?: HarnessStore;
   readonly keys?: ApiKeyStore;
   readonly audit?: AuditTable;
-  /** The clock of the server. Undefined without one. */
+  /** The clock of the server. Undefined for a database without a server. */
   readonly now?: () => number;
 }
 
@@ -101,7 +101,7 @@ function clockOf({ now: ofServer = Date.now }: OpenTables, { now = ofServer }: O
   return now;
 }
 
-/** Undefined for `memory:`. */
+/** Opens the tables of a database. Undefined for `memory:`. */
 async function openTables(url: string, opened = 'Stores'): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
   if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url, opened)) };
@@ -118,7 +118,7 @@ function fileOf(url: string, opened: string): string {
   const file = rest.join(':');
   if (scheme === 'libsql' && file !== '' && !file.startsWith('//') && !/[\0:]memory:$/u.test(url)) return resolve(file);
   const redis = opened === 'Stores' ? '' : '"redis://…", ';
-  // The rest of a URL may contain a password.
+  // The error shows only the scheme, because the rest of a URL may contain a password.
   throw new ToolscriptUsageError(
     `${opened} cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are ${redis}"postgres://…", "libsql:FILE", with the path of a file on this machine, and "memory:".`,
   );

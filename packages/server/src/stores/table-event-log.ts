@@ -129,7 +129,10 @@ export class TableEventLog implements EventLog {
     return watchBoard(this.database.board, options);
   }
 
-  /** A database stores events as safely as everything else. */
+  /**
+   * Returns no warnings, because a database stores events as safely as everything else. Rejects if the database does
+   * not answer.
+   */
   async warnings(): Promise<readonly string[]> {
     await this.list({ limit: 1 });
     return [];

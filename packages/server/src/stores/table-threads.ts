@@ -149,7 +149,7 @@ export class TableThreads implements ThreadStore {
   }
 }
 
-/** SQLite may end a text at a NUL, so invalid ids never reach it. */
+/** Whether a text is a valid id. SQLite may end a text at a NUL, so invalid ids never reach it. */
 export function isStoreId(id: string): boolean {
   return StoreIdSchema.safeParse(id).success;
 }

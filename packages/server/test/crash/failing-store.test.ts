@@ -64,7 +64,9 @@ async function openOnDisk(disk: Disk) {
   });
   const submit = (prompt: string) => server.call('POST', '/api/v2/submit', { prompt, agentId: 'one-script' });
   const logged = () =>
-    faults.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'an error interrupted the work on runs');
+    faults
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === 'an error interrupted the work on runs; check the stores and the cause in err');
   return { ...server, submit, logged, folder };
 }
 

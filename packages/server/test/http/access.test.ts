@@ -123,7 +123,7 @@ describe('an API key', () => {
         expect(answer.status, `${own} for ${scope}`).toBe(own === scope || own === 'admin' ? status : 403);
         if (answer.status === 403)
           expect(answer.body.detail).toBe(
-            `This needs the scope "${scope}", and your key does not have it. Create one that does: toolscript keys add NAME --scopes ${scope}`,
+            `The request needs the scope "${scope}", and your key does not have this scope. Create a key that has it: toolscript keys add NAME --scopes ${scope}`,
           );
       }
     }
@@ -147,7 +147,7 @@ describe('a request', () => {
       expectProblem(
         await send([...lines, AUTHORISED], { line: `GET ${path} HTTP/1.1`, host: false }),
         403,
-        /^This server does not accept that host name/u,
+        /^The server does not accept the host name of the request/u,
       );
   });
 
@@ -168,7 +168,7 @@ describe('a request', () => {
   it.each([['http://evil.example'], ['null'], ['http://127.0.0.1:1'], ['http://user@127.0.0.1']])(
     'from a page of %s is rejected, and so is its preflight',
     async (origin) => {
-      const refused = /^Pages of that origin may not call this server/u;
+      const refused = /^Pages of this origin may not call the server/u;
       const answer = await send([AUTHORISED, `Origin: ${origin}`]);
       expectProblem(answer, 403, refused);
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();

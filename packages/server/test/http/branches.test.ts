@@ -53,7 +53,7 @@ describe('a message that is edited and sent again', () => {
     ]);
     expect(await refusal({ branchBefore: one.turnId })).toEqual([
       400,
-      expect.stringContaining('needs "threadId" beside "branchBefore"'),
+      expect.stringContaining('needs "threadId" together with "branchBefore"'),
     ]);
     const waiting = await server.call('POST', '/api/v2/submit', { prompt: 'approve', threadId: one.threadId });
     const { threadId } = one;

@@ -325,7 +325,7 @@ describe('over all operations of /openapi.json', () => {
       expect(without.status, `${method} ${path}`).toBe(isPublic ? 200 : 401);
       if (isPublic) continue;
       const { detail, error } = JSON.parse((await send('nobody', asked)).text);
-      expect(detail ?? error.message).toMatch(/^This needs the scope "(?:read|run|approve|admin)"/u);
+      expect(detail ?? error.message).toMatch(/^The request needs the scope "(?:read|run|approve|admin)"/u);
       expect((await send('wrong', asked)).status).toBe(401);
     }
     expect(operations.length).toBeGreaterThan(12);

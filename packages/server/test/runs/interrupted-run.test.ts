@@ -41,7 +41,7 @@ async function workedOn(payloads: readonly EventPayload[]) {
 it('a run during which every worker died fails', async () => {
   const { state, epoch, events } = await workedOn([]);
   expect({ state, epoch }).toEqual({ state: 'failed', epoch: 26 });
-  expect(JSON.stringify(events)).toMatch(/has ended 25 times during the run, so the run is not retried/u);
+  expect(JSON.stringify(events)).toMatch(/was interrupted 25 times, so the server does not retry it/u);
 });
 
 it('a run whose events have ended ends as they say, however many workers died before its state was stored', async () => {

@@ -7,13 +7,13 @@ import { storeTools } from './store-values.js';
 
 export interface CabinetToolsOptions {
   readonly documents: DocumentStore;
-  /** The user of calls that name none. Default: such calls have no values of a user. */
+  /** The user for calls that name no user. Default: such calls have no values of a user. */
   readonly principal?: string;
 }
 
 /**
  * The tools for texts and values that outlive a script: saveToFC, fetchFromFC, listFC, deleteFromFC, store.set,
- * store.get, store.list and store.delete. Give the same `documents` to `codingTools` and `webTools`.
+ * store.get, store.list and store.delete. Pass the same `documents` to `codingTools` and `webTools`.
  */
 export function cabinetTools({ documents, principal }: CabinetToolsOptions): Tool[] {
   return [

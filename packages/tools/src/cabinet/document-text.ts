@@ -5,8 +5,8 @@ import { untrusted, UNTRUSTED_NOTE } from '../web/untrusted.js';
 import { stored } from './documents.js';
 
 /**
- * The text of a thread's file for a model; the text of a web page is between marks that name its source, after a note
- * that explains them. Throws a ToolCallError if the thread has no such file.
+ * The text of a thread's file for a model. The text of a web page is between marks that name its source, after a note
+ * that explains the marks. Throws a ToolCallError if the thread has no such file.
  */
 export async function documentText(
   documents: DocumentStore,
@@ -19,7 +19,10 @@ export async function documentText(
   return isOfWeb(file) ? `${UNTRUSTED_NOTE}\n${text}` : text;
 }
 
-/** Throws a ToolCallError if the thread has no such file. A key of another thread is not found either. */
+/**
+ * Finds a file of the thread. Throws a ToolCallError if the thread has no file with this key, even if another thread
+ * has one.
+ */
 export async function findFile(
   documents: DocumentStore,
   threadId: string,

@@ -1,7 +1,7 @@
 import type { ToolCallContext } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 
-/** Expiry times are in hours. */
+/** Maximum time until a document expires, in hours. */
 export const MAX_HOURS = 8_760;
 
 const REASONS = {
@@ -9,7 +9,7 @@ const REASONS = {
   DocumentLimitError: 'too_large',
 } as const;
 
-/** The result of a call of the store. Rejects with an error for the model, which names no file of the host. */
+/** The result of a call to the store. Rejects with an error for the model, which names no file of the host. */
 export async function stored<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
@@ -31,7 +31,7 @@ function describeStoreError(error: unknown): unknown {
   return reason === undefined ? error : failure(reason, `${error.message}.`);
 }
 
-/** Throws a ToolCallError for a call outside a conversation. */
+/** The thread of a call. Throws a ToolCallError for a call outside a conversation. */
 export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): string {
   if (threadId !== undefined) return threadId;
   throw failure(

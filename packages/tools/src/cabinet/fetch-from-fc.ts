@@ -51,7 +51,7 @@ export function fetchFromFCTool(documents: DocumentStore): Tool {
   });
 }
 
-/** Never splits a surrogate pair, unless the part would be empty. */
+/** The end of a part. It never splits a surrogate pair, unless the part would be empty. */
 function endOf(text: string, end: number): number {
   const divides = (text.codePointAt(end - 1) ?? 0) > 0xffff;
   return Math.min(divides ? end + 1 : end, text.length);

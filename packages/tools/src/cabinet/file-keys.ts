@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const MAX_KEY = 256;
 
-/** A key is shown in terminals and pages, and is the name of a download. */
+/** A key that terminals and pages can show, and that can be the name of a download. */
 export const FileKey = z
   .string()
   .refine(isFileKey, `1 to ${MAX_KEY} visible characters; "/" may separate parts, and no part is empty, "." or ".."`);
@@ -17,8 +17,8 @@ function isFileKey(key: string): boolean {
 }
 
 /**
- * Names one call, in all processes that repeat it. The key of a script's call is unique; a structured call has the
- * model's own id, which is unique only in its run.
+ * Identifies one call, in all processes that repeat the call. The key of a script's call is unique. A structured call
+ * has the model's own id, which is unique only in its run.
  */
 export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): string {
   return scriptId === undefined ? `${runId ?? ''}:${idempotencyKey}` : idempotencyKey;

@@ -116,7 +116,7 @@ function deleteTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   });
 }
 
-/** Later conversations read a value of the user, so the policy decides about it. */
+/** Whether the value belongs to a user. Later conversations read such a value, so the policy decides about it. */
 function isOfPrincipal({ scope }: { scope: Scope }): boolean {
   return scope === 'principal';
 }

@@ -8,10 +8,10 @@ export const ScopeSchema = z
 
 export type ScopeName = z.output<typeof ScopeSchema>;
 
-/** From the narrowest to the widest: the order in which a name is searched. */
+/** The scopes from the narrowest to the widest, which is the order of the search for a name. */
 export const SCOPES: readonly ScopeName[] = ['thread', 'principal', 'workspace'];
 
-/** The ids of the scopes of one call. Undefined: the scope does not exist there. */
+/** The ids of the scopes of one call. Undefined: the call does not have the scope. */
 export interface DocumentOwner {
   readonly threadId?: string | undefined;
   readonly principal?: string | undefined;
@@ -20,9 +20,9 @@ export interface DocumentOwner {
 
 /** The parts of an owner that are the same for all calls. */
 export interface CommonOwner {
-  /** The id of the workspace. Default: the scope `workspace` does not exist. */
+  /** The id of the workspace. Default: calls do not have the scope `workspace`. */
   readonly workspace?: string | undefined;
-  /** The user of calls that name none. Default: for such calls, the scope `principal` does not exist. */
+  /** The user for calls that name no user. Default: such calls do not have the scope `principal`. */
   readonly principal?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function ownerOf({ threadId, principal }: Omit<DocumentOwner, 'workspace'
   return { threadId, principal: principal ?? common.principal, workspace: common.workspace };
 }
 
-/** Undefined if the owner has no such scope. */
+/** The store's form of a scope. Undefined if the owner does not have this scope. */
 export function scopeOf({ threadId, principal, workspace }: DocumentOwner, kind: ScopeName): DocumentScope | undefined {
   const id = { thread: threadId, principal, workspace }[kind];
   return id === undefined ? undefined : { kind, id };
@@ -40,6 +40,6 @@ export function demandScope(owner: DocumentOwner, kind: ScopeName): DocumentScop
   const scope = scopeOf(owner, kind);
   if (scope !== undefined) return scope;
   const present = SCOPES.filter((name) => scopeOf(owner, name) !== undefined);
-  const advice = present.length === 0 ? 'It has none.' : `Use one of: ${present.join(', ')}.`;
+  const advice = present.length === 0 ? 'The run has no scopes.' : `Use one of: ${present.join(', ')}.`;
   throw failure('missing', `This run has no scope "${kind}". ${advice}`);
 }

@@ -5,7 +5,7 @@ import { loadPrompt, type PromptLibrary } from '../prompts/prompt-library.js';
 
 /**
  * The options with which `createSubAgents` finds the prompts of `promptTools` and the files of `cabinetTools`. A call
- * finds only what its own conversation and user have.
+ * finds only prompts and files of its own conversation and user.
  */
 export function storedTexts(library: PromptLibrary): Pick<SubAgentOptions, 'loadPrompt' | 'documentText'> {
   const { documents } = library;

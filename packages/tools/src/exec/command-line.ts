@@ -1,8 +1,8 @@
 import { visible } from '../files/path-rules.js';
 
 /**
- * Formats an argument vector as one shell line: it shows where each argument starts and ends, and escapes invisible
- * characters (`$'…'`). For users and for rules, never for execution.
+ * Formats an argument vector as one shell line that shows the start and the end of each argument, and escapes invisible
+ * characters (`$'…'`). The line is for users and for rules, never for execution.
  */
 export function quoteCommand(command: readonly string[]): string {
   return command.map(quoteArgument).join(' ');

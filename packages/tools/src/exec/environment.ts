@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import { failure } from '../failure.js';
 
-/** Variables that a program needs to run as its user expects. None of them ever contains a key. */
+/** Variables that a program needs for its usual behaviour. None of them ever contains a key. */
 const PASSED_ON = new Set([
   'PATH',
   'HOME',
@@ -13,7 +13,7 @@ const PASSED_ON = new Set([
   'LOGNAME',
   'SHELL',
   'TZ',
-  // Windows programs cannot start without these.
+  // Programs on Windows cannot start without these variables.
   'SYSTEMROOT',
   'COMSPEC',
   'PATHEXT',
@@ -56,7 +56,7 @@ export function childEnvironment(
   return environment;
 }
 
-/** With a relative folder on PATH, the workspace could decide which program a name means. */
+/** The absolute folders of a PATH. With a relative folder, the workspace could decide which program a name means. */
 function absoluteFolders(path: string): string {
   // defence: children-get-no-relative-folders, without it: return path;
   return path.split(delimiter).filter(isAbsolute).join(delimiter);

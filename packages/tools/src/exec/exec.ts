@@ -17,18 +17,18 @@ import { sandboxedDisk } from './sandbox/policy.js';
 import { execLine } from './shell-words.js';
 
 export interface ExecOptions {
-  /** The time limit of calls that set none. Default 120 000. */
+  /** Time limit of calls that set none, in ms. Default 120 000. */
   readonly defaultTimeoutMs?: number;
-  /** Maximum time limit of a call. Default 3 600 000. */
+  /** Maximum time limit of a call, in ms. Default 3 600 000. */
   readonly maxTimeoutMs?: number;
-  /** Names of host variables that children get in addition to the usual ones. */
+  /** Names of host variables that child processes get in addition to the usual ones. */
   readonly passEnvironment?: readonly string[];
   /**
-   * 'on' (default): commands write only to the workspace, cannot read secrets of the home folder, and reach no network;
-   * if the sandbox is unavailable, they are rejected. 'off': commands have all rights of this process.
+   * 'on' (default): commands can write only to the workspace, cannot read secrets of the home folder, and can reach no
+   * network; if the sandbox is unavailable, the tool rejects commands. 'off': commands have all rights of this process.
    */
   readonly sandbox?: 'on' | 'off';
-  /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default none. */
+  /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default: none. */
   readonly network?: { readonly allow: readonly string[] };
 }
 
@@ -61,7 +61,7 @@ type ExecResult = z.output<typeof ExecOutput>;
 interface ExecContext {
   readonly signal?: AbortSignal;
   readonly maxOutputBytes?: number;
-  /** Receives the latest line of output from time to time. */
+  /** Receives the latest line of output, at most twice a second. */
   readonly progress?: (line: string) => void;
   /** Receives all output as it arrives. */
   readonly output?: ((text: string) => void) | undefined;
@@ -87,8 +87,9 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
 }
 
 /**
- * Runs programs inside a workspace. The promise resolves for every exit status and for a time-out. It rejects with a
- * ToolCallError if the program could not be started, the sandbox is unavailable, or the call was aborted.
+ * Runs programs inside a workspace. The returned promise resolves for every exit status and after a time-out. It
+ * rejects with a ToolCallError if the program could not be started, the sandbox is unavailable, or the call was
+ * aborted.
  */
 export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
   let host: ExecHost | undefined;
@@ -117,10 +118,10 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
   };
 }
 
-/** All commands of a workspace share it. */
+/** The process groups and the sandbox that all commands of a workspace share. */
 interface ExecHost {
   readonly groups: ProcessGroups;
-  /** Undefined if the host has turned it off. */
+  /** Undefined if the host has turned the sandbox off. */
   readonly sandbox: Sandbox | undefined;
 }
 
@@ -151,7 +152,7 @@ async function runSandboxed(
   });
 }
 
-/** Runs a command. The result or the error lists every file that was moved away after the command. */
+/** Runs a command. The result or the error lists every file that Toolscript moved away after the command. */
 async function guarded(
   sandboxed: SandboxedCommand,
   workspace: Workspace,
@@ -173,12 +174,12 @@ function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: Mov
   return `The command made or changed ${name}, which is protected: ${reason}. Toolscript moved it to ${place}.`;
 }
 
-/** Rejects a root with such characters: the sandbox would treat its path as a pattern, and deny writes in it. */
+/** Rejects a root with pattern characters. The sandbox would treat its path as a pattern, and deny writes in it. */
 function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(
       'unavailable',
-      'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename it.',
+      'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename the folder.',
     );
 }
 
@@ -216,7 +217,7 @@ function checkCommand(command: readonly string[]): void {
     throw failure('not_started', 'An argument of the command contains a NUL byte. Remove it.');
 }
 
-/** A command in the form that a user sees when deciding. */
+/** A command in the form that a user sees before the decision. */
 export function previewCommand(
   workspace: Workspace,
   command: string,

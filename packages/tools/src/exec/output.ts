@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { jsonBytes } from '../files/text.js';
 
-/** Keeps the first and the last bytes of a stream; counts and drops the middle. */
+/** Keeps the first and the last bytes of a stream. Counts and drops the bytes between them. */
 export class HeadAndTail {
   readonly #headLimit: number;
   readonly #tailLimit: number;
@@ -11,7 +11,7 @@ export class HeadAndTail {
   #tailBytes = 0;
   #total = 0;
 
-  /** Keeps `limit` bytes, half of them at each end. */
+  /** Keeps `limit` bytes: one half at each end. */
   constructor(limit: number) {
     this.#headLimit = Math.ceil(limit / 2);
     this.#tailLimit = Math.floor(limit / 2);
@@ -28,7 +28,7 @@ export class HeadAndTail {
     if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(0, room)));
   }
 
-  /** The text, truncated at whole characters, with a line that states the number of omitted bytes. */
+  /** The text, truncated at whole characters. A line states the number of omitted bytes. */
   finish(): { text: string; truncated: boolean } {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail).subarray(-this.#tailLimit || this.#tailBytes);

@@ -35,7 +35,7 @@ export function commandPermissions(workspace: Workspace, { command, env = {} }: 
   return permissions;
 }
 
-/** The permissions of a shell line: no rule for `exec:…` or `shell:…` approves it. */
+/** The permissions of a shell line. Because of the second one, no rule for `exec:…` or `shell:…` approves the line. */
 export function shellPermissions(line: string): string[] {
   return [`shell:${visible(line)}`, 'indirect:shell'];
 }

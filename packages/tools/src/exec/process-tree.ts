@@ -26,31 +26,31 @@ export interface Command {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Maximum for each stream, and for the two streams together. */
+  /** Maximum bytes that are kept of each stream, and of the output of both streams. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   /** Data for the program's descriptors from 3 on; none by default. */
   readonly inputs?: readonly Uint8Array[];
-  /** Receives the latest line of output from time to time. */
+  /** Receives the latest line of output, at most twice a second. */
   readonly progress?: ((line: string) => void) | undefined;
   /** Receives all output, both streams in the order of arrival. */
   readonly output?: ((text: string) => void) | undefined;
 }
 
 export interface CommandResult {
-  /** 128 plus the signal's number if a signal ended it. */
+  /** The program's exit status; 128 plus the signal's number if a signal ended the program. */
   exitCode: number;
   stdout: string;
   stderr: string;
   /** The output of both streams in the order of arrival. */
   aggregatedOutput: string;
   timedOut: boolean;
-  /** Some output was omitted. */
+  /** Whether some output was omitted. */
   truncated: boolean;
   durationMs: number;
 }
 
-/** The running process groups, which are killed when this process exits. */
+/** The running process groups. This process kills them when it exits. */
 export class ProcessGroups {
   readonly #leaders = new Set<number>();
   readonly #killAll = (): void => {
@@ -145,7 +145,7 @@ class CommandRun {
   #feed(): void {
     for (const [index, input] of (this.#command.inputs ?? []).entries()) {
       const descriptor = this.#child.stdio[index + 3] as Writable | null | undefined;
-      // A program need not read all of its input.
+      // A program may end before it has read all of its input.
       descriptor?.on('error', () => undefined).end(input);
     }
   }
@@ -206,7 +206,7 @@ class CommandRun {
     this.#reject(error);
   }
 
-  /** Ends the call: nothing of it runs after this method. */
+  /** Ends the call: kills the rest of its process group, and stops its timers and streams. */
   #end(): void {
     this.#settled = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -278,7 +278,7 @@ export function startFailure(program: string, error: unknown): Error {
     case 'ENOMEM':
       return failure(
         'not_started',
-        `${name} could not be started: the system has reached its limit of processes or open files. Close some, or raise the limits with ulimit -n and ulimit -u.`,
+        `${name} could not be started: the system has reached its limit of processes or open files. Stop some programs, or raise the limits with ulimit -n and ulimit -u.`,
         data,
       );
     default:

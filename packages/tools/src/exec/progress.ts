@@ -20,7 +20,7 @@ export class OutputProgress {
   }
 
   push(chunk: Buffer): void {
-    // The latest line must be at the end of a large chunk.
+    // A large chunk ends with the latest line, so its start can be dropped.
     const text = this.#line + this.#decoder.write(chunk.subarray(-4096));
     const lines = text.split(/[\r\n]+/);
     this.#line = lines.at(-1)!.slice(-MAX_LINE * 4);

@@ -29,12 +29,12 @@ const TEMPORARY_NAME = /^\.toolscript-[\w-]{12}\.(?:new|old)$/;
 
 const Entry = z.object({
   realPath: z.string(),
-  /** The entries next to the target with the new content and the old one. */
+  /** The names of the new content and of the old content next to the target. */
   staged: z.string().regex(TEMPORARY_NAME).optional(),
   kept: z.string().regex(TEMPORARY_NAME),
   /** SHA-256 of the new content. */
   sha256: z.string().optional(),
-  /** The old file; undefined if there was none. */
+  /** The identity of the old file; undefined if the target did not exist. */
   existing: z.object({ dev: z.string(), ino: z.string() }).optional(),
 });
 export type JournalEntry = z.infer<typeof Entry>;
@@ -62,7 +62,7 @@ export class ChangeJournal {
     this.#path = path;
   }
 
-  /** Writes the journal before the change. Undefined without a state folder. */
+  /** Writes the journal before the change. Returns undefined without a state folder. */
   static begin(
     stateFolder: string | undefined,
     entries: readonly JournalEntry[],
@@ -100,7 +100,7 @@ export function entryOfChange({ target, bytes, link }: FileChange): JournalEntry
   };
 }
 
-/** Completes or undoes the changes in this workspace whose processes were killed. */
+/** Completes or undoes changes in this workspace that a killed process left. */
 export async function recoverChanges(workspace: Workspace, signal?: AbortSignal): Promise<void> {
   const stateFolder = workspace.stateFolder();
   if (stateFolder === undefined) return;
@@ -133,7 +133,9 @@ function abandonedJournal(path: string): Journal | undefined {
   return undefined;
 }
 
-/** A journal of another workspace stays until that workspace is used again. */
+/**
+ * Whether all paths of a journal are in this workspace. Another journal stays until its own workspace is used again.
+ */
 function isWithin(workspace: Workspace, { entries, missingFolders: made, emptiedFolders: emptied }: Journal): boolean {
   try {
     const paths = [...entries.map(({ realPath }) => realPath), ...made, ...emptied];
@@ -176,7 +178,10 @@ class Recovery {
     if (record !== undefined) await settleRecord(record, isComplete);
   }
 
-  /** If the folder is missing or is now a link, none of Toolscript's files are in it. */
+  /**
+   * Runs `act` in the entry's folder. Returns `otherwise` if the folder is missing or is now a link, because it then
+   * contains no file of Toolscript.
+   */
   async #inFolder<T>(entry: JournalEntry, act: (entry: OpenEntry) => Promise<T>, otherwise: T): Promise<T> {
     const place = dirname(entry.realPath);
     try {
@@ -190,7 +195,7 @@ class Recovery {
   }
 }
 
-/** Removes a folder unless it has entries, is a link or is at another place now. Never rejects. */
+/** Removes an empty folder. Does nothing if the folder is a link or is now at another place. Never rejects. */
 export async function removeIfEmpty(workspace: Workspace, path: string): Promise<void> {
   const place = dirname(path);
   const opening = openFolder(workspace, { absolute: place, given: place });
@@ -207,7 +212,7 @@ async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): 
   return found === undefined;
 }
 
-/** Restores the old file. Content that another process has written since then stays. */
+/** Restores the old file. Keeps content that another process has written since. */
 async function putBack(entry: OpenEntry): Promise<void> {
   const { folder, name, kept, existing, sha256: ours } = entry;
   const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];

@@ -18,9 +18,9 @@ import { makePrivateFolder } from './state-folder.js';
  */
 
 export interface ChangeRecordOptions {
-  /** A folder outside every workspace, the same for all processes that undo each other's changes. */
+  /** A folder outside every workspace. Processes that undo each other's changes must share it. */
   readonly folder: string;
-  /** Larger old files are not stored, so their change cannot be undone. Default 10 MiB. */
+  /** Maximum size of an old file that is stored. The change of a larger file cannot be undone. Default 10 MiB. */
   readonly maxFileBytes?: number;
   /** Maximum bytes of the old files of one script. Default 100 MiB. */
   readonly maxScriptBytes?: number;
@@ -34,10 +34,10 @@ const RECORD_PATH = /[\\/][\w-]{1,128}[\\/]\d{8}-[\w-]{12}$/;
 const RECORD_NAME = /^(\d{8}-[\w-]{12})\.(open|done)$/;
 
 const RecordedFile = z.object({
-  /** The real path. */
+  /** The path with symbolic links resolved. */
   path: z.string(),
   before: EntryState,
-  /** The old content is stored. Only for files. */
+  /** Whether the old content is stored. Always false for entries that are not files. */
   isStored: z.boolean(),
   after: EntryState,
 });
@@ -58,7 +58,7 @@ type ChangeRecord = z.infer<typeof ChangeRecord>;
 
 export interface NamedRecord extends ChangeRecord {
   readonly name: string;
-  /** False: the change is being made right now. */
+  /** False: the process has not completed the change yet. */
   readonly isDone: boolean;
 }
 
@@ -82,7 +82,7 @@ export class ChangeRecords {
     this.#maxScriptBytes = maxScriptBytes;
   }
 
-  /** Chooses the name of the next record, and writes nothing of it. */
+  /** Chooses the name of the next record, without writing it. */
   async reserve(cause: RecordCause): Promise<PendingRecord> {
     const folder = this.folderOf(cause.scriptId);
     try {
@@ -105,7 +105,7 @@ export class ChangeRecords {
       const [, name, state] = RECORD_NAME.exec(file) ?? [];
       if (name === undefined) continue;
       const text = await readIfThere(join(folder, file));
-      // Another process has just completed or deleted the record.
+      // Another process has just completed or deleted the record, so all records are read again.
       if (text === undefined) return this.read(scriptId);
       records.push({ ...parsed(text), name, isDone: state === 'done' });
     }
@@ -123,7 +123,7 @@ export class ChangeRecords {
     return bytes;
   }
 
-  /** Deletes the records of a script: its changes can no longer be undone. Idempotent. */
+  /** Deletes the records of a script, whose changes then cannot be undone. Idempotent. */
   async delete(scriptId: string): Promise<void> {
     await rm(this.folderOf(scriptId), { recursive: true, force: true });
   }
@@ -140,7 +140,7 @@ export class ChangeRecords {
 
 /** The record of a change that is being made. */
 export class PendingRecord {
-  /** Without its ending. */
+  /** The path without its ending. */
   readonly path: string;
   readonly #cause: RecordCause;
   #stored: number | undefined;
@@ -152,12 +152,12 @@ export class PendingRecord {
     this.#max = max;
   }
 
-  /** Larger old files are not stored. */
+  /** Maximum size of an old file that is stored. */
   get maxFileBytes(): number {
     return this.#max.file;
   }
 
-  /** Stores the old content of a file. False if the script has stored too much already. */
+  /** Stores the old content of a file. Returns false if the contents of the script would exceed their maximum size. */
   async store(content: Buffer): Promise<boolean> {
     try {
       this.#stored ??= await bytesIn(this.#contents);
@@ -202,7 +202,10 @@ export class PendingRecord {
   }
 }
 
-/** Completes or deletes the record of a change whose process was killed. `path`: from a journal, so it is checked. */
+/**
+ * Completes or deletes the record of a change whose process was killed. `path` comes from a journal, so the function
+ * checks it.
+ */
 export async function settleRecord(path: string, isMade: boolean): Promise<void> {
   if (!RECORD_PATH.test(path)) return;
   if (isMade) return rename(`${path}.open`, `${path}.done`).catch(unlessMissing);
@@ -226,7 +229,7 @@ async function bytesIn(folder: string): Promise<number> {
   return sum;
 }
 
-/** Undefined if there is no such file. */
+/** The size of a file; undefined if the file does not exist. */
 async function sizeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }

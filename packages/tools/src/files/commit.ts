@@ -38,8 +38,8 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Changes files while no other process and no other call changes these places, after completing the changes of killed
- * processes in the workspace. `places` are real paths.
+ * Runs `change` while no other process and no other call changes these places. First completes the changes in the
+ * workspace that a killed process left. `places` are real paths.
  */
 export function changeFiles<T>(
   workspace: Workspace,
@@ -72,13 +72,13 @@ function stateFailure(error: unknown): unknown {
 /** The cause of a change, and its effects beyond the files. */
 export interface ChangeCause {
   readonly signal?: AbortSignal | undefined;
-  /** Undefined: the change is not recorded and cannot be undone. */
+  /** Undefined: no record exists, and the change cannot be undone. */
   readonly record?: RecordCause | undefined;
   /** Folders that are removed after the change if they are empty, deepest first. */
   readonly emptiedFolders?: readonly string[];
 }
 
-/** The cause of a tool's change. Calls without a script have no name under which they could be undone. */
+/** The cause of a tool's change. A call without a script has no name under which its change could be undone. */
 export function causeOf({
   signal,
   scriptId,
@@ -87,7 +87,7 @@ export function causeOf({
   return { signal, ...(scriptId !== undefined && { record: { scriptId, callId, kind: 'change' } }) };
 }
 
-/** Makes all changes or none. Targets must differ. Throws a ToolCallError. */
+/** Makes all changes or none. Their targets must differ. Rejects with a ToolCallError. */
 export async function commitChanges(
   workspace: Workspace,
   changes: readonly FileChange[],
@@ -189,7 +189,7 @@ class Commit {
     for (const change of this.#changes) await this.#system(change.target, () => this.#switch(change));
   }
 
-  /** Restores everything. Returns the paths for which that failed. */
+  /** Restores all files. Returns the paths that could not be restored. */
   async undo(): Promise<string[]> {
     const lost: string[] = [];
     for (const change of this.#changes.toReversed()) {
@@ -281,7 +281,7 @@ function stageNew(path: string, { target, bytes, link: linkTarget, like, permiss
   return writeNew(path, bytes!, permissions ?? target.existing ?? like);
 }
 
-/** Writes a new file with the permissions and, if the system allows it, the owner of the file `like`. */
+/** Writes a new file with the permissions of the file `like` and, if the system allows it, its owner. */
 async function writeNew(path: string, bytes: Uint8Array, like: Permissions | undefined): Promise<void> {
   const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, like ? 0o600 : 0o666);
   try {
@@ -297,13 +297,16 @@ async function writeNew(path: string, bytes: Uint8Array, like: Permissions | und
   }
 }
 
-/** Adds a second name if possible, so that the file is never missing. Otherwise, and to delete, renames the file. */
+/**
+ * Gives the old file a second name if possible, so that the file is never missing. If that is impossible, or the change
+ * deletes the file, renames the file.
+ */
 async function keepOld(entry: string, kept: string, staysInPlace: boolean): Promise<void> {
   if (staysInPlace) {
     try {
       return await link(entry, kept);
     } catch {
-      // Not every file system and user may create hard links. Renaming always works.
+      // Some file systems and users cannot create hard links. Renaming always works.
     }
   }
   await rename(entry, kept);
@@ -311,7 +314,7 @@ async function keepOld(entry: string, kept: string, staysInPlace: boolean): Prom
 
 async function putBack(change: StagedChange): Promise<void> {
   const { folder, name, kept, switched } = change;
-  // Cleared before the restore: if the restore fails, the old content must outlive `close`.
+  // `kept` is cleared before the restore: if the restore fails, `close` must not delete the old content.
   change.kept = undefined;
   if (kept !== undefined) {
     await rename(folder.entryPath(kept), folder.entryPath(name));
@@ -340,7 +343,7 @@ function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean 
 function changedMeanwhile(target: WriteTarget): Error {
   return failure(
     'changed',
-    `${quotePath(target.given)} was changed by another program meanwhile, so nothing was written. Read it again.`,
+    `${quotePath(target.given)} was changed by another program meanwhile, so nothing was written. Read the file again.`,
     { path: target.given },
   );
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Base64url. */
+/** The SHA-256 in base64url. */
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url');
 }

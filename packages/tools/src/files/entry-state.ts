@@ -6,7 +6,7 @@ export const EntryState = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('link'), target: z.string() }),
   z.object({
     kind: z.literal('file'),
-    /** Base64url. */
+    /** The hash in base64url. */
     sha256: z.string().regex(/^[\w-]{43}$/),
     bytes: z.number(),
     /** Permission bits; undefined for a new file, which gets the system's default. */
@@ -17,7 +17,7 @@ export const EntryState = z.discriminatedUnion('kind', [
 ]);
 export type EntryState = z.infer<typeof EntryState>;
 
-/** Whether both are the same entry with the same content. Permissions may differ. */
+/** Whether both states are the same entry with the same content. The permissions may differ. */
 export function sameState(one: EntryState, other: EntryState): boolean {
   if (one.kind === 'file') return other.kind === 'file' && one.sha256 === other.sha256;
   if (one.kind === 'link') return other.kind === 'link' && one.target === other.target;

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 
 /**
- * The longest existing part of a path below a root. It searches downwards, because a script may name a path with a
+ * The longest existing part of a path below a root. The search goes downwards, because a script may name a path with a
  * hundred missing folders. It does not resolve links.
  */
 export function existingPart(root: string, path: string): string {

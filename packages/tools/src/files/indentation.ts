@@ -28,7 +28,7 @@ const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|fin
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
 const HEADER = /^\s*(?:\/\/|\/\*|\*|#|@|--|;|%|"""|''')/;
 
-/** The lines of a text, such as an array. */
+/** An array, or another list of lines. */
 export interface Lines {
   readonly length: number;
   readonly at: (index: number) => string | undefined;

@@ -12,7 +12,7 @@ import { permissionPath } from './permission-path.js';
 import { displayPath, otherRoots, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 
-/** A folder with more entries is listed partially. */
+/** Maximum number of entries of a folder. A larger folder is listed partially. */
 const MAX_FOLDER_ENTRIES = 100_000;
 
 /** The cost of an entry, in comparisons. */
@@ -75,7 +75,7 @@ export async function listDir(
       const total = walk.entries.length;
       throw failure(
         'out_of_range',
-        `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${options.offset} is beyond the end. Use a smaller one.`,
+        `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} within this depth; offset ${options.offset} is beyond the end. Use a smaller offset.`,
       );
     }
     const entries = walk.entries.slice(options.offset - 1, options.offset - 1 + options.limit);

@@ -28,7 +28,7 @@ export interface VerifiedEntry {
 
 /** An open folder inside the workspace. Its entries are accessed through the handle, not through its path. */
 export interface VerifiedFolder extends VerifiedEntry {
-  /** A path for system calls on one entry. A final link is not followed unless the call follows it. */
+  /** A path for system calls on one entry. The path itself does not follow a final link. */
   readonly entryPath: (name: string) => string;
   /** A path for system calls on the folder itself, such as the start folder of a process. */
   readonly ownPath: string;
@@ -55,7 +55,8 @@ export async function openFolder(workspace: Workspace, path: WorkspacePath): Pro
 }
 
 /**
- * The target and state of a path, with links followed. The target must be inside the workspace. Opens and closes it.
+ * The target and state of a path, with links followed. The target must be inside the workspace. The function closes the
+ * target after opening it.
  */
 export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
   return using(openEntry(workspace, path, { folder: false }), async ({ realPath, stat }) => ({ realPath, stat }));
@@ -107,10 +108,10 @@ interface OpenOptions {
   readonly noFollow?: boolean;
 }
 
-/** Maximum attempts for a file that others keep replacing. */
+/** Maximum number of attempts to open a file that other programs keep replacing. */
 const MAX_ATTEMPTS = 8;
 
-/** Opens an entry. If another program replaces the file by renaming a new one over it, the new one is opened. */
+/** Opens an entry. If another program replaces the file by renaming a new file over it, opens the new file. */
 async function openEntry(workspace: Workspace, path: WorkspacePath, options: OpenOptions): Promise<VerifiedEntry> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -143,8 +144,8 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
 }
 
 /**
- * The kernel's name for an open file. If the kernel reports it as deleted, the file at the path must be the same one:
- * otherwise the file may now exist outside under another name, and the call fails.
+ * The kernel's name for an open file. If the kernel reports the file as deleted, the file at the path must be the same
+ * one: otherwise the file may now have another name outside the workspace, and the call fails.
  */
 async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await readlink(`/proc/self/fd/${handle.fd}`);
@@ -154,7 +155,7 @@ async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened
   throw replaced(path);
 }
 
-/** Resolves the path after opening and requires the same device and inode there, twice. */
+/** Resolves the path after the file is open. Requires the same device and inode at the result, twice. */
 async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
@@ -240,7 +241,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'ELOOP':
       return failure(
         'io',
-        `The links in ${name} form a cycle, or it is a link where links are not allowed. Use the path of the file itself.`,
+        `${name} is a link where links are not allowed, or its links form a cycle. Use the path of the file itself.`,
         data,
       );
     case 'ENAMETOOLONG':
@@ -266,7 +267,10 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
   }
 }
 
-/** An error must not reveal anything about places outside the workspace, so this function verifies the place first. */
+/**
+ * The failure to open a path. An error must not reveal anything about places outside the workspace, so this function
+ * verifies the place first.
+ */
 async function openFailure(workspace: Workspace, path: WorkspacePath, error: unknown): Promise<Error> {
   for (let place = path.absolute; ; place = dirname(place)) {
     const realPath = await realpath(place).catch(() => undefined);

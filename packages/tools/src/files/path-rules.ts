@@ -3,7 +3,7 @@ import { failure } from '../failure.js';
 
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
-/** Maximum names in one path; each costs system calls. */
+/** Maximum number of names in one path, because each name costs system calls. */
 const MAX_NAMES = 128;
 
 /** Rejects paths that must not reach a file system call. */
@@ -30,7 +30,9 @@ function checkName(path: string, name: string): void {
   }
 }
 
-/** A path as messages show it: quoted, one line, control characters visible, at most about 200 characters. */
+/**
+ * A path in the form that messages show: quoted, one line, control characters visible, at most about 200 characters.
+ */
 export function quotePath(path: string): string {
   const shown = path.length > 200 ? `${path.slice(0, 120)}…${path.slice(-60)}` : path;
   return `'${visible(shown)}'`;
@@ -39,7 +41,7 @@ export function quotePath(path: string): string {
 // defence: names-show-invisible, without it: const INVISIBLE = new RegExp(String.raw`\p{Cc}|(?![^])[${INVISIBLE_CHARACTERS}]`, 'gu');
 const INVISIBLE = new RegExp(`[${INVISIBLE_CHARACTERS}]`, 'gu');
 
-/** Escapes invisible characters, so that a name cannot imitate another. */
+/** Escapes invisible characters, so that a name cannot imitate another one. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0)!.toString(16);

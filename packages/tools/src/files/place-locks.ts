@@ -24,7 +24,7 @@ const EMPTY_MS = 2_000;
 /** The number of older lock files that are kept for processes that have just listed them. */
 const KEPT_NUMBERS = 8;
 
-/** Runs `work` while no other change of these places runs, in this process or another one. */
+/** Runs `work` while no other change of these places runs, in any process. */
 export async function withLocks<T>(
   stateFolder: string | undefined,
   places: readonly string[],
@@ -49,7 +49,7 @@ function lockOf(place: string): string {
   return (createHash('sha256').update(place).digest()[0]! % LOCKS).toString(16).padStart(2, '0');
 }
 
-/** The pending changes of this process, by lock. Two workspaces of one process may use the same folder. */
+/** The pending changes of this process, by lock. Two workspaces of one process may use the same state folder. */
 const queues = new Map<string, Promise<void>>();
 
 async function enterQueue(key: string, signal: AbortSignal | undefined): Promise<() => void> {
@@ -65,7 +65,7 @@ async function enterQueue(key: string, signal: AbortSignal | undefined): Promise
     await orAborted(before, signal);
     return leave;
   } catch (error) {
-    // Later changes still wait for earlier ones: a failed change releases its lock too.
+    // A failed change releases its lock too, so that later changes can start.
     resolve();
     throw error;
   }
@@ -102,7 +102,7 @@ async function takeLock(folder: string, signal: AbortSignal | undefined): Promis
   }
 }
 
-/** Returns a function that releases the lock. Undefined if another process holds the lock or was faster. */
+/** Returns a function that releases the lock. Returns undefined if another process holds the lock or was faster. */
 function tryLock(folder: string, own: ProcessIdentity): (() => void) | undefined {
   const newest = newestNumber(folder);
   // defence: lock-holder-alive
@@ -134,7 +134,7 @@ function isHeld(folder: string, number: number, own: ProcessIdentity): boolean {
     const holder = ProcessIdentity.safeParse(JSON.parse(text));
     return holder.success && isAlive(holder.data, own, ageMs);
   } catch (error) {
-    // The holder has released the lock, or Toolscript has not written the file.
+    // The holder has released the lock, or the file does not come from Toolscript.
     if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return false;
     throw error;
   }
@@ -163,6 +163,6 @@ function removeIfThere(path: string): void {
 function heldTooLong(): Error {
   return failure(
     'changed',
-    `Another Toolscript process has been changing the same files for more than ${MAX_WAIT_MS / 1000} s. Try again when it is done.`,
+    `Another Toolscript process has been changing the same files for more than ${MAX_WAIT_MS / 1000} s. Try again when that process has finished.`,
   );
 }

@@ -49,7 +49,7 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** The start time of a process; '' also for a zombie process. */
+/** The start time of a process; '' if the process does not exist or is a zombie. */
 function startOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
   // The second field is the program name in parentheses, which may contain any character.

@@ -3,8 +3,8 @@ import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Files of this program. A program that can write them can run code on the host. The paths are absolute, with symbolic
- * links resolved.
+ * Files of this program. A command that can write to them can run code on the host. The paths are absolute, with
+ * symbolic links resolved.
  */
 export interface ProductFiles {
   /** Existing files and folders. */
@@ -82,8 +82,8 @@ function* placesOf(from: string, name: string): Generator<string> {
 }
 
 /**
- * Folders that contain only packages of the program: a scope's folder, in which `node_modules` would take precedence,
- * and a folder in pnpm's store, where packages are links.
+ * Folders that contain only packages of the program: a scope's folder, in which a `node_modules` folder would take
+ * precedence, and a folder in pnpm's store, which contains packages as links.
  */
 function holdersOf(place: string): string[] {
   const folder = dirname(place);
@@ -93,7 +93,10 @@ function holdersOf(place: string): string[] {
   return [...(isScope ? [folder] : []), ...(isStore ? [holder] : [])].map(realPath);
 }
 
-/** An installed package counts as a whole; a package in development only with its published files. */
+/**
+ * The published files of a package. An installed package is included as a whole; a package in development only with its
+ * published files.
+ */
 function publishedIn(folder: string, { files = [] }: Manifest): string[] {
   if (folder.split(sep).includes('node_modules')) return [folder];
   const names = ['package.json', ...files.filter((name) => /^[\w.-]+$/.test(name))];

@@ -1,29 +1,30 @@
 /** A name that must not be written, in any spelling, at any depth of a workspace. */
 interface ProtectedName {
-  /** A file, or a folder with its content; may contain one `/`. Lower case. */
+  /** The name of a file, or of a folder with its content, in lower case. May contain one `/`. */
   readonly name: string;
   readonly reason: string;
 }
 
-const STARTUP = 'a shell or session runs it when it starts';
+const STARTUP = 'a shell or a session runs it at startup';
 const AGENT = 'it configures coding agents';
-const EDITOR = 'an editor runs tasks and programs that it names';
-const HOOKS = 'git runs the hooks in it';
-const INTERPRETER = 'an interpreter, a debugger or an editor runs it when it starts';
+const EDITOR = 'an editor runs the tasks and programs in its settings';
+const HOOKS = 'git runs the hooks that it contains';
+const INTERPRETER = 'an interpreter, a debugger or an editor runs it at startup';
 const INSTALLER = 'it tells a package manager what to run and where to fetch from';
 const CREDENTIALS = 'it decides who may log in, or with which keys';
 
 /**
  * Files that would give the writer more rights than the workspace itself, because another program executes or obeys
- * them without a question to the user. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not included.
+ * them without a question to the user. The list does not include ordinary content (sources, `.github`, `AGENTS.md`,
+ * `.env`).
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
-  { name: '.gitconfig', reason: 'git runs programs that it names' },
-  { name: '.config/git', reason: 'git runs programs that it names' },
+  { name: '.gitconfig', reason: 'git runs the programs in its settings' },
+  { name: '.config/git', reason: 'git runs the programs in its settings' },
   { name: '.husky', reason: HOOKS },
-  { name: '.hg/hgrc', reason: 'Mercurial runs hooks and programs that it names' },
-  { name: '.hg/sharedpath', reason: 'Mercurial looks for its configuration there' },
+  { name: '.hg/hgrc', reason: 'Mercurial runs the hooks and programs in its settings' },
+  { name: '.hg/sharedpath', reason: 'Mercurial reads its configuration from the folder that it names' },
   { name: '.githooks', reason: HOOKS },
   { name: '.bashrc', reason: STARTUP },
   { name: '.bash_profile', reason: STARTUP },
@@ -131,13 +132,13 @@ const REPOSITORY_FILES: readonly ProtectedName[] = [
   { name: 'commondir', reason: REPOSITORY },
 ];
 
-/** Folders of package managers. Files in them have hard links on purpose, so they may be read. */
+/** Folders of package managers. Package managers create hard links for files in them, so these files may be read. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 /**
- * The rule that a path violates, or undefined. `relativePath` is relative to its root, with `/` between names. Names
- * are compared as the most lenient file system would: case, width, invisible characters, trailing dots and spaces,
- * streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
+ * The rule that a path violates, or undefined. `relativePath` is relative to its root, with `/` between names. The
+ * comparison treats names as the most lenient file system would: case, width, invisible characters, trailing dots and
+ * spaces, streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
  */
 export function protectedName(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
   const path = `/${relativePath.split('/').map(foldName).join('/')}/`;

@@ -12,13 +12,13 @@ import type { Workspace } from './workspace.js';
 
 export interface ReadEntry {
   readonly state: EntryState;
-  /** The content of a file of at most `maxBytes`. */
+  /** The content of a file, unless the file is larger than `maxBytes`. */
   readonly content: Buffer | undefined;
 }
 
 /**
- * Reads the entry of a target without following links. Throws a ToolCallError if it is no longer the entry that the
- * target describes.
+ * Reads the entry of a target without following links. Throws a ToolCallError if the entry is no longer the one that
+ * the target describes.
  */
 export async function readEntry(workspace: Workspace, target: WriteTarget, maxBytes: number): Promise<ReadEntry> {
   const { existing, realPath, given } = target;
@@ -31,7 +31,7 @@ export async function readEntry(workspace: Workspace, target: WriteTarget, maxBy
         ? await readLink(folder, basename(realPath))
         : await readRegular(folder, target, maxBytes);
     } catch (error) {
-      // A `ToolCallError` has a code too, but not one of the system.
+      // A `ToolCallError` also has a code, but not a system code.
       throw error instanceof ToolCallError ? error : ioFailure({ given, absolute: realPath }, error);
     }
   });
@@ -62,7 +62,7 @@ async function readRegular(
 }
 
 /**
- * Reads the bytes that the file had when it was opened; one that grows or shrinks meanwhile fails at its commit. Keeps
+ * Reads the bytes that the file had when it was opened. If the file grows or shrinks meanwhile, its commit fails. Keeps
  * only the hash of a large file.
  */
 async function hashed(

@@ -10,7 +10,7 @@ import { type TextLines, jsonBytes, readText } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 
-/** Maximum characters of a line in `content`; `lines` contains more. */
+/** Maximum characters of a line in `content`. A line in `lines` may be longer. */
 const MAX_SHOWN_LINE = 500;
 /** Maximum characters of a line in `lines`. */
 const MAX_LINE = 100_000;
@@ -57,7 +57,10 @@ export function readFileTool(workspace: Workspace): Tool {
   });
 }
 
-/** Lines of a text file. Throws a ToolCallError if it is missing, outside, binary, too large or not a regular file. */
+/**
+ * Reads lines of a text file. Throws a ToolCallError if the file is missing, outside the workspace, binary, too large
+ * or not a regular file.
+ */
 export async function readFile(
   workspace: Workspace,
   input: ReadFileInput,
@@ -85,7 +88,7 @@ export async function readFile(
 }
 
 interface RequestedRange extends LineRange {
-  /** The requested block, before the limit truncated it. */
+  /** The requested block, before `limit` truncated it. */
   readonly block: LineRange;
 }
 
@@ -142,7 +145,7 @@ async function takeLines(
   return { lines, content: shown.join('\n'), cut };
 }
 
-/** At most `length` UTF-16 units, never half a character. */
+/** The start of a text, with at most `length` UTF-16 units and no half characters. */
 function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = /[\uD800-\uDBFF]/.test(text[length - 1]!) ? length - 1 : length;

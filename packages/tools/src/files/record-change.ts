@@ -6,8 +6,8 @@ import { readEntry } from './read-entry.js';
 import type { Workspace } from './workspace.js';
 
 /**
- * Stores the old files of a change, then its record. The commit replaces only what is read here: it verifies that each
- * entry is unchanged since its target was found. Rejects with a ToolCallError.
+ * Stores the old files of a change, then its record. The commit replaces only the entries that this function reads,
+ * because the commit verifies that each entry is unchanged since its target was found. Rejects with a ToolCallError.
  */
 export async function recordChange(
   workspace: Workspace,

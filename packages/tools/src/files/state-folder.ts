@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path';
  * project, so that no project can forge its content.
  */
 
-/** The first writable place that belongs to this user alone; undefined if there is none. */
+/** The first writable folder that belongs to this user alone; undefined if no folder is suitable. */
 export function makeStateFolder(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   return [() => userFolder(environment), temporaryFolder].map(orUndefined).find(isPrivate);
 }
@@ -18,7 +18,7 @@ function isPrivate(path: string | undefined): path is string {
   return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }
 
-/** A user without an entry in the system's user list has no home, and the lookup throws. */
+/** The result of a lookup. The lookup throws for a user without an entry in the system's user list, who has no home. */
 function orUndefined(find: () => string): string | undefined {
   try {
     return find();
@@ -27,7 +27,9 @@ function orUndefined(find: () => string): string | undefined {
   }
 }
 
-/** False if other users have access to the folder. */
+/**
+ * Creates a missing folder, and makes the folder private. Returns false if this user does not own it, or cannot use it.
+ */
 export function makePrivateFolder(path: string): boolean {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });

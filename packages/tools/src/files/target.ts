@@ -7,21 +7,26 @@ import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedF
 import { quotePath } from './path-rules.js';
 import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
-/** A writable place and its state when it was checked. The commit requires it to be unchanged. */
+/** A writable place and its state at the check. The commit requires that the state is unchanged. */
 export interface WriteTarget {
   /** The path with symbolic links resolved; the last folders may not exist yet. */
   readonly realPath: string;
   readonly given: string;
-  /** The current entry: a regular file, or a link if links are not followed. Undefined if there is none. */
+  /**
+   * The state of the current entry: a regular file, or a link if links are not followed. Undefined if the place has no
+   * entry.
+   */
   readonly existing: BigIntStats | undefined;
 }
 
-/** Finds the place that a write to `path` would change. Follows a link, which must lead to a file inside. */
+/**
+ * Finds the place that a write to `path` would change. Follows a link, which must lead to a file inside the workspace.
+ */
 export function targetOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, true);
 }
 
-/** Finds the entry itself, for deletes and moves; does not follow a link. */
+/** Finds the entry itself, for deletions and moves. Does not follow a link. */
 export function entryOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, false);
 }
@@ -37,7 +42,7 @@ export function sameEntry(one: BigIntStats | undefined, other: BigIntStats | und
   );
 }
 
-/** The state of a folder's entry; does not follow a link. */
+/** The state of a folder's entry. Does not follow a link. */
 export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(folder.entryPath(name), { bigint: true });

@@ -6,22 +6,22 @@ import { ioFailure, openFile, using } from './open-verified.js';
 import { quotePath } from './path-rules.js';
 import type { Workspace, WorkspacePath } from './workspace.js';
 
-/** Larger files are rejected. The reported size counts, so sparse files are included. */
+/** Maximum size of a file. The reported size counts, so that sparse files are rejected too. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Maximum reads that end early: a file that is truncated and written again has many ends. */
+/** Maximum number of reads that end early: the reader cannot follow a file that another program keeps truncating. */
 const MAX_SHORT_READS = 16;
 
 export interface TextFile {
   readonly lines: TextLines;
-  /** Bytes that are not UTF-8 appear as U+FFFD. */
+  /** Whether the text contains U+FFFD in place of bytes that are not UTF-8. */
   readonly lossy: boolean;
   readonly realPath: string;
 }
 
-/** Reads a text file. Rejects binary, too large and special files; drops a byte order mark. */
+/** Reads a text file. Rejects binary, too large and special files. Drops a byte order mark. */
 export async function readText(workspace: Workspace, path: WorkspacePath, slices: WorkSlices): Promise<TextFile> {
   const { bytes, realPath } = await using(openFile(workspace, path), async (file) => ({
     bytes: await readAll(file.handle, file.stat.size, path, slices.signal),
@@ -32,8 +32,8 @@ export async function readText(workspace: Workspace, path: WorkspacePath, slices
 }
 
 /**
- * Reads a verified regular file, up to `MAX_FILE_BYTES`: the bytes that it had when it was opened. Data appended
- * meanwhile is ignored.
+ * Reads a verified regular file of at most `MAX_FILE_BYTES`: the bytes that the file had when it was opened. Ignores
+ * data that another program appends meanwhile.
  */
 export async function readAll(
   handle: Pick<FileHandle, 'read'>,
@@ -62,7 +62,7 @@ export async function readAll(
   }
 }
 
-/** Rejects content that is not UTF-8 text or close to it. */
+/** Rejects bytes that are UTF-16 or binary data. */
 export function checkText(bytes: Buffer, path: WorkspacePath): void {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw failure('binary', `${quotePath(path.given)} is UTF-16 text. Convert it to UTF-8 first.`, {
@@ -114,12 +114,12 @@ function checkSize(bytes: number, path: WorkspacePath): void {
   );
 }
 
-/** `String.prototype.isWellFormed`, which the standard library of this language version does not declare. */
+/** Calls `String.prototype.isWellFormed`, which the standard library of this language version does not declare. */
 function isWellFormed(text: string): boolean {
   return (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 }
 
-/** Bytes of the text as a JSON string, quotes and escapes included. */
+/** The number of bytes of the text as a JSON string, with quotes and escapes. */
 export function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text));
 }
@@ -130,7 +130,7 @@ const MARK = Buffer.from('\uFEFF');
 
 /**
  * The lines of a text, without line ends (LF or CRLF) and byte order mark. A final line end does not start another
- * line. Lines are decoded on demand, because a file may have millions of empty ones.
+ * line. Each line is decoded on demand, because a file may have millions of empty lines.
  */
 export class TextLines {
   readonly length: number;

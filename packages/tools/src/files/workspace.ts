@@ -16,18 +16,21 @@ import { PROTECTED_NAMES, protectedName, repositoryFile } from './protected-name
  * nothing about links, and links can be swapped at any moment.
  */
 export interface Workspace {
-  /** In the given order; relative paths belong to the first. */
+  /** The roots in the given order. Relative paths start at the first one. */
   readonly roots: readonly WorkspaceRoot[];
   readonly verification: Verification;
   readonly hardLinks: 'refuse' | 'read';
   readonly unprotected: ReadonlySet<string>;
-  /** Files of the program itself inside the roots. */
+  /** The files of the program itself inside the roots. */
   readonly product: ProductFiles;
-  /** Runs one change of files at a time. */
+  /** Runs one change to files at a time. */
   readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
-  /** The number of changes that have started or ended, for caches of results. */
+  /** The number of changes that have started or ended. Caches of results depend on it. */
   readonly changeCount: () => number;
-  /** The folder for locks and journals, outside every project; undefined if no place is safe. Created on first use. */
+  /**
+   * The folder for locks and journals, outside every project; undefined if no place is safe. The first call creates the
+   * folder.
+   */
   readonly stateFolder: () => string | undefined;
   /** The records of file changes, for undo; undefined if nothing is recorded. */
   readonly records: ChangeRecords | undefined;
@@ -46,19 +49,19 @@ export interface WorkspaceRoot {
 export type RootOption = string | { readonly path: string; readonly access?: 'read' | 'write' };
 
 export interface WorkspaceOptions {
-  /** One folder or several; the default `access` is 'write'. Each must exist. */
+  /** One folder or several. Each must exist. The default `access` is 'write'. */
   readonly roots: RootOption | readonly RootOption[];
   /** Names in `PROTECTED_NAMES` that may be written, such as '.vscode'. */
   readonly unprotected?: readonly string[];
   /**
-   * A file with several hard links may be the same file as one outside. 'refuse' (default) does not read it, except
-   * below `node_modules` and `site-packages`; 'read' does.
+   * A file with several hard links may be the same file as one outside the workspace. 'refuse' (default) rejects reads
+   * of such a file, except below `node_modules` and `site-packages`; 'read' allows them.
    */
   readonly hardLinks?: 'refuse' | 'read';
-  /** The method that verifies opened files. Default: the best one of the system. */
+  /** The method that verifies opened files. Default: the best method that the system supports. */
   readonly verification?: Verification;
   /**
-   * A folder for locks and for journals of changes, the same for all processes that change the same files. Default:
+   * A folder for locks and journals of changes. All processes that change the same files must share it. Default:
    * `toolscript/files` in the user's own state folder (`$XDG_STATE_HOME`, `~/.local/state`).
    */
   readonly stateFolder?: string;
@@ -71,7 +74,8 @@ export interface WorkspaceOptions {
 
 /**
  * 'descriptor': the kernel reports the path of an open file (`/proc/self/fd`); no race can deceive it. 'path': the path
- * is resolved again after opening, and device and inode are compared; a fast swap in between could be missed.
+ * is resolved again after the file is open, and device and inode are compared; a fast swap in between could escape the
+ * check.
  */
 export type Verification = 'descriptor' | 'path';
 
@@ -108,17 +112,17 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   });
 }
 
-/** A path that is inside the workspace by its spelling. The file has not been verified yet. */
+/** A path whose spelling is inside the workspace. The file itself is not verified yet. */
 export interface WorkspacePath {
   /** Absolute, normalised, below the real path of a root. */
   readonly absolute: string;
-  /** As the caller wrote it, for messages. */
+  /** The path as the caller wrote it, for messages. */
   readonly given: string;
 }
 
 /**
- * Relative paths start at `workdir`, and `workdir` at the first root. Absolute paths must be inside a root. `..` may be
- * used inside the workspace but not to leave it.
+ * Resolves a path. Relative paths start at `workdir`, and `workdir` at the first root. Absolute paths must be inside a
+ * root. `..` may not lead out of the workspace.
  */
 export function resolvePath(workspace: Workspace, path: string, workdir?: string): WorkspacePath {
   checkSpelling(path);
@@ -133,7 +137,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
   throw failure('outside', `The path ${quotePath(path)} is outside the workspace. Use a path inside it.`, { path });
 }
 
-/** The innermost root that contains a path whose symbolic links are resolved; undefined if none does. */
+/** The innermost root that contains a path whose symbolic links are resolved; undefined if no root contains it. */
 export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
   return workspace.roots
     .filter((root) => isInside(root.realPath, realPath))
@@ -152,7 +156,7 @@ export function displayPath(workspace: Workspace, realPath: string): string {
   return sep === '/' ? shown : shown.split(sep).join('/');
 }
 
-/** Describes to the model the roots besides the first; '' if there is only one. */
+/** Describes the roots after the first one to the model; '' if the workspace has only one root. */
 export function otherRoots({ roots }: Workspace): string {
   const others = roots
     .slice(1)
@@ -201,7 +205,7 @@ function checkProduct({ present, absent }: ProductFiles, realPath: string, given
   if (![...present, ...absent].some((path) => isInside(path, realPath))) return;
   throw failure(
     'protected',
-    `The path ${quotePath(given)} is protected: this program is run from there. Use another path.`,
+    `The path ${quotePath(given)} is protected: Toolscript itself runs from it. Use another path.`,
     {
       path: given,
     },
@@ -222,7 +226,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
     realPath = realpathSync.native(givenPath);
   } catch {
     throw new ToolscriptUsageError(
-      `The workspace root '${path}' does not exist or cannot be opened. Create it, or give your user permission.`,
+      `The workspace root '${path}' does not exist or cannot be opened. Create the folder, or give your user permission to open it.`,
     );
   }
   if (!statSync(realPath).isDirectory())
@@ -230,7 +234,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
   return Object.freeze({ realPath, givenPath, access });
 }
 
-/** Rejects a folder that is given twice, because its access would be ambiguous. */
+/** Rejects a folder that the roots contain twice, because its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
   if (twice)

@@ -28,7 +28,10 @@ const WriteFileOrKeyInput = z
 
 type WriteFileOrKeyInput = z.output<typeof WriteFileOrKeyInput>;
 
-/** `writeFile`, whose content may be a text in the File Cabinet. The version that a user approves is the one written. */
+/**
+ * `writeFile`, whose content may also be a text in the File Cabinet. The tool writes the version that the user
+ * approved.
+ */
 export function writeFileOrKeyTool(workspace: Workspace, documents: DocumentStore): Tool {
   const fileOf = (fileKey: string, { version }: WriteFileOrKeyInput, scope: { threadId: string | undefined }) =>
     findFile(documents, threadOf(scope), { fileKey, version });

@@ -52,8 +52,8 @@ export function writePreview(workspace: Workspace, { path, cwd, content }: Write
 }
 
 /**
- * Writes a file by renaming a finished temporary file over it: others see the old content or the new one.
- * A link is followed when it leads to a file inside the workspace. Throws a ToolCallError.
+ * Writes a file by renaming a finished temporary file over it: readers see the old content or the new content. Follows
+ * a link that leads to a file inside the workspace. Throws a ToolCallError.
  */
 export async function writeFile(
   workspace: Workspace,

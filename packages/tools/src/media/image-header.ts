@@ -55,7 +55,7 @@ function jpegSize(bytes: Buffer): Size {
   while (at + 9 <= bytes.length && bytes[at] === 0xff) {
     const marker = bytes[at + 1]!;
     if (isFrameHeader(marker)) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
-    // A marker may be preceded by any number of fill bytes, and some have no length.
+    // Any number of fill bytes may precede a marker, and some markers have no length.
     if (marker === 0xff) at += 1;
     else if (hasNoLength(marker)) at += 2;
     else at += 2 + Math.max(2, bytes.readUInt16BE(at + 2));

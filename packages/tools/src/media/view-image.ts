@@ -121,7 +121,7 @@ function readImage(
   return using(openFile(workspace, path), async ({ handle, stat, realPath }) => {
     checkSize(stat.size, path);
     const bytes = await readAll(handle, stat.size, path, signal);
-    // It may have grown meanwhile.
+    // The file may have grown since the check of its size.
     checkSize(bytes.length, path);
     return { bytes, realPath };
   });

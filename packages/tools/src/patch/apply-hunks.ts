@@ -22,7 +22,7 @@ export interface AppliedText {
 }
 
 /**
- * The text after applying all hunks of a file. Hunks are searched from top to bottom, each after the previous one.
+ * The text after applying all hunks of a file. The search goes from top to bottom: each hunk follows the previous one.
  * Context lines keep the file's own text, even if they matched loosely. Throws a ToolCallError that names the file, the
  * hunk and the nearest lines.
  */
@@ -70,7 +70,7 @@ class HunkPlacer {
       if (this.#slices.isDue(hunk.lines.length)) await this.#slices.pass();
       placements.push(await this.#place(hunk));
     }
-    // Sorts by position, because additions at the end may precede a hunk further up. The sort is stable.
+    // The sort by position is stable. It is needed because additions at the end may precede a hunk further up.
     return placements.sort((one, other) => one.first - other.first);
   }
 

@@ -40,9 +40,9 @@ export type ApplyPatchResult = z.output<typeof ApplyPatchOutput>;
 export interface ApplyPatchOptions {
   /** The folders that the patch may change. Relative paths start at the first. */
   readonly root: RootOption | readonly RootOption[];
-  /** Default true: nothing is written if anything fails. False: writes file by file, up to the failure. */
+  /** Default true: a failure prevents all writes. False: writes file by file, up to the failure. */
   readonly atomic?: boolean;
-  /** Default false. True: everything is checked and reported, nothing is written. */
+  /** True: checks and reports the changes, and writes nothing. Default false. */
   readonly dryRun?: boolean;
   /** The folder inside a root at which relative paths start. */
   readonly cwd?: string;
@@ -75,7 +75,7 @@ export function applyPatchTool(workspace: Workspace): Tool {
   });
 }
 
-/** `applyPatch` inside a workspace. Patches of one workspace are applied one at a time. */
+/** Applies a patch inside a workspace. A workspace applies one patch at a time. */
 export function applyPatchIn(
   workspace: Workspace,
   input: ApplyPatchInput,
@@ -147,7 +147,9 @@ async function applyOneByOne(
   }
 }
 
-/** Maximum number of times that a patch is recomputed because another program changed one of its files meanwhile. */
+/**
+ * Maximum number of times that the tool recomputes a patch because another program changed one of its files meanwhile.
+ */
 const MAX_ATTEMPTS = 5;
 
 async function planAndCommit(

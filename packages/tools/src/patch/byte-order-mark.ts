@@ -3,7 +3,7 @@ import type { Hunk, HunkLine } from './operations.js';
 const MARK = '\uFEFF';
 
 export interface MarkedHunks {
-  /** The hunks without the mark, because the file's own mark is removed before the search. */
+  /** The hunks without the mark. The file's own mark is removed before the search. */
   readonly hunks: readonly Hunk[];
   /** True: the patch has the mark on an old line and not on the new one. */
   readonly removesMark: boolean;

@@ -8,7 +8,7 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 const MOVE = '*** Move to: ';
-/** `@@ -1,3 +1,4 @@`, as models write it by habit from unified diffs. It is ignored in this format. */
+/** Line numbers such as `@@ -1,3 +1,4 @@`, which models write by habit from unified diffs. This format ignores them. */
 const LINE_NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
 
@@ -93,7 +93,10 @@ class CodexParser {
       hunks.push(this.#hunk(hunks.length + 1, end));
     }
     if (hunks.length === 0 && movedTo === undefined) {
-      throw this.#problem(this.#at - 1, `the update of '${visible(place.path)}' has no hunk`);
+      throw this.#problem(
+        this.#at - 1,
+        `the update of '${visible(place.path)}' has no hunk; add one that begins with @@`,
+      );
     }
     return { kind: 'update', ...place, movedTo, hunks };
   }
@@ -118,7 +121,7 @@ class CodexParser {
       lines.push(this.#hunkLine(line));
       this.#at += 1;
     }
-    if (lines.length === 0) throw this.#problem(start, `hunk ${number} is empty`);
+    if (lines.length === 0) throw this.#problem(start, `hunk ${number} is empty; add its lines, or remove it`);
     return { number, patchLine: this.#number(start), contexts, lines, atEnd: false };
   }
 

@@ -8,10 +8,10 @@ export interface Replacement {
   readonly lines: readonly HunkLine[];
 }
 
-/** A file as lines with their own line ends, so that unchanged parts stay byte for byte. */
+/** A file as lines with their own line ends, so that every byte of unchanged parts stays the same. */
 export class FileLines {
   readonly length: number;
-  /** False if the last line has no line end. True for an empty file. */
+  /** Whether the last line has a line end. True for an empty file. */
   readonly finalLineEnd: boolean;
   readonly #text: string;
   readonly #starts: Int32Array;
@@ -50,14 +50,14 @@ export class FileLines {
     return end - 2 >= this.#starts[index]! && this.#text[end - 2] === '\r' ? '\r\n' : '\n';
   }
 
-  /** The file's text with the replacements, which are in file order. */
+  /** The file's text with the replacements, which are in the order of the file. */
   replaced(replacements: readonly Replacement[], finalLineEnd: boolean): string {
     const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
-    // The default line end of new lines: that of the file's first line, or LF.
+    // The default line end for new lines: the line end of the file's first line, or LF.
     const lineEnd = this.endOf(0) || '\n';
     let last: string | undefined;
     const push = ({ text, end }: Piece): void => {
-      // A last line without an end now precedes other lines, so it gets one.
+      // The last line of the file had no end. Now other lines follow it, so it gets one.
       if (last === '') pieces.push(lineEnd);
       pieces.push(text, end);
       last = end;
@@ -79,7 +79,7 @@ export class FileLines {
     return { text: this.#text.slice(this.#starts[first], this.#starts[end]! - lineEnd.length), end: lineEnd };
   }
 
-  /** A new line ends like the line that it follows or replaces. */
+  /** Yields the lines of a replacement. A new line ends like the line that it follows or replaces. */
   *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<Piece> {
     let at = first;
     let lineEnd = this.endOf(first) || fileLineEnd;

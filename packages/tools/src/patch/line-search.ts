@@ -11,9 +11,9 @@ const PASSES: readonly ((text: string) => string)[] = [
   (text) => plainPunctuation(text),
 ];
 
-/** Maximum line comparisons for one file: some seconds. */
+/** Maximum number of line comparisons for one file, which take some seconds. */
 const MAX_COMPARISONS = 300_000_000;
-/** Maximum distinct positions of one run. */
+/** Maximum number of positions that are found for one run of lines. */
 const MAX_PLACES = 1_000;
 /** A number that matches no line of the file. */
 const NOWHERE = -1;
@@ -26,7 +26,7 @@ interface Pass {
 
 /** Finds runs of lines in one file, in time proportional to file and run. */
 export class LineSearch {
-  /** True after the search exceeded its maximum cost; from then on nothing is found. */
+  /** True after the search exceeded its maximum cost. Later searches find nothing. */
   exhausted = false;
   readonly length: number;
   readonly #slices: WorkSlices;
@@ -88,7 +88,7 @@ export class LineSearch {
     return [];
   }
 
-  /** Only lines that changed in the previous pass are normalized again. */
+  /** The lines of the file after the normalizations up to this one. Each distinct line is normalized once. */
   async #pass(number: number): Promise<Pass> {
     const known = this.#passes[number];
     if (known) return known;

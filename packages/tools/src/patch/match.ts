@@ -21,7 +21,7 @@ export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): P
   return undefined;
 }
 
-/** Such a hunk is appended to the file, regardless of its contexts. */
+/** Whether a hunk has only added lines. Such a hunk is appended to the file, regardless of its contexts. */
 export function isOnlyAdditions(hunk: Hunk): boolean {
   return hunk.lines.every(({ kind }) => kind === 'add');
 }
@@ -35,8 +35,8 @@ export function newLines(lines: readonly HunkLine[]): string[] {
 }
 
 /**
- * Models often end a hunk with a blank line that the file lacks. Returns the hunk without it; undefined if there is no
- * such line, or if nothing would remain to search.
+ * The lines of a hunk without its last old line if that line is blank, because models often end a hunk with a blank
+ * line that the file lacks. Undefined if the last old line is not blank, or if no other old lines remain to search.
  */
 export function withoutTrailingBlank(lines: readonly HunkLine[]): readonly HunkLine[] | undefined {
   const index = lines.findLastIndex(({ kind }) => kind !== 'add');

@@ -12,7 +12,9 @@ import type { Hunk } from './operations.js';
 const SHOWN_LINES = 8;
 const SHOWN_PLACES = 10;
 const SHOWN_CHARACTERS = 200;
-/** Maximum positions of one text that are counted, and maximum lines that are compared by letters. */
+/**
+ * Maximum number of positions of one text that are counted, and maximum number of lines that are compared by letters.
+ */
 const MAX_PLACES = 200;
 const MAX_COMPARED = 20_000;
 const ALIKE = 0.5;
@@ -75,7 +77,7 @@ async function nearest(file: FileLines, wanted: readonly string[], slices: WorkS
   return `The nearest lines in the file:\n${block(texts, first + 1, end - first)}`;
 }
 
-/** The start at which most of the wanted lines match the file. */
+/** The start index at which most of the wanted lines match the file. */
 async function mostCommonStart(
   file: FileLines,
   wanted: readonly string[],

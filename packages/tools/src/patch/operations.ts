@@ -9,14 +9,14 @@ export function pathsOf(operation: PatchOperation): string[] {
 
 interface OperationPlace {
   readonly path: string;
-  /** The line of the patch at which the operation starts, from 1. */
+  /** The line of the patch at which the operation starts. The first line is 1. */
   readonly patchLine: number;
 }
 
 export interface AddOperation extends OperationPlace {
   readonly kind: 'add';
   readonly content: string;
-  /** Lines of the content. */
+  /** Number of lines of the content. */
   readonly added: number;
   /** True in unified diffs: the file must not exist yet. */
   readonly mustBeNew?: boolean;
@@ -33,7 +33,7 @@ export interface UpdateOperation extends OperationPlace {
   readonly movedTo: string | undefined;
   /** True: the destination must not exist yet. */
   readonly mustBeNew?: boolean;
-  /** The other name in the header of a unified diff: one of the two exists. */
+  /** The other name in the header of a unified diff. One of the two files exists. */
   readonly oldName?: string;
   readonly hunks: readonly Hunk[];
 }
@@ -56,15 +56,15 @@ export interface Hunk {
 }
 
 export interface HunkNumbers {
-  /** Index of the old lines in the original file, from 0; undefined if the header has no numbers. */
+  /** Index of the old lines in the original file, starting at 0; undefined if the header has no numbers. */
   readonly start: number | undefined;
-  /** The hunk's statement about the end of the new file; undefined if there is none. */
+  /** Whether the new file ends with a line end according to the hunk; undefined if the hunk does not show it. */
   readonly finalLineEnd: boolean | undefined;
 }
 
 export interface HunkLine {
   readonly kind: 'keep' | 'add' | 'remove';
   readonly text: string;
-  /** The line end of an added line. Undefined: the same as that of the adjacent lines. */
+  /** The line end of an added line. Undefined: the line end of the adjacent lines. */
   readonly end?: '\n' | '\r\n' | undefined;
 }

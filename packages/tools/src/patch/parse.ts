@@ -9,9 +9,12 @@ import { isShellCommand, unwrapPatch, type PatchText } from './unwrap.js';
 
 /** Maximum files that one patch may change. */
 const MAX_FILES = 1_000;
-/** Maximum characters of all names in a patch. Rules resolve each name, folder by folder, synchronously. */
+/**
+ * Maximum number of characters of all names in a patch, because approval rules resolve each name synchronously, folder
+ * by folder.
+ */
 const MAX_NAME_CHARACTERS = 100_000;
-/** Maximum lines. A patch is parsed synchronously for approval rules, which takes about 25 ms at this size. */
+/** Maximum number of lines. Approval rules parse a patch synchronously, which takes about 25 ms at this size. */
 const MAX_LINES = 50_000;
 /** Shorter texts are parsed without yielding to the event loop. */
 const MAX_SHORT_TEXT = 65_536;
@@ -19,13 +22,13 @@ const MAX_SHORT_TEXT = 65_536;
 /** A parsed patch in either format, before any lookup. */
 export interface ParsedPatch {
   readonly operations: readonly PatchOperation[];
-  /** The folder at which paths start; undefined: the workspace's first root. */
+  /** The folder at which paths start. Undefined: the workspace's first root. */
   readonly cwd: string | undefined;
   /** Requests of the patch that applyPatch does not support, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Parses a patch by its text alone. Throws a ToolCallError that names the line. */
+/** Parses a patch, without any access to files. Throws a ToolCallError that names the line. */
 export function parsePatch(text: string, cwd?: string): ParsedPatch {
   refuseTooManyLines(text);
   return parseText(unwrapPatch(text), text, cwd);
@@ -44,7 +47,7 @@ export async function readPatch(text: string, cwd?: string, signal?: AbortSignal
   const read = await readShellCommand(command);
   const plain = unwrapPatch(text);
   if (read === undefined) return parseText(plain, text, cwd);
-  // Approval rules saw the plain result.
+  // The approval rules have checked the result of the plain parser, so the two results must agree.
   if (read.directory !== plain.directory || read.lines.join('\n') !== plain.lines.join('\n')) {
     throw failure('patch_syntax', 'The command around the patch is ambiguous; send the patch alone.');
   }
@@ -60,7 +63,7 @@ function parseText(patch: PatchText, text: string, cwd: string | undefined): Par
   const place = folderOf(patch.directory, cwd);
   const { lines, skipped, blanksAfter = 0 } = patch;
   if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
-  // The lines with their CR, which matter only here: git writes the lines of CRLF files with it.
+  // The lines with their CR. Git writes the CR of CRLF files, and only a unified diff needs it.
   const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksAfter);
   const { operations, notes } = parseUnifiedDiff(raw, skipped);
   return { operations: fewEnough(operations), notes, cwd: place };
@@ -71,7 +74,7 @@ function refuseTooManyLines(text: string): void {
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
   // defence: patch-lines-cap
   if (lines > MAX_LINES)
-    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split it.`);
+    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split the patch.`);
 }
 
 /** Rejects a patch of too many files, because each file costs disk accesses, even for approval rules. */
@@ -80,14 +83,14 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
   if (operations.length > MAX_FILES)
     throw failure(
       'too_large',
-      `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split it.`,
+      `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split the patch.`,
     );
   const characters = operations.flatMap(pathsOf).reduce((total, path) => total + path.length, 0);
   // defence: patch-names-total-cap
   if (characters > MAX_NAME_CHARACTERS)
     throw failure(
       'too_large',
-      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} are allowed. Split it.`,
+      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} are allowed. Split the patch.`,
     );
   return operations;
 }

@@ -2,7 +2,7 @@ import type { LineSearch } from './line-search.js';
 import { isOnlyAdditions, oldLines, withoutTrailingBlank, type Placement } from './match.js';
 import type { Hunk, HunkNumbers } from './operations.js';
 
-/** The positions of a hunk: one, or several equally good ones (indices from 0). */
+/** The position of a hunk, or several equally good positions as indices from 0. */
 export type NumberedPlacement =
   | { readonly status: 'placed'; readonly placement: Placement }
   | { readonly status: 'ambiguous'; readonly candidates: readonly number[] }
@@ -47,8 +47,8 @@ export async function placeNumbered(
 }
 
 /**
- * Places additions without context. Only their number identifies a position; without a number, they are appended, as in
- * the Codex format.
+ * Places additions without context. Only their number identifies a position. Without a number, the additions are
+ * appended, as in the Codex format.
  */
 function placeAdditions(file: LineSearch, hunk: Hunk, expected: number | undefined, cursor: number): NumberedPlacement {
   const first = expected ?? file.length;

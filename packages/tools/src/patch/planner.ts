@@ -31,7 +31,7 @@ export interface PatchChange {
 /** Maximum bytes of all files that one patch may read and write. */
 const MAX_PATCH_BYTES = 64 * 1024 * 1024;
 
-/** A file while the plan is made, with the operations so far applied. */
+/** A file during the planning, with the operations so far applied. */
 interface PlannedFile {
   readonly target: WriteTarget;
   readonly given: WorkspacePath;
@@ -42,7 +42,7 @@ interface PlannedFile {
 }
 
 /**
- * Computes the effect of a patch; reads files and changes none. Later operations see the effects of earlier ones.
+ * Computes the effect of a patch. It reads files and changes none. Later operations see the effects of earlier ones.
  * Throws a ToolCallError for the first rejected path and the first hunk that does not match.
  */
 export class PatchPlanner {
@@ -70,7 +70,7 @@ export class PatchPlanner {
         throwIfAborted(this.#signal);
         const entry = await entryOf(this.#workspace, path);
         places.push(entry.realPath);
-        // Deleting a link deletes the link itself; all other operations follow it.
+        // A deletion removes the link itself. All other operations follow the link.
         if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete')
           places.push((await targetOf(this.#workspace, path)).realPath);
       }
@@ -144,7 +144,7 @@ export class PatchPlanner {
     return { bytes: this.#encode(applied.text, path), added: applied.added, removed: applied.removed };
   }
 
-  /** A unified diff may delete a file only if it shows the whole content. */
+  /** Rejects the deletion of a file by a unified diff that does not show the whole content. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
     const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
     // A text with only a byte order mark has no lines.
@@ -152,12 +152,12 @@ export class PatchPlanner {
     const { path } = shown;
     throw failure(
       'no_match',
-      `${quotePath(path)} has lines that its deletion in the patch does not show. Read it again.`,
+      `${quotePath(path)} has lines that its deletion in the patch does not show. Read the file again.`,
       { path },
     );
   }
 
-  /** Headers of unified diffs have two names; returns the one that exists. */
+  /** The name of the existing file, because headers of unified diffs have two names. */
   async #presentName({ path, oldName }: UpdateOperation): Promise<string> {
     if (oldName === undefined) return path;
     const [byNew, byOld] = [await this.#file(path, true), await this.#file(oldName, true)];
@@ -211,7 +211,7 @@ export class PatchPlanner {
     });
   }
 
-  /** The lines of a file to delete or replace, regardless of its size; a link has none. */
+  /** The number of lines of a file to delete or replace, regardless of its size; 0 for a link. */
   async #countLines(file: PlannedFile): Promise<number> {
     if (file.content === 'absent') return 0;
     if (file.content !== 'as_on_disk') return lineEnds(file.content) + (endsOpen(file.content) ? 1 : 0);
@@ -252,7 +252,7 @@ export class PatchPlanner {
     if (this.#bytes > MAX_PATCH_BYTES)
       throw failure(
         'too_large',
-        `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together; split it.`,
+        `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together. Split the patch.`,
       );
   }
 

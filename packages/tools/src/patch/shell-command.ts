@@ -29,18 +29,18 @@ const ALLOWED = new Set(
 
 let loading: Promise<Parser | undefined> | undefined;
 
-/** Maximum characters of a command without its heredoc. A longer command does more than apply a patch. */
+/** Maximum number of characters of a command without its heredoc. A longer command does more than apply a patch. */
 const MAX_COMMAND_CHARACTERS = 10_000;
 const HEREDOC = /<<(-?)\s*(['"]?)(\w+)\2/;
 
 /**
- * The patch inside a shell command. Undefined if the grammar cannot parse the text, or is not installed. Throws a
- * ToolCallError for a command that does more than apply one patch.
+ * The patch inside a shell command. Undefined if the grammar cannot parse the text, or if the parser is not installed.
+ * Throws a ToolCallError for a command that does more than apply one patch.
  */
 export async function readShellCommand(text: string): Promise<PatchText | undefined> {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const end = heredocEnd(lines);
-  // The heredoc's content is omitted: it is plain text, and could take the grammar seconds.
+  // The parser does not get the heredoc's content, which is plain text. It could cost the parser seconds.
   const command = end === undefined ? lines : [lines[0]!, 'x', ...lines.slice(end)];
   // defence: command-characters-cap
   if (command.reduce((total, line) => total + line.length + 1, 0) > MAX_COMMAND_CHARACTERS) throw doesMore();
@@ -92,7 +92,7 @@ function heredocIn(root: Node): FoundHeredoc {
 function isOnlyAllowed(node: Node, commands: Node[], depth = 0): boolean {
   if (!ALLOWED.has(node.type) || depth > MAX_DEPTH) return false;
   if (node.type === 'command') commands.push(node);
-  // The heredoc's content is plain text here, even if a shell would expand it.
+  // The heredoc's content counts as plain text, even if a shell would expand it.
   if (node.type === 'heredoc_body') return true;
   return node.children.every((child) => child !== null && isOnlyAllowed(child, commands, depth + 1));
 }

@@ -7,7 +7,10 @@ const BARE_HUNK = /^@@(?:$|[^@])/;
 /** Lines that may separate two files: headings of other programs, a mail's signature, a log message. */
 const HEADING = /^(?:Index: |={3,}\s*$|Only in |From |commit |diff |Binary files )/;
 const UNUSUAL_FILE = /^(?:120000|160000)$/;
-/** A header has at most two names of 4096 bytes, each of which may be quoted as four characters. */
+/**
+ * Maximum number of characters of a header. It has at most two names of 4096 bytes, and git may write each byte as four
+ * characters.
+ */
 const MAX_HEADER_CHARACTERS = 40_000;
 const KINDS: Readonly<Record<string, HunkLine['kind']>> = { ' ': 'keep', '+': 'add', '-': 'remove' };
 
@@ -25,8 +28,8 @@ export function isUnifiedDiff(lines: readonly string[]): boolean {
 
 /**
  * Parses unified diffs as git, `diff -u` and models write them. The counts in hunk headers determine the end of a hunk
- * if they are correct; otherwise the first letters of its lines do. `raw` keeps CR before LF. Throws a ToolCallError
- * that names the line.
+ * if they are correct; otherwise the first letters of its lines determine it. `raw` keeps CR before LF. Throws a
+ * ToolCallError that names the line.
  */
 export function parseUnifiedDiff(raw: readonly string[], skipped: number): ParsedDiff {
   return new UnifiedParser(raw, skipped).parse();
@@ -47,7 +50,7 @@ interface FileHeader {
 interface BodyLine {
   readonly raw: string;
   readonly kind: HunkLine['kind'];
-  /** True: the line `\ No newline at end of file` follows. */
+  /** True if the line `\ No newline at end of file` follows. */
   open: boolean;
 }
 
@@ -81,7 +84,7 @@ class UnifiedParser {
       prose = this.#passLine(prose);
     }
     if (this.#operations.length === 0)
-      throw this.#problem(0, "a unified diff names its file by '--- ' and '+++ ' lines");
+      throw this.#problem(0, "the patch names no file; add '--- ' and '+++ ' lines before its first hunk");
     return { operations: this.#operations, notes: this.#notes };
   }
 
@@ -132,7 +135,8 @@ class UnifiedParser {
   }
 
   /**
-   * Blanks at the edges of a name are often lost when a patch is sent, so a name that seems to have them is rejected.
+   * Reads a name. Blanks at the edges of a name are often lost when a patch is sent, so a name that seems to have them
+   * is rejected.
    */
   #name(text: string): string {
     this.#refuseLong(text);
@@ -142,7 +146,7 @@ class UnifiedParser {
     return name;
   }
 
-  /** Reads one of git's lines about a whole file; false for any other line. */
+  /** Reads one of git's lines about a whole file. Returns false for any other line. */
   #extended(header: FileHeader, line: string): boolean {
     this.#refuseBinary(line);
     const [, name, value = ''] =
@@ -241,7 +245,7 @@ class UnifiedParser {
       ? [numbers[1]!, numbers[2] ?? '1', numbers[4] ?? '1'].map(Number)
       : [];
     const body = this.#countedBody(start + 1, oldCount, newCount) ?? this.#openBody(start + 1);
-    if (body.lines.length === 0) throw this.#problem(start, `hunk ${number} is empty`);
+    if (body.lines.length === 0) throw this.#problem(start, `hunk ${number} is empty; add its lines, or remove it`);
     this.#at = body.end;
     const hasOld = body.lines.some(({ kind }) => kind !== 'add');
     if (!hasOld && oldCount !== undefined && oldCount > 0)
@@ -262,7 +266,9 @@ class UnifiedParser {
     };
   }
 
-  /** As many lines as the header counts, if the following lines allow it; otherwise undefined. */
+  /**
+   * The lines of a hunk according to the counts in its header; undefined if the following lines contradict the counts.
+   */
   #countedBody(start: number, oldCount: number | undefined, newCount: number | undefined): HunkBody | undefined {
     if (oldCount === undefined || newCount === undefined) return undefined;
     const lines: BodyLine[] = [];
@@ -306,7 +312,7 @@ class UnifiedParser {
   }
 
   /**
-   * The kind of a line. An empty line counts as context, because editors and models drop the blank before an empty
+   * The kind of a line. An empty line counts as context, because editors and models drop the space of an empty context
    * line.
    */
   #kind(at: number): HunkLine['kind'] | undefined {
@@ -335,7 +341,9 @@ class UnifiedParser {
 
   #refuseBinary(line: string): void {
     if (/^GIT binary patch\s*$/.test(line) || /^Binary files .* differ\s*$/.test(line))
-      throw this.#refusal('it changes a binary file, and only text can be patched; remove this file from the patch');
+      throw this.#refusal(
+        'the patch changes a binary file, and only text can be patched; remove this file from the patch',
+      );
   }
 
   #refusal(why: string): Error {
@@ -355,12 +363,15 @@ function startsSides(lines: readonly string[], at: number): boolean {
   return (lines[at] ?? '').startsWith('--- ') && (lines[at + 1] ?? '').startsWith('+++ ');
 }
 
-/** The end of a mailed patch: `-- ` and git's version. */
+/** Whether a mailed patch ends at this line: `-- `, then git's version. */
 function isSignature(lines: readonly string[], at: number): boolean {
   return /^-- ?$/.test(lines[at]!) && /^(?:\d+\.\d.*)?$/.test(lines[at + 1] ?? '');
 }
 
-/** `@@ function name()` without numbers: a line to skip to, as in the Codex format. */
+/**
+ * The context after `@@` in a header without numbers, such as `@@ function name()`. The search continues after this
+ * line, as in the Codex format.
+ */
 function contextsOf(header: string): string[] {
   const text = header
     .slice(2)
@@ -374,7 +385,7 @@ function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
   return lines.some(({ open }) => open) ? true : undefined;
 }
 
-/** The lines of a hunk. A CR before LF belongs to the file if some lines have it and the headers do not. */
+/** The lines of a hunk. A CR before LF belongs to the file if some lines of the hunk have it and the headers do not. */
 function hunkLines(lines: readonly BodyLine[], isCarriedByCrlf: boolean): HunkLine[] {
   const showsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
   return lines.map(({ raw, kind, open }) => {

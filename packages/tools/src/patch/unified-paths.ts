@@ -7,7 +7,10 @@ const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/;
 const EPOCH = /\s(19(?:69-12-31|70-01-01))[ T](\d\d:\d\d:\d\d)(?:\.0+)?(?: ([+-]\d{4}))?\s*$/;
-/** Prefixes that git writes: before and after, index and work tree, commit and index or work tree, and by number. */
+/**
+ * Pairs of prefixes that git writes: before and after, index and work tree, commit and index or work tree, and by
+ * number.
+ */
 const PREFIXES: readonly (readonly [string, string])[] = [
   ['a/', 'b/'],
   ['i/', 'w/'],
@@ -43,7 +46,8 @@ export function isMissingSide(text: string): boolean {
 }
 
 /**
- * The names of a `diff --git` line. Undefined if blanks make the line ambiguous; then other lines determine the names.
+ * The names of a `diff --git` line. Undefined if blanks make the line ambiguous. In that case, other lines determine
+ * the names.
  */
 export function readGitNames(text: string): DiffNames | undefined {
   const line = text.trim();
@@ -57,7 +61,7 @@ export function readGitNames(text: string): DiffNames | undefined {
   return words.length === 2 ? { before: words[0]!, after: words[1]! } : undefined;
 }
 
-/** Removes the prefixes if both sides have those of one pair. */
+/** Removes the prefixes if both names have the prefixes of one pair. */
 export function withoutPrefixes({ before, after }: DiffNames): DiffNames {
   for (const [one, other] of PREFIXES) {
     const fits = (name: string, prefix: string): boolean => name === NO_FILE || name.startsWith(prefix);

@@ -8,10 +8,10 @@ import { quotePath } from '../files/path-rules.js';
  */
 
 const COMMAND = /^(?:cd\s+(?<directory>.*\S)\s*&&\s*)?(?:apply_patch|applypatch)\s+<<-?\s*(['"]?)(?<word>\w+)\2\s*$/;
-/** A longer line is not a command, and matching it could take long. */
+/** Maximum number of characters of a command line, because matching a longer line could take long. */
 const MAX_COMMAND_CHARACTERS = 5_000;
 const BARE_HEREDOC = /^<<-?\s*(['"]?)(?<word>[A-Za-z_]\w*)\1\s*$/;
-/** Allows a heredoc in a fence in a heredoc; deeper nesting is not meaningful. */
+/** Maximum number of wrappings. It allows a heredoc in a fence in a heredoc. Deeper nesting is not meaningful. */
 const MAX_WRAPPINGS = 4;
 const FENCE = /^(`{3,}|~{3,})[^`]*$/;
 const WORD_PART =
@@ -30,9 +30,9 @@ export const PATCH_EXAMPLE = [
 export interface PatchText {
   /** The lines without their line ends; CRLF counts as one line end. */
   readonly lines: readonly string[];
-  /** Lines of the given text before `lines[0]`. */
+  /** Number of lines of the given text before `lines[0]`. */
   readonly skipped: number;
-  /** Blank lines that were removed after the patch. In a unified diff they may be context lines. */
+  /** Number of blank lines that were removed after the patch. In a unified diff they may be context lines. */
   readonly blanksAfter?: number;
   /** The folder of a `cd DIR &&` before the patch. */
   readonly directory?: string;

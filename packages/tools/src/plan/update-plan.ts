@@ -35,13 +35,13 @@ export function updatePlanTool(): Tool {
   });
 }
 
-/** Throws a ToolCallError if more than one step is in progress. */
+/** Checks a plan. Throws a ToolCallError if more than one step is in progress. */
 export function updatePlan({ plan, explanation }: UpdatePlanInput): UpdatePlanResult {
   const inProgress = plan.filter(({ status }) => status === 'in_progress');
   if (inProgress.length > 1) {
     throw failure(
       'plan',
-      `At most one step may be in_progress; here are ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}. Set the others to pending.`,
+      `At most one step may be in_progress; the plan has ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}. Set the others to pending.`,
     );
   }
   return { success: true, content: 'Plan updated', plan, ...(explanation === undefined ? {} : { explanation }) };

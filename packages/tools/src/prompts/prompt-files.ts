@@ -21,8 +21,8 @@ export interface PromptFile {
 
 export interface PromptFolderOptions {
   /**
-   * The real path of a folder in which scripts may write: a file that is reached through a link, or has another name,
-   * may be one that they cannot read, so it is invalid. Default: links are followed.
+   * The real path of a folder in which scripts may write. With it, a file is invalid if it is reached through a link or
+   * has another name, because scripts may be unable to read it. Default: links are followed.
    */
   readonly inside?: string;
 }
@@ -37,8 +37,8 @@ const FrontMatter = z.strictObject({
 });
 
 /**
- * The prompts in the Markdown files (`*.md`) of a folder, in the order of their names. A folder that does not exist has
- * none. An invalid file is reported to `warn` and skipped. Throws a `ToolscriptUsageError` if the folder cannot be read.
+ * The prompts in the Markdown files (`*.md`) of a folder, in the order of their names. Empty if the folder does not
+ * exist. Reports an invalid file to `warn` and skips it. Throws a `ToolscriptUsageError` if the folder cannot be read.
  */
 export async function readPromptFolder(
   folder: string,
@@ -51,7 +51,9 @@ export async function readPromptFolder(
       const prompt = await readPromptFile(file, inside);
       const before = prompts.get(prompt.name);
       if (before !== undefined)
-        throw new ToolscriptUsageError(`${file} and ${before.file} have the same name "${prompt.name}". Change one.`);
+        throw new ToolscriptUsageError(
+          `${file} and ${before.file} have the same name "${prompt.name}". Change one of the names.`,
+        );
       prompts.set(prompt.name, prompt);
     } catch (error) {
       if (!(error instanceof ToolscriptUsageError)) throw error;
@@ -109,7 +111,7 @@ function textInside(file: string, inside: string): Promise<string> {
   });
 }
 
-/** `isOwn`: whether the opened file is the one that its path names. */
+/** Reads a prompt file. `isOwn`: whether the opened file is the one that its path names. */
 async function readText(
   file: string,
   flags: number,

@@ -16,7 +16,7 @@ import { readVariables } from './variables.js';
 
 /** The sources of prompts. */
 export interface PromptLibrary extends CommonOwner {
-  /** Saved prompts. Undefined: only those of files exist. */
+  /** The store of saved prompts. Undefined: only prompts from files exist. */
   readonly documents?: DocumentStore | undefined;
   /** Read-only prompts, from `readPromptFolder`. */
   readonly files?: readonly PromptFile[] | undefined;
@@ -24,9 +24,9 @@ export interface PromptLibrary extends CommonOwner {
 
 export interface PromptReference {
   readonly name: string;
-  /** Default: the newest one. A file has no versions. */
+  /** The version. Default: the newest one. A file has no versions. */
   readonly version?: number | undefined;
-  /** Default: the narrowest scope that has the name. */
+  /** The scope. Default: the narrowest scope that has a prompt with the name. */
   readonly scope?: ScopeName | 'file' | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -36,13 +36,13 @@ export interface LoadedPrompt {
   /** The text with its variables filled in. */
   readonly text: string;
   readonly scope: ScopeName | 'file';
-  /** Absent for a file. */
+  /** Absent for a prompt from a file. */
   readonly version?: number;
 }
 
 /**
- * Finds a prompt and fills in its variables: for hosts, and for `prompts.get`. Rejects with a `ToolCallError` if there
- * is none, if a file and a stored prompt have the name and no scope is given, and for wrong variables.
+ * Finds a prompt and fills in its variables: for hosts, and for `prompts.get`. Rejects with a `ToolCallError` if no
+ * prompt has the name, if both a file and a stored prompt have it and no scope is given, and for wrong variables.
  */
 export async function loadPrompt(
   library: PromptLibrary,

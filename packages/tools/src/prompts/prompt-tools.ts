@@ -15,8 +15,8 @@ const VERSION = z.number().int().min(1);
 const AnyScope = z.enum(['thread', 'principal', 'workspace', 'file']);
 
 /**
- * prompts.get and prompts.list; with `documents` also prompts.save and prompts.delete. Throws a `ToolscriptUsageError`
- * for an invalid option.
+ * The tools prompts.get and prompts.list; with `documents` also prompts.save and prompts.delete. Throws a
+ * `ToolscriptUsageError` for an invalid option.
  */
 export function promptTools(library: PromptLibrary): Tool[] {
   const { documents } = library;

@@ -15,8 +15,8 @@ export interface PromptVariables {
 }
 
 /**
- * Without a schema, the prompt needs each of its variables, as text, a number or a boolean. Throws a failure for an
- * invalid schema, and for a variable of the text that the schema does not declare.
+ * Reads the variables of a prompt. Without a schema, the prompt needs each of its variables, as text, a number or a
+ * boolean. Throws a failure for an invalid schema, and for a variable of the text that the schema does not declare.
  */
 export function readVariables(parts: readonly TemplatePart[], given: JsonObject | undefined): PromptVariables {
   const used = variablesOf(parts);
@@ -49,7 +49,7 @@ function schemaFor(names: readonly string[]): JsonObject {
   return { type: 'object', properties, required: [...names], additionalProperties: false };
 }
 
-/** Unknown variables are mistakes, even if the schema allows them. */
+/** The schema without additional properties. Unknown variables are mistakes, even if the schema allows them. */
 function closed(schema: JsonObject): JsonObject {
   return { ...schema, type: 'object', additionalProperties: false };
 }

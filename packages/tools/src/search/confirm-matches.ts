@@ -5,7 +5,7 @@ import { openFile, using } from '../files/open-verified.js';
 import { splitLines } from '../files/text.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
 
-/** A match that ripgrep reported and that is not yet confirmed to come from inside the workspace. */
+/** A match that ripgrep reported. The line is not yet confirmed to come from inside the workspace. */
 export interface MatchedLine {
   readonly path: string;
   /** The path relative to the searched folder. */
@@ -27,7 +27,7 @@ export interface ConfirmedLine extends MatchedLine {
   readonly after: readonly string[];
 }
 
-/** Maximum bytes read on each side for context lines. */
+/** Maximum number of bytes that are read on each side for context lines. */
 const CONTEXT_BYTES = 16 * 1024;
 
 /**
@@ -65,7 +65,7 @@ export async function confirmMatches(
 /** ripgrep does not count the byte order mark as text. */
 const BOM_BYTES = 3;
 
-/** The offset of the line's bytes in the file; undefined if they are not there. */
+/** The offset of the line's bytes in the file; undefined if the file does not have these bytes there. */
 async function startOf(
   handle: FileHandle,
   { offset, length, sha256: wanted }: MatchedLine,
@@ -87,7 +87,7 @@ async function linesAround(
   if (context === 0) return { before: [], after: [] };
   const from = Math.max(0, start - CONTEXT_BYTES);
   const above = linesOf(await bytesAt(handle, from, start - from));
-  // The first and the last line may be incomplete, so they are dropped.
+  // The first line may be incomplete, so it is dropped.
   if (from > 0) above.shift();
   const below = linesOf(await bytesAt(handle, start + length, CONTEXT_BYTES));
   return { before: above.slice(-context), after: below.slice(0, context) };

@@ -15,11 +15,11 @@ import type { SearchScope } from './search-scope.js';
  * misses (a folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
  */
 
-/** Maximum files of one search; beyond that, `isCut` is true. */
+/** Maximum number of files of one search. If a folder has more files, `isCut` is true. */
 const MAX_LISTED = 500_000;
 const MAX_AGE_MS = 10_000;
 const MAX_LISTS = 4;
-/** A change time this close to the start of the listing may hide another change. */
+/** Time between a change and the start of the listing within which the change time may hide another change, in ms. */
 const CLOCK_TICK_MS = 50;
 /** Maximum number of watched folders without listed files. */
 const MAX_EMPTY_FOLDERS = 2_000;
@@ -37,7 +37,7 @@ export interface FileList {
   readonly isCut: boolean;
 }
 
-/** Change time in ms, inode and size; undefined if there is no entry. */
+/** The change time in ms, inode and size of an entry; undefined if the entry does not exist. */
 type Stamp = { readonly changedMs: number; readonly inode: number; readonly size: number } | undefined;
 
 interface Kept {
@@ -60,7 +60,7 @@ export class FileLists {
     this.#workspace = workspace;
   }
 
-  /** `cwd` is the open root folder at which `scope` starts. Throws a ToolCallError. */
+  /** The files in a scope. `cwd` is the open root folder at which `scope` starts. Throws a ToolCallError. */
   async of(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<FileList> {
     const key = scope.realPath;
     const known = this.#kept.get(key);
@@ -138,7 +138,7 @@ async function listFiles(
   return { paths: await sortInSlices(paths, byFolder, slices), isCut: paths.length > MAX_LISTED };
 }
 
-/** Sorts like ripgrep: name by name, so that the files of a folder stay together. */
+/** Compares paths like ripgrep: name by name, so that the files of a folder stay together. */
 export function byFolder(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index += 1) {
@@ -161,7 +161,7 @@ async function stampsOf(folder: string, paths: readonly string[], slices: WorkSl
   const open = [...listed];
   let emptyFolders = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    // The stamp is read before the names, so a change in between shows in the next stamp.
+    // The stamp is read before the names, so that the next stamp shows a change in between.
     stamps.set(next, stampOf(next));
     for (const { name, isFolder } of await interestingEntries(next, slices)) {
       const place = join(next, name);
@@ -193,7 +193,7 @@ async function foldersOf(folder: string, paths: readonly string[], slices: WorkS
   return folders;
 }
 
-/** Ignore files, and folders that may contain files to list. Unreadable entries are skipped. */
+/** Ignore files, and folders that may contain files to list. Skips unreadable entries. */
 async function interestingEntries(folder: string, slices: WorkSlices): Promise<{ name: string; isFolder: boolean }[]> {
   const found: { name: string; isFolder: boolean }[] = [];
   if (slices.isDue(LOOK)) await slices.pass();

@@ -51,8 +51,8 @@ export function fileSearchTool(workspace: Workspace): Tool {
 }
 
 /**
- * Ranks the files of a folder by how well their paths match. No match gives a result without files. `lists` caches the
- * files between searches.
+ * Ranks the files of a folder by how well their paths match. Without a match, the result has no files. `lists` caches
+ * the files between searches.
  */
 export async function fileSearch(
   workspace: Workspace,
@@ -83,7 +83,7 @@ export async function fileSearch(
 
 type Targets = readonly Prepared[];
 
-/** The targets except excluded ones; `dist` and `dist/**` both exclude everything below the folder. */
+/** The targets except excluded ones. Both `dist` and `dist/**` exclude everything below the folder. */
 async function targetsOf(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
   const targets = await list.targets(slices);
   if (excluded.isEmpty) return targets;
@@ -109,7 +109,7 @@ async function byGlob(
   return found;
 }
 
-/** For a pattern of one letter, which fits most paths, only this many of the shortest paths are ranked. */
+/** Maximum number of ranked paths for a pattern of one letter, which fits most paths. The shortest paths are ranked. */
 const MAX_FOR_A_LETTER = 50_000;
 const shortest = new WeakMap<Targets, Targets>();
 
@@ -174,8 +174,8 @@ async function rank(
 }
 
 /**
- * Omits files outside the workspace: the walk used paths, so a folder swapped for a link meanwhile would show names
- * from outside.
+ * Omits files outside the workspace. The walk used paths, so a folder that another program swapped for a link meanwhile
+ * would show names from outside.
  */
 async function stillInside(
   workspace: Workspace,

@@ -17,12 +17,12 @@ const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
  */
 export interface Glob {
   readonly matches: (path: string) => boolean;
-  /** Simple globs without `/`, one of which fits the name of every matching file. Empty if there are no such globs. */
+  /** Simple globs without `/`. One of them fits the name of every matching file. Empty if no such globs exist. */
   readonly names: readonly string[];
   readonly patterns: readonly PathPattern[];
 }
 
-/** Maximum steps of all globs in one search, over all files: some seconds. */
+/** Maximum number of steps of all globs in one search, over all files. They take some seconds. */
 const MAX_STEPS = 300_000_000;
 /** The fixed cost of a match. */
 const STEPS_OF_A_MATCH = 10;
@@ -41,7 +41,7 @@ export function isGlob(text: string): boolean {
   return /[*?]|\{[^}]*,[^}]*\}/.test(text);
 }
 
-/** Throws a ToolCallError for an invalid glob. */
+/** Compiles a glob. Throws a ToolCallError for an invalid glob. */
 export function compileGlob(text: string): Glob {
   const alternatives = expandBraces(text);
   const patterns = alternatives.map((alternative) => parse(alternative, text));
@@ -65,7 +65,7 @@ export class GlobSet {
     return this.#patterns.length === 0;
   }
 
-  /** Whether a glob fits the path; with 'folders' also whether one fits a parent folder. */
+  /** Whether a glob fits the path; with 'folders', whether one fits the path or a parent folder. */
   async fit(path: string, scope: MatchScope, slices: WorkSlices): Promise<boolean> {
     if (this.isEmpty) return false;
     const names = path.split('/');
@@ -146,7 +146,7 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
 function matchesPath(pattern: PathPattern, names: readonly string[], scope: MatchScope, meter: Meter): boolean {
   const last = pattern.at(-1)!;
   if (scope === 'path' && last !== '**') {
-    // The last name usually decides.
+    // The last name usually decides the result, so it is compared first.
     if (!matchesName(last, names.at(-1)!, meter)) return false;
     if (pattern.length === 2 && pattern[0] === '**') return true;
   }

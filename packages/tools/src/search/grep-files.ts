@@ -13,7 +13,7 @@ import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
 import { SUCCESS } from '../success.js';
 
-/** Maximum characters of a returned line; a longer line is cut around the match. */
+/** Maximum number of characters of a returned line. A longer line is cut around the match. */
 const MAX_TEXT = 500;
 /** The same maximum for a match across lines. */
 const MAX_MULTILINE_TEXT = 2000;
@@ -77,7 +77,10 @@ export function grepFilesTool(workspace: Workspace): Tool {
   });
 }
 
-/** Searches file contents. No match gives a result without files; a bad pattern throws with ripgrep's own message. */
+/**
+ * Searches file contents. Without a match, the result has no files. A bad pattern throws an error with ripgrep's own
+ * message.
+ */
 export async function grepFiles(
   workspace: Workspace,
   input: GrepFilesInput,
@@ -107,7 +110,7 @@ export async function grepFiles(
 interface Search {
   readonly options: GrepOptions;
   readonly include: GlobSet | undefined;
-  /** Names that ripgrep itself can filter by; empty if there are none. */
+  /** Names by which ripgrep itself can filter; empty if it cannot. */
   readonly names: readonly string[];
   readonly exclude: GlobSet;
   readonly slices: WorkSlices;
@@ -117,14 +120,14 @@ interface Search {
 interface Collected {
   /** The lines, sorted by path. */
   readonly lines: readonly MatchedLine[];
-  /** Whether there are more lines than were collected. */
+  /** Whether the search found more lines than it collected. */
   readonly isCut: boolean;
   readonly passedOver: number;
 }
 
 /**
- * Searches with all threads, and then sorts the matches. If there are too many matches, their selection would be
- * random; in that case an ordered search, which ends early, replaces the first one.
+ * Searches with all threads of ripgrep, and then sorts the matches. With too many matches, their selection would be
+ * random. In that case, an ordered search, which ends early, replaces the first one.
  */
 async function collect(search: Search, scope: SearchScope, cwd: string): Promise<Collected> {
   const quick = await runSearch(search, scope, cwd, false);
@@ -175,7 +178,7 @@ function searchArguments({ options, names }: Search, scope: SearchScope): string
   ];
 }
 
-/** Whether the result shows matches, which context requires. */
+/** Whether the result shows matches. Context requires them. */
 function showsMatches({ matches, context }: GrepOptions): boolean {
   return matches || context > 0;
 }
@@ -250,7 +253,7 @@ function matchOf({ path, line, column, endLine, text, before, after }: Confirmed
   };
 }
 
-/** The first matches that fit in one result; at least one. */
+/** The first matches that fit into one result, and at least one match. */
 function fitting(matches: readonly Match[]): Match[] {
   const taken: Match[] = [];
   let bytes = 0;
@@ -274,7 +277,7 @@ function matchText({ path, line, column, endLine = line, text, before = [], afte
   ].join('\n');
 }
 
-/** The line, or the part of a long one around the match. */
+/** The line, or the part around the match of a long line. */
 function around(line: string, start: number, most: number): string {
   if (line.length <= most) return line;
   const from = Math.max(0, Math.min(start - 100, line.length - most));

@@ -5,23 +5,23 @@ import type { Readable } from 'node:stream';
 import { failure, systemCode, throwIfAborted } from '../failure.js';
 import { WorkSlices } from '../work-slices.js';
 
-/** Longer output lines (a match inside a minified file) are skipped. */
+/** Maximum number of bytes of an output line. Longer lines, such as a match inside a minified file, are skipped. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_ERROR_BYTES = 8 * 1024;
 
 export interface RipgrepRun {
   /** The start folder of the search. */
   readonly cwd: string;
-  /** Arguments after the fixed ones. Patterns come after `-e`, paths after `--`. */
+  /** The arguments after the fixed ones. Patterns follow `-e`, and paths follow `--`. */
   readonly args: readonly string[];
-  /** Separates chunks of output: a line end or NUL. */
+  /** The byte that ends a chunk of output: a line end or NUL. */
   readonly separator: '\n' | '\0';
   /**
-   * True: sorted by path, on one thread. Otherwise ripgrep uses all threads, and files come in any order. Lines of one
-   * file are always in order.
+   * True: ripgrep sorts files by path, on one thread. Otherwise ripgrep uses all threads, and files arrive in any
+   * order. The lines of one file are always in order.
    */
   readonly inOrder?: boolean;
-  /** Receives each chunk in order; returning 'stop' ends the search. */
+  /** Receives each chunk in order. The answer 'stop' ends the search. */
   readonly onPiece: (piece: string) => Answer | Promise<Answer>;
   readonly signal: AbortSignal | undefined;
 }
@@ -36,8 +36,8 @@ export interface RipgrepEnd {
 }
 
 /**
- * Runs ripgrep once, without configuration, preprocessor and environment. It applies ignore files outside git
- * repositories too. Finding nothing is not an error; a bad pattern is, with ripgrep's own message.
+ * Runs ripgrep once, without configuration, preprocessor and environment. Ripgrep also applies ignore files outside git
+ * repositories. A search without matches resolves. A bad pattern rejects with ripgrep's own message.
  */
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
@@ -64,7 +64,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
 
 type Ripgrep = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Throws a ToolCallError if the system cannot start a process. */
+/** Starts ripgrep. Throws a ToolCallError if the system cannot start a process. */
 function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
   const args = [
     '--no-config',
@@ -90,7 +90,7 @@ function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
  */
 const DESCRIPTORS_OF_A_START = 10;
 
-/** Throws if too many files are open, because a start that fails midway never closes its pipes. */
+/** Throws if too many files are open, because a start that fails halfway never closes its pipes. */
 function demandDescriptors(): void {
   const taken: number[] = [];
   try {

@@ -17,8 +17,8 @@ export interface SearchScope {
 }
 
 /**
- * Resolves the scope and runs the search with the root folder open, so that its path is a handle and cannot be
- * swapped. `cwd` is that handle.
+ * Resolves the scope and runs the search with the root folder open. `cwd` is a handle of that folder, so no program can
+ * swap it.
  */
 export async function inScope<T>(
   workspace: Workspace,

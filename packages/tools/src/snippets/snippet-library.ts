@@ -34,9 +34,9 @@ export interface SnippetLibrary extends CommonOwner {
 
 export interface SnippetReference {
   readonly name: string;
-  /** Default: the newest one. */
+  /** The version. Default: the newest one. */
   readonly version?: number | undefined;
-  /** Default: the narrowest scope that has the name. */
+  /** The scope. Default: the narrowest scope that has a snippet with the name. */
   readonly scope?: ScopeName | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface SnippetInfo {
   readonly output?: JsonObject;
 }
 
-/** The newest versions of all snippets of an owner, those of the narrowest scope first. */
+/** The newest versions of all snippets of an owner, starting with the narrowest scope. */
 export async function listSnippets(
   { documents, ...common }: SnippetLibrary,
   owner: Omit<DocumentOwner, 'workspace'>,
@@ -61,7 +61,7 @@ export async function listSnippets(
   return lists.flat().map(infoOf);
 }
 
-/** One snippet with its source. Rejects with a `ToolCallError` if there is none. */
+/** One snippet with its source. Rejects with a `ToolCallError` if no snippet has the name. */
 export async function readSnippet(
   { documents, ...common }: SnippetLibrary,
   reference: SnippetReference,
@@ -81,7 +81,7 @@ export function missingSnippet({ name, version }: SnippetReference) {
   return failure('missing', `There is no ${what}. Call snippets.list({}) to see the snippets.`);
 }
 
-/** The stored snippet. Undefined if there is none. */
+/** The stored snippet. Undefined if no scope has it. */
 export async function findSnippet(
   documents: DocumentStore,
   { name, version, scope }: SnippetReference,
@@ -110,7 +110,7 @@ export async function loadSnippetTools(
     if (scope === undefined) continue;
     for (const { name, version } of await listDocuments(documents, { scope, kind: 'snippet' })) {
       if (found.has(name)) continue;
-      // Undefined: it was deleted after it was listed.
+      // The result is undefined if the snippet was deleted after it was listed.
       const snippet = await stored(documents.read({ scope, kind: 'snippet', name }, version));
       if (snippet !== undefined) found.set(name, snippetTool(snippet));
     }
@@ -142,7 +142,7 @@ export function savedCall(linked: SavedScript, input: unknown): SavedScriptCall 
   return { script: savedScriptId(linked), input, ...(linked.output === undefined ? {} : { checksResult: true }) };
 }
 
-/** The tool also takes the results of the scripts that it runs, and checks them. */
+/** The tool with a wider result: it also accepts and checks the results of the scripts that it runs. */
 export function withResults(tool: Tool): Tool {
   return Object.freeze({
     ...tool,
@@ -183,7 +183,7 @@ export function checkInput({ name, input: schema }: SavedScript, input: unknown)
   );
 }
 
-/** Throws a failure for a schema that tools could not have. */
+/** Rejects a schema that no tool could have, with a failure. */
 export function checkSchemas(input: JsonObject, output: JsonObject | undefined): void {
   if (input['type'] !== 'object' || (input['properties'] !== undefined && !isRecord(input['properties'])))
     throw failure(

@@ -1,7 +1,7 @@
 import type { DocumentInfo, JsonObject, SavedScript, StoredDocument } from '@toolscript/core/protocol';
 import { z } from 'zod';
 
-/** Names that are tools, or that no object may have as a member. */
+/** Names that are tools of snippets, or that no object may have as a member. */
 const RESERVED: readonly string[] = [
   'save',
   'run',
@@ -25,7 +25,7 @@ export const SnippetName = z
 
 export const VERSION = z.number().int().min(1);
 
-/** Short enough for an approval to show all of it. */
+/** Maximum lengths, so that an approval can show the whole snippet. */
 export const MAX_SOURCE = 20_000;
 export const MAX_SCHEMA = 8_000;
 

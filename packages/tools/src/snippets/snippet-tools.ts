@@ -55,7 +55,7 @@ function saveTool({ documents, ...common }: SnippetLibrary): Tool {
     effect: 'write',
     idempotent: true,
     preview: previewOf,
-    // An approval must show all of it, also if every character is escaped.
+    // An approval must show the whole snippet, even if every character is escaped.
     previewLength: 16 * (MAX_SOURCE + 2 * MAX_SCHEMA + 2_000),
     execute: (draft, context) => saveSnippet(documents, common, draft, context),
   });

@@ -2,11 +2,11 @@ import type { NamedRecord } from '../files/change-records.js';
 
 export type UndoDirection = 'undo' | 'redo';
 
-/** The part of a script's history that an undo or a redo reverts. */
+/** The changes of a script that an undo or a redo would revert now. */
 export interface ActiveRecords {
-  /** The calls of the script whose changes are in effect, oldest first. */
+  /** The records of the changes that are in effect, oldest first. */
   readonly changes: readonly NamedRecord[];
-  /** The undo that can be redone: the script has changed nothing since. */
+  /** The undo that a redo would revert. Undefined if the script has changed files since. */
   readonly undone: NamedRecord | undefined;
 }
 

@@ -5,7 +5,7 @@ import { sameState, type EntryState } from '../files/entry-state.js';
 export interface NetChange {
   readonly path: string;
   readonly before: EntryState;
-  /** The old content is stored, if there was a file. */
+  /** Whether the old content is stored, if the place had a file. */
   readonly isStored: boolean;
   readonly after: EntryState;
   /** Another program changed the place between two of the changes. */

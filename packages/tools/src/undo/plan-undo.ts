@@ -12,14 +12,14 @@ import { revertDiff } from './revert-diff.js';
 
 /** The effect of an undo on one file. */
 export interface UndoFile {
-  /** As the tools name it. */
+  /** The path in the form that the tools show. */
   readonly path: string;
   readonly change: 'create' | 'update' | 'delete';
-  /** A unified diff, or a sentence for a file that is not text. Only if it was requested. */
+  /** A unified diff, or a sentence for a file that is not text. Present only if the request asked for diffs. */
   readonly diff?: string;
 }
 
-/** The reason why a file is not changed. */
+/** The reason why the undo does not change a file. */
 export interface UndoProblem {
   readonly path: string;
   readonly reason: string;
@@ -28,20 +28,20 @@ export interface UndoProblem {
 export interface UndoPlan {
   readonly scriptId: string;
   readonly direction: UndoDirection;
-  /** Names the changes that the plan reverts: it differs after each further change of the script. */
+  /** Identifies the changes that the plan reverts. The id differs after each further change of the script. */
   readonly planId: string;
   readonly files: readonly UndoFile[];
-  /** The files that prevent the undo, because they were changed since. */
+  /** The files that prevent the undo, because another change followed the changes of the script. */
   readonly conflicts: readonly UndoProblem[];
   /** The files that stay as they are, because their old content was not stored. */
   readonly notUndoable: readonly UndoProblem[];
-  /** The calls whose changes it reverts. */
+  /** The calls whose changes the undo reverts. */
   readonly callIds: readonly string[];
 }
 
 export type UndoRefusalCode = 'nothing_recorded' | 'already_undone' | 'not_undone' | 'busy' | 'changed' | 'conflicts';
 
-/** Nothing was changed. */
+/** The reason why an undo is refused. A refused undo changes nothing. */
 export interface UndoRefusal {
   readonly refused: UndoRefusalCode;
   readonly message: string;
@@ -53,7 +53,7 @@ export interface PreparedUndo extends UndoPlan {
   readonly covers: readonly string[];
   readonly changes: readonly FileChange[];
   readonly emptiedFolders: readonly string[];
-  /** The places that it reads or changes. */
+  /** The places that the undo reads or changes. */
   readonly places: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export async function prepareUndo(
 ): Promise<PreparedUndo | UndoRefusal> {
   const all = await records.read(scriptId);
   if (all.some(({ isDone }) => !isDone))
-    return refusal('busy', `${scriptId} is changing files right now. Try again when it is done.`);
+    return refusal('busy', `${scriptId} is changing files right now. Try again later.`);
   const found = recordsToRevert(scriptId, all, direction);
   if ('refused' in found) return found;
   const { reverted, covers } = found;
@@ -108,7 +108,7 @@ function recordsToRevert(
     if (undone !== undefined) return { reverted: [undone], covers: undone.covers };
     return refusal(
       'not_undone',
-      `There is nothing to redo: the last change of ${scriptId} was not an undo. Undo it first.`,
+      `There is nothing to redo: the last change of ${scriptId} was not an undo. Undo the script first.`,
     );
   }
   if (changes.length > 0) return { reverted: changes, covers: changes.map(({ name }) => name) };
@@ -167,7 +167,7 @@ class UndoPlanner {
     this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
   }
 
-  /** Undefined if the path now leads to another file. */
+  /** The place of a recorded change. Undefined if its path now leads to another file. */
   async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
     const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
     // defence: undo-follows-no-links, without it: return target;
@@ -183,15 +183,18 @@ class UndoPlanner {
   }
 }
 
-/** The file is already as it was before the script. */
+/** Whether the file is already in the state that an undo would restore. */
 function isRestored(current: EntryState, { before, after }: NetChange): boolean {
   if (!sameState(current, before)) return false;
-  // Only the permissions were changed.
+  // If the script changed only the permissions, these decide.
   const isUnchanged = sameState(current, after) && before.kind === 'file' && after.kind === 'file';
   return !isUnchanged || before.mode === after.mode || before.mode === (current as typeof before).mode;
 }
 
-/** The old permissions if the script changed them; otherwise the current ones, which the user may have set since. */
+/**
+ * The old permissions if the script changed the permissions; otherwise the current ones, which the user may have set
+ * since.
+ */
 function permissionsAfter(
   before: Extract<EntryState, { kind: 'file' }>,
   after: EntryState,

@@ -4,9 +4,11 @@ import type { FileChange } from '../files/file-change.js';
 import { readEntry } from '../files/read-entry.js';
 import type { Workspace } from '../files/workspace.js';
 
-/** Larger files are not compared. */
+/** Maximum size of a file that is compared. */
 const MAX_DIFF_BYTES = 1024 * 1024;
-/** Files that differ in more lines are not compared, because that takes too long. */
+/**
+ * Maximum number of different lines of two files that are compared, because a comparison of more lines takes too long.
+ */
 const MAX_EDITS = 5_000;
 
 /** The change as a unified diff, or one sentence if it cannot be shown as text. */

@@ -22,7 +22,9 @@ export interface UndoOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Finds out what an undo would change; `diff` adds the changed lines. Never rejects because of a file. */
+/**
+ * Plans an undo without changing anything. `diff` adds the changed lines. Never rejects because of the state of a file.
+ */
 export function planUndo(
   workspace: Workspace,
   scriptId: string,
@@ -39,8 +41,8 @@ export function planUndo(
 }
 
 /**
- * Undoes the file changes of a script. `planId`: of the plan that a user has seen; the undo is refused if it would now
- * revert other changes.
+ * Undoes the file changes of a script. `planId`: the id of the plan that a user has seen. The undo is refused if it
+ * would now revert other changes.
  */
 export function undoChanges(
   workspace: Workspace,
@@ -88,8 +90,8 @@ function publicPlan(plan: PreparedUndo): UndoPlan {
 }
 
 /**
- * Returns a refusal if a file changes during the undo, a record is damaged or the disk is full. Nothing was changed
- * then.
+ * Returns a refusal if a file changes during the undo, a record is damaged or the disk is full. A refused undo has
+ * changed nothing.
  */
 async function orRefused<T>(work: () => Promise<T | UndoRefusal>): Promise<T | UndoRefusal> {
   try {

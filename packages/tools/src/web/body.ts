@@ -7,7 +7,7 @@ import { visible } from '../files/path-rules.js';
 import type { WebLimits } from './limits.js';
 import { failedRequest } from './request-failure.js';
 
-/** The codings that a request offers. Servers also send `deflate`, which no request offers. */
+/** The codings that a request offers. `readBody` also decodes `deflate`, which some servers send anyway. */
 export const ACCEPTED_CODINGS = 'gzip, br';
 
 /** The whole body, decompressed. Throws a ToolCallError beyond the limits. Always ends the connection. */

@@ -8,7 +8,7 @@ const CachedPageSchema = z.object({
   /** The page's own URL, after redirects. */
   source: z.string(),
   title: z.string(),
-  /** Markdown for HTML, and otherwise the text. */
+  /** Markdown for an HTML page, otherwise the text of the page. */
   text: z.string(),
   isJson: z.boolean(),
   /** Milliseconds since 1970. */
@@ -19,20 +19,20 @@ export type CachedPage = z.output<typeof CachedPageSchema>;
 
 /** Stores pages by the URL under which they were requested. The tools decide how old a page may be. */
 export interface WebCache {
-  /** Undefined if there is none. Never rejects: a cache that cannot be read is empty. */
+  /** Returns undefined for an unknown URL. Never rejects: an unreadable cache is treated as empty. */
   get(url: string): Promise<CachedPage | undefined>;
-  /** Never rejects: a page that cannot be stored is fetched again. */
+  /** Never rejects: a page that cannot be stored is fetched again later. */
   set(url: string, page: CachedPage): Promise<void>;
 }
 
 export interface CacheBounds {
-  /** Characters of a memory cache, bytes of a folder. Default 50 000 000. */
+  /** Maximum size: characters of a memory cache, bytes of a folder. Default 50 000 000. */
   readonly maxSize?: number;
 }
 
 const MAX_SIZE = 50_000_000;
 
-/** Pages in this process. Beyond the size, the oldest are dropped. */
+/** Keeps pages in this process. Drops the oldest pages beyond the maximum size. */
 export function memoryWebCache({ maxSize = MAX_SIZE }: CacheBounds = {}): WebCache {
   const pages = new Map<string, CachedPage>();
   let size = 0;
@@ -63,8 +63,8 @@ const ENTRY = /^[0-9a-f]{64}\.json$/u;
 const FileSchema = z.object({ url: z.string(), page: CachedPageSchema });
 
 /**
- * Pages in a folder, one file each, which processes may share. A file is complete or absent. Beyond the size, the
- * oldest are deleted. The folder belongs to this user alone, and must be outside of every workspace.
+ * Keeps pages in a folder, one file each. Several processes may share the folder. A file is complete or absent. Deletes
+ * the oldest files beyond the maximum size. The folder belongs to this user alone, and must be outside every workspace.
  */
 export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds = {}): WebCache {
   const fileOf = (url: string): string => join(folder, `${createHash('sha256').update(url).digest('hex')}.json`);
@@ -91,7 +91,7 @@ export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds
   };
 }
 
-/** Temporary files that a process left are older than every write. */
+/** Age from which a temporary file counts as abandoned, in ms. No write takes as long. */
 const ABANDONED_MS = 3_600_000;
 
 async function deleteOldest(folder: string, maxSize: number): Promise<void> {
@@ -112,7 +112,7 @@ interface FolderFile {
   readonly isEntry: boolean;
 }
 
-/** Undefined for other files, and for one that another process has deleted. */
+/** A page's file in the folder. Undefined for other files, and for a file that another process has deleted. */
 async function fileIn(folder: string, name: string): Promise<FolderFile | undefined> {
   const isEntry = ENTRY.test(name);
   if (!isEntry && !name.startsWith('.')) return undefined;

@@ -14,10 +14,10 @@ interface DirectFetch extends RequestServices {
   readonly isBackground: boolean;
 }
 
-/** The page at a URL, after its redirects, each of which is checked like the first URL. Throws a ToolCallError. */
+/** The page at a URL, after its redirects. The tool checks each redirect like the first URL. Throws a ToolCallError. */
 export async function fetchDirectly(url: URL, services: DirectFetch, signal: AbortSignal): Promise<ReceivedPage> {
   const { limits } = services;
-  // One limit for all hops together.
+  // One time limit applies to all redirects together.
   const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
   let at = url;
   for (let redirects = 0; ; redirects += 1) {

@@ -41,7 +41,7 @@ function outputOf(page: typeof SavedPage) {
 type FetchUrlResult = z.output<ReturnType<typeof outputOf>>;
 type Fetched = FetchUrlResult['fetches'][number];
 
-/** With `documents`, whole pages are saved in the File Cabinet of the conversation. */
+/** The tool fetchUrl. With `documents`, it saves whole pages in the File Cabinet of the conversation. */
 export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
   return defineTool({
     name: 'fetchUrl',
@@ -50,7 +50,7 @@ export function fetchUrlTool(pages: Pages, documents?: DocumentStore): Tool {
     input: FetchUrlInput,
     output: outputOf(documents === undefined ? (Page as typeof SavedPage) : SavedPage),
     effect: 'external',
-    // Pages are only read.
+    // A repeated call has no further effect, because the tool only reads pages.
     idempotent: true,
     permissions: ({ urls }) => listOf(urls).map((url) => `fetch:${shownTarget(url)}`),
     preview: ({ urls }) =>

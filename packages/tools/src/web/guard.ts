@@ -5,16 +5,16 @@ import { failure, systemCode } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import { hostOf } from './target-url.js';
 
-/** The addresses of a host name. Rejects if there are none. */
+/** The addresses of a host name. Rejects if the name has no address. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 export interface GuardOptions {
   /**
-   * Hosts that may have an address which is not public: host names ('intranet.example'), addresses ('127.0.0.1') and
-   * ranges ('10.1.0.0/16'). Default none.
+   * Hosts that may have a non-public address: host names ('intranet.example'), addresses ('127.0.0.1') and ranges
+   * ('10.1.0.0/16'). Default: none.
    */
   readonly allow?: readonly string[];
-  /** Default: the system's resolver. */
+  /** The resolver of host names. Default: the system's resolver. */
   readonly resolve?: ResolveHost;
 }
 
@@ -31,7 +31,7 @@ export class AddressGuard {
 
   /**
    * Resolves the host once. The connection must use the returned addresses, and never resolve the name again. Throws a
-   * ToolCallError if one of them is not allowed.
+   * ToolCallError if the guard forbids one of the addresses.
    */
   async addressesOf(url: URL, signal: AbortSignal): Promise<readonly string[]> {
     const host = hostOf(url);
@@ -89,7 +89,7 @@ async function systemResolve(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** A lookup cannot be cancelled, so its result is ignored. */
+/** Rejects when the signal aborts. A lookup cannot be cancelled, so its later result is ignored. */
 async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal)
 function notPublic(host: string): Error {
   return failure(
     'blocked_address',
-    `The host ${visible(host)} has an address that is not public, so it is not contacted. To permit it, its operator adds it to "allow" of the web tools.`,
+    `The host ${visible(host)} has an address that is not public, so it is not contacted. The operator can add the host to "allow" of the web tools.`,
     { host },
   );
 }
@@ -153,7 +153,7 @@ const SPECIAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [
 
 const GLOBAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [['2000::', 3]];
 
-/** Whether an address in its normal notation can be reached by everyone on the internet. */
+/** Whether everyone on the internet can reach an address in its normal notation. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   // A zone names a network interface of this machine.

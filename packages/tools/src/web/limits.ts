@@ -1,14 +1,14 @@
 /** The limits of one request for a page, with its redirects. */
 export interface WebLimits {
-  /** From the first lookup to the last byte. */
+  /** Time from the first lookup to the last byte, in ms. */
   readonly timeoutMs: number;
   readonly maxRedirects: number;
   readonly maxHeaderBytes: number;
-  /** Bytes of the body as they are sent, which may be compressed. */
+  /** Maximum number of bytes of the transferred body, which may be compressed. */
   readonly maxTransferBytes: number;
-  /** Bytes of the body after decompression. */
+  /** Maximum number of bytes of the body after decompression. */
   readonly maxBytes: number;
-  /** For the conversion of one page to Markdown, in a separate thread. */
+  /** Time for the conversion of one page to Markdown, in a worker thread, in ms. */
   readonly readTimeoutMs: number;
   readonly readMemoryMb: number;
 }

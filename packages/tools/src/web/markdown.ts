@@ -1,6 +1,6 @@
 import Turndown from 'turndown';
 
-/** The part of a DOM element that is used here. */
+/** The part of a DOM element that the conversion to Markdown needs. */
 export interface PageElement {
   readonly nodeName: string;
   readonly textContent: string | null;

@@ -10,7 +10,7 @@ export interface ReceivedPage {
 
 export type PageKind = 'html' | 'json' | 'text';
 
-/** The kind of a page and its text. Throws a ToolCallError if it is not text. */
+/** The kind of a page and its text. Throws a ToolCallError if the page is not text. */
 export function textOf({ url, contentType, bytes }: ReceivedPage): { kind: PageKind; text: string } {
   const { type, charset } = readContentType(contentType);
   const kind = type === '' ? guessKind(bytes) : KINDS.find(([pattern]) => pattern.test(type))?.[1];
@@ -42,13 +42,13 @@ function guessKind(bytes: Buffer): PageKind | undefined {
   return /^[\s\u00bb\u00bf\u00ef]*<(?:!doctype html|html|head|body)[\s>]/iu.test(start) ? 'html' : 'text';
 }
 
-/** In UTF-16, zero bytes are part of the text. */
+/** Whether the text is UTF-16, in which zero bytes are part of the text. */
 function hasWideUnits(bytes: Buffer, charset: string | undefined): boolean {
   const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
   return mark === 0xfeff || mark === 0xfffe || /^utf-?16/iu.test(charset ?? '');
 }
 
-/** A page states its character set within its first 1024 bytes. */
+/** The character set that a page states within its first 1024 bytes. */
 function metaCharset(bytes: Buffer): string | undefined {
   const start = bytes.subarray(0, 1024).toString('latin1');
   return /<meta[^>]{0,200}?charset\s*=\s*["']?([^\s"'/>;]{1,40})/iu.exec(start)?.[1];

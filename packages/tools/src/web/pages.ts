@@ -12,7 +12,7 @@ const MAX_TITLE = 500;
 
 export interface PagesOptions extends RequestServices {
   readonly cache: WebCache;
-  /** Undefined: pages are fetched directly. */
+  /** Undefined: this process fetches pages directly. */
   readonly firecrawl: Service | undefined;
   readonly now: () => number;
 }
@@ -22,11 +22,11 @@ export interface FoundPage extends CachedPage {
   readonly isCached: boolean;
 }
 
-/** Pages as text, from the cache for 24 hours. */
+/** Provides pages as text. A cached page is valid for 24 hours. */
 export class Pages {
   readonly #options: PagesOptions;
   readonly #reader: PageReader;
-  /** The pages that are being fetched in advance. */
+  /** The pages that `prefetch` is fetching now. */
   readonly #early = new Map<string, Promise<CachedPage | undefined>>();
 
   constructor(options: PagesOptions) {
@@ -34,7 +34,7 @@ export class Pages {
     this.#reader = new PageReader(options.limits);
   }
 
-  /** Throws a ToolCallError. */
+  /** The page at a URL, from the cache or the network. Throws a ToolCallError. */
   async get(address: string, signal: AbortSignal): Promise<FoundPage> {
     const url = parseTarget(address);
     const stored = (await this.#early.get(url.href)) ?? (await this.#stored(url.href));

@@ -40,16 +40,16 @@ function readPage({ html, url }: ReadRequest): ReadablePage {
   return { title, markdown: toMarkdown(document.body) };
 }
 
-/** Browsers add the elements that a page omits; this parser does not. */
+/** Adds the elements that a page omits. Browsers add them, but this parser does not. */
 function withBody(html: string): string {
   if (/<body[\s>]/iu.test(html)) return html;
   return `<!doctype html><html><body>${html.replaceAll(/<\/?(?:!doctype|html|head)\b[^<>]*>/giu, '')}</body></html>`;
 }
 
-/** Undefined for pages that are not articles, such as lists of links. */
+/** The main content of an article. Undefined for pages that are not articles, such as lists of links. */
 function mainContent(document: PageDocument): { title: string; content: PageElement } | undefined {
   const reader = new readability.Readability<PageElement>(document.cloneNode(true) as never, {
-    // They name the language of code.
+    // The classes name the language of code.
     keepClasses: true,
     serializer: (node) => node as unknown as PageElement,
   });
@@ -58,7 +58,7 @@ function mainContent(document: PageDocument): { title: string; content: PageElem
   return { title: (article.title ?? '').trim().slice(0, MAX_TITLE), content: article.content };
 }
 
-/** Makes links absolute, and leaves only those of the web. The address of an image is ignored. */
+/** Makes links absolute, and leaves only http and https links. Ignores the addresses of images. */
 function completeLinks(document: PageDocument, pageUrl: string): void {
   const base = absolute(document.querySelector('base[href]')?.getAttribute('href') ?? '', pageUrl) ?? pageUrl;
   for (const image of document.querySelectorAll('img')) image.setAttribute('src', base);

@@ -8,13 +8,13 @@ const MAX_AT_ONCE = 2;
 
 interface Reading {
   readonly signal: AbortSignal;
-  /** True: no caller waits for the page, so its thread does not keep the process alive. */
+  /** True: no caller waits for the page, so its worker thread does not keep the process alive. */
   readonly isBackground: boolean;
 }
 
 /**
- * Converts HTML to Markdown. Each page has a separate thread, with limits on time and memory, because a parser may
- * need much of both for a hostile page.
+ * Converts HTML to Markdown. Each page has a separate worker thread, with limits on time and memory, because a parser
+ * may need much of both for a hostile page.
  */
 export class PageReader {
   readonly #limits: WebLimits;
@@ -25,7 +25,7 @@ export class PageReader {
     this.#limits = limits;
   }
 
-  /** Throws a ToolCallError for a page that cannot be read within the limits. */
+  /** Converts one page. Throws a ToolCallError for a page that cannot be converted within the limits. */
   async read(html: string, url: URL, waiting: Reading): Promise<ReadablePage> {
     if (this.#running >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;
@@ -63,7 +63,7 @@ export class PageReader {
         'problem' in answer ? reject(refuse(answer.problem)) : resolve(answer),
       );
       worker.on('error', (error) => reject(refuse(threadProblem(error, readMemoryMb))));
-      worker.on('exit', () => reject(refuse('its thread ended')));
+      worker.on('exit', () => reject(refuse('its worker thread ended')));
       abort = () => reject(failure('aborted', 'The call was aborted before it ended.'));
       signal.addEventListener('abort', abort, { once: true });
       // defence: page-reader-time

@@ -48,7 +48,7 @@ function responseTo(
     const request: ClientRequest = send(url, {
       method,
       headers: { 'user-agent': 'Toolscript', ...headers },
-      // Uses a new connection, because one that was kept open was checked for another request.
+      // A new connection goes to the checked address. A kept-alive connection was checked for another request.
       agent: false,
       // defence: connects-to-the-checked-address
       lookup: answerWith(addresses),

@@ -3,7 +3,7 @@ import { failure, failureMessage } from '../failure.js';
 /** A web service that is called with a key. */
 export interface ServiceOptions {
   readonly apiKey?: string | undefined;
-  /** Default: the service's own. */
+  /** The base URL. Default: the service's own URL. */
   readonly baseUrl?: string | undefined;
 }
 
@@ -11,14 +11,14 @@ export interface Service {
   readonly name: string;
   readonly apiKey: string;
   readonly baseUrl: string;
-  /** The setting that holds the key, for messages. */
+  /** The setting that contains the key, for messages. */
   readonly setting: string;
 }
 
 const TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 20_000_000;
 
-/** Posts JSON and returns the JSON of the answer. Throws a ToolCallError, which never contains the key. */
+/** Posts JSON and returns the JSON of the answer. Throws a ToolCallError that never contains the key. */
 export async function callService(
   service: Service,
   path: string,

@@ -3,7 +3,10 @@ import { failure } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 
 const MAX_URL_LENGTH = 8_192;
-/** Below this port, only the ports of the web are allowed: other services there may obey the text of a request. */
+/**
+ * The ports below this one are forbidden, except those of the web, because other services there may obey the text of a
+ * request.
+ */
 const FIRST_FREE_PORT = 1_024;
 
 /**
@@ -30,7 +33,7 @@ export function parseTarget(text: string, base?: URL): URL {
   return url;
 }
 
-/** The URL as rules and users see it. One that no tool fetches is shown as it is. */
+/** The URL in the form that rules and users see. A URL that no tool fetches stays unchanged. */
 export function shownTarget(text: string): string {
   try {
     return parseTarget(text).href;
@@ -39,7 +42,7 @@ export function shownTarget(text: string): string {
   }
 }
 
-/** The host of a URL as the system's functions take it: IPv6 addresses without brackets. */
+/** The host of a URL in the form that the system's functions accept: an IPv6 address has no brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
@@ -57,8 +60,8 @@ function isReservedPort(port: string): boolean {
 }
 
 /**
- * The parser reads `0x7f.1`, `2130706433` and `１２７.0.0.1` as IPv4 addresses. Such spellings have no honest use: they
- * hide an address from the reader of the URL.
+ * Whether a text is an unusual spelling of an IPv4 address. The parser reads `0x7f.1`, `2130706433` and `１２７.0.0.1` as
+ * addresses. Such spellings have no honest use: they hide an address from the reader of the URL.
  */
 function isOddAddress(text: string, { hostname }: URL, base: URL | undefined): boolean {
   if (!isIPv4(hostname)) return false;

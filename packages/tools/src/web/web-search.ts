@@ -48,12 +48,12 @@ const ResultSchema = z.object({
 const AnswerSchema = z.object({ results: z.array(z.union([ResultSchema, z.array(ResultSchema)])) });
 
 export interface WebSearchServices {
-  /** Undefined: there is no key. */
+  /** Undefined: no key is configured. */
   readonly perplexity: Service | undefined;
-  /** The setting that holds the key, for the message. */
+  /** The setting that contains the key, for the message. */
   readonly setting: string;
   readonly pages: Pages;
-  /** Maximum of `prefetch`. */
+  /** Maximum number of results of a search that are fetched in advance. */
   readonly maxPrefetch: number;
 }
 
@@ -65,7 +65,7 @@ export function webSearchTool(services: WebSearchServices): Tool {
     input: WebSearchInput,
     output: WebSearchOutput,
     effect: 'external',
-    // A search changes nothing, but it is paid for.
+    // A repeated search changes nothing, but costs money.
     idempotent: true,
     permissions: ({ query }) => queriesOf(query).map((one) => `search:${one}`),
     preview: ({ query, prefetch }) => previewOf(queriesOf(query), Math.min(prefetch ?? 3, services.maxPrefetch)),
@@ -90,7 +90,7 @@ async function search(
   return { results, note: UNTRUSTED_NOTE };
 }
 
-/** None for a result whose URL no tool could fetch. */
+/** The found page; empty for a result whose URL no tool could fetch. */
 function toFound({ title, url, snippet, date, last_updated: updated }: z.output<typeof ResultSchema>): Found[] {
   try {
     const { href } = parseTarget(url);
@@ -101,7 +101,7 @@ function toFound({ title, url, snippet, date, last_updated: updated }: z.output<
   }
 }
 
-/** The first result of each page. */
+/** The results without later results for the same page. */
 function distinct(results: readonly Found[]): Found[] {
   const seen = new Set<string>();
   return results.filter(({ url }) => !seen.has(url) && seen.add(url));

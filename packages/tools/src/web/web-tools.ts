@@ -13,16 +13,17 @@ export interface WebToolsOptions extends GuardOptions {
   readonly perplexity?: ServiceOptions;
   /** With a key, Firecrawl fetches the pages of `fetchUrl`. Without one, this process does. */
   readonly firecrawl?: ServiceOptions;
-  /** Default: in memory. See `fileWebCache`. */
+  /** The cache of pages. Default: in memory. See `fileWebCache`. */
   readonly cache?: WebCache;
   /** The store in which `fetchUrl` saves whole pages. Default: none. See `cabinetTools`. */
   readonly documents?: DocumentStore;
   readonly limits?: Partial<WebLimits>;
   /**
-   * Maximum number of results of a search that are fetched before a script requests them. Default 20; 0 turns it off.
+   * Maximum number of results of a search that are fetched before a script requests them. Default 20; 0 disables the
+   * fetches in advance.
    */
   readonly maxPrefetch?: number;
-  /** Milliseconds since 1970. Default: the system's clock. */
+  /** The clock, in ms since 1970. Default: the system's clock. */
   readonly now?: () => number;
 }
 

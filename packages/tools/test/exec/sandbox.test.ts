@@ -302,7 +302,7 @@ describe('a sandbox that is not available', () => {
     for (const name of ['socat', 'apt-get']) writeFileSync(join(tools, name), '#!/bin/sh\n', { mode: 0o755 });
     const options = { path: tools, systemFolders: [] };
     expect(findSandbox([], { ...options, platform: 'linux' })).toEqual({
-      reason: 'The sandbox for commands needs bubblewrap, not installed here.',
+      reason: 'The sandbox for commands needs programs that are not installed: bubblewrap.',
       fix: "Run: sudo apt-get install -y bubblewrap socat. To run commands without a sandbox, set exec.sandbox to 'off'.",
     });
     expect(findSandbox([], { ...options, platform: 'win32' })).toMatchObject({
@@ -337,7 +337,7 @@ describe('a sandbox that is not available', () => {
   it('rejects a folder that would be read as a pattern', async () => {
     mkdirSync(join(project, 'a[1]'), { recursive: true });
     const there = createExec(createWorkspace({ roots: join(project, 'a[1]') }));
-    expect((await refusal(() => there({ command: ['true'] }))).message).toMatch(/Rename it/);
+    expect((await refusal(() => there({ command: ['true'] }))).message).toMatch(/Rename the folder/);
   });
 
   it('is not used if it is disabled: everything is allowed', async () => {

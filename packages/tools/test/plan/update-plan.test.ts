@@ -20,5 +20,7 @@ it('returns the plan unchanged', () => {
 it('allows one step in progress and names the others', async () => {
   const plan = ['a', 'b'].map((step) => ({ step, status: 'in_progress' as const }));
   const error = await refusal(() => updatePlan({ plan }));
-  expect(error.message).toBe("At most one step may be in_progress; here are 2: 'a', 'b'. Set the others to pending.");
+  expect(error.message).toBe(
+    "At most one step may be in_progress; the plan has 2: 'a', 'b'. Set the others to pending.",
+  );
 });

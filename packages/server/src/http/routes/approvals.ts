@@ -84,7 +84,7 @@ async function decide(
   if (!isWinner)
     throw new ProblemError(
       409,
-      `The approval ${approvalId} is already ${approval.state}, so it takes no other decision. Load it again.`,
+      `The approval ${approvalId} is already ${approval.state}, so it takes no other decision. Load the approval again.`,
       {
         approval: approvalView(approval),
       },
@@ -93,12 +93,15 @@ async function decide(
   return approval;
 }
 
-/** Adds the decision to the audit log. It is already effective, so a failed write to the log does not undo it. */
+/** Adds the decision to the audit log. The decision has already taken effect, so a failed write does not revert it. */
 function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, approval: Approval): void {
   try {
     audit.append(decisionEntry(approval, caller));
   } catch (error) {
-    log.error({ err: error, approvalId: approval.approvalId }, 'a decision could not be written to the audit log');
+    log.error(
+      { err: error, approvalId: approval.approvalId },
+      "a decision took effect but could not be written to the audit log; check the audit log's permissions and free space",
+    );
   }
 }
 
@@ -124,7 +127,7 @@ function decisionEntry(
   };
 }
 
-/** Replaced arguments must fit the tool before the decision is effective. */
+/** Rejects replaced arguments that do not fit the tool, before the decision takes effect. */
 async function checkInput(service: Service, approval: Approval, decision: StoredDecision): Promise<void> {
   if (typeof decision === 'string' || decision.input === undefined) return;
   if (decision.decision === 'deny') throw new ProblemError(400, 'A denied call takes no input. Omit "input".');

@@ -40,7 +40,10 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
   });
 }
 
-/** The principal whose entries are listed. Only administrators may request undefined, which means all principals. */
+/**
+ * The filter for the principal whose entries the caller may read. Only administrators may omit the principal, which
+ * selects all principals.
+ */
 function whose(caller: Caller, asked: string | undefined): AuditFilter {
   if (hasScope(caller, 'admin')) return present({ principal: asked });
   if (asked !== undefined && asked !== caller.principal)

@@ -8,7 +8,7 @@ import { sendFrames } from '../sse.js';
 /** The minimum interval between two frames of a stream, in ms. Changes within it are sent as one frame. */
 const GATHER_MS = 100;
 
-/** The route that reports changes of lists. */
+/** The route that reports changes to lists. */
 export function changesRoute(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 

@@ -80,7 +80,7 @@ function textRoute(app: Routes, service: Service): void {
       if (file === undefined) throw notFound('file', fileKey);
       return reply
         .headers({
-          // Strangers may have written the text.
+          // The text may come from a web page, so the browser must not execute it.
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; sandbox",
           'content-disposition': attachmentNamed(fileKey),
@@ -111,7 +111,7 @@ function deleteRoute(app: Routes, service: Service): void {
   });
 }
 
-/** RFC 6266: a name in ASCII, and one in UTF-8. */
+/** A header for a download (RFC 6266), with the name in ASCII and in UTF-8. */
 function attachmentNamed(fileKey: string): string {
   const name = fileKey
     .split('/')

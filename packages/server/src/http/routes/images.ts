@@ -44,7 +44,7 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
   });
 }
 
-/** The reference in the run's items. Undefined if there is none. */
+/** The reference to the image in the run's items. Undefined if no item contains it. */
 async function namedImage(
   { stores }: Service,
   { runId }: Run,
@@ -55,7 +55,7 @@ async function namedImage(
   return { items, image: named.find((image) => image.sha256 === sha256) };
 }
 
-/** The run's agent loads images that have a path. */
+/** The loader of the run's agent, for images that have a path. */
 async function imageSource({ agents }: Service, { options }: Run) {
   const served = await agents.find((options as { agentId?: string }).agentId);
   const loadImage = (await served?.open({}))?.loadImage;

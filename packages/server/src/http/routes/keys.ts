@@ -41,7 +41,7 @@ export function keyRoutes(
       const { scopes, principal = body.name, ...draft } = body;
       const { key, token } = makeApiKey({ ...draft, principal, scopes: [...scopes] });
       const store = storeOf(keys);
-      // No key is changed before the audit log has recorded the change.
+      // The audit log records the change before any key changes.
       audit.append(keyEntry('key_added', key));
       await store.add(key);
       return reply.code(201).send({ ...keyView(key), token });

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServiceMetrics } from '../../observability/index.js';
 
-/** The route that Prometheus reads. It covers all principals together, and contains no text of users. */
+/** The route that Prometheus reads. The metrics cover all principals together, and contain no text of users. */
 export function metricsRoute(app: FastifyInstance, metrics: ServiceMetrics): void {
   app.route({
     method: 'GET',

@@ -46,7 +46,8 @@ interface Circumstances {
 
 async function submit(service: Service, principal: string, body: SubmitBody, { idempotencyKey, trace }: Circumstances) {
   const { stores, agents, workspace } = service;
-  if (service.isDraining) throw new ProblemError(503, 'The server is stopping. Submit again after its restart.');
+  if (service.isDraining)
+    throw new ProblemError(503, 'The server is stopping. Submit the prompt again after the restart.');
   await refuseFullQueue(service, principal);
   const { threadId, branchBefore, prompt, model, overrides } = body;
   const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
@@ -79,12 +80,12 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
 
 function threadFor({ threadId, branchBefore }: Pick<SubmitBody, 'threadId' | 'branchBefore'>, create: NewThread) {
   if (threadId === undefined) return { create };
-  // The branch has the title and the workspace of the other thread.
+  // The branch gets the title and the workspace of the other thread.
   if (branchBefore !== undefined) return { create: { branchOf: { threadId, turnId: branchBefore } } };
   return { threadId };
 }
 
-/** A repeated request has equal items, so that the store recognises it. */
+/** Creates equal items for a repeated request, so that the store recognises the repetition. */
 function inputItems(messages: readonly UserMessage[], idempotencyKey: string | undefined): OutputItem[] {
   return messages.map(({ content, images = [] }, index): OutputItem => {
     const item = userMessage(content);
@@ -106,6 +107,6 @@ function sha256(content: string): string {
 
 async function unknownAgent({ agents }: Service, agentId: string | undefined): Promise<ProblemError> {
   const names = (await agents.list()).map(({ config }) => config.slug);
-  const there = names.length === 0 ? 'This server has none.' : `The agents are: ${names.join(', ')}.`;
+  const there = names.length === 0 ? 'The server has no agents.' : `The agents are: ${names.join(', ')}.`;
   return new ProblemError(404, `There is no agent ${JSON.stringify(agentId ?? '')}. ${there}`);
 }

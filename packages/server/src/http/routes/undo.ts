@@ -58,11 +58,14 @@ function found(scriptId: string, report: UndoReport | undefined): UndoReport {
   return report;
 }
 
-/** Adds the undo to the audit log. The undo is already done, so a failed write to the log does not revert it. */
+/** Adds the undo to the audit log. The undo has already taken effect, so a failed write does not revert it. */
 function noteUndo({ audit }: Service, { caller, log }: FastifyRequest, report: UndoReport): void {
   try {
     audit.append(undoEntry(report, caller.principal));
   } catch (error) {
-    log.error({ err: error, scriptId: report.scriptId }, 'an undo could not be written to the audit log');
+    log.error(
+      { err: error, scriptId: report.scriptId },
+      "an undo took effect but could not be written to the audit log; check the audit log's permissions and free space",
+    );
   }
 }

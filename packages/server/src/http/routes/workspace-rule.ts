@@ -52,7 +52,7 @@ export async function ruleOf(
   if (rule !== undefined) return rule;
   throw new ProblemError(
     400,
-    'There can be no rule for this call in the workspace. Send "remember": "script" or "plan", or omit it.',
+    'No rule of the workspace can allow this call. Send "remember": "script" or "plan", or omit "remember".',
   );
 }
 

@@ -2,7 +2,7 @@ import { ApiKeySchema, type ApiKey, type ApiKeyStore } from '../../access/api-ke
 import type { Row } from '../tables/database.js';
 import type { PostgresDatabase } from './postgres-database.js';
 
-/** API keys for all servers of a database. */
+/** Stores API keys for all servers that share a database. */
 export class PostgresKeys implements ApiKeyStore {
   constructor(readonly database: PostgresDatabase) {}
 
@@ -33,7 +33,7 @@ export class PostgresKeys implements ApiKeyStore {
   }
 }
 
-/** Undefined for a row that another program has written. */
+/** The key in a row. Undefined for a row that another program has written. */
 function keyIn({ key }: Row): ApiKey | undefined {
   try {
     return ApiKeySchema.safeParse(JSON.parse(key as string)).data;

@@ -11,10 +11,10 @@ import type { Value } from '../tables/database.js';
 import { encode } from '../tables/rows.js';
 import type { PostgresDatabase } from './postgres-database.js';
 
-/** The columns that a filter may name. */
+/** The columns for the members of a filter. */
 const COLUMNS = { threadId: 'thread_id', runId: 'run_id', scriptId: 'script_id' } as const;
 
-/** The audit log of all servers of a database. */
+/** Stores the audit log of all servers that share a database. */
 export class PostgresAudit implements AuditTable {
   constructor(readonly database: PostgresDatabase) {}
 

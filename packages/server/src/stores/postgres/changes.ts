@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ChangeBoard } from '@toolscript/core/protocol';
 import pg from 'pg';
 
-/** The interval at which waiting readers poll the database if its notifications do not arrive, in ms. */
+/** Interval at which waiting readers poll the database if notifications do not arrive, in ms. */
 const POLL_MS = 1_000;
 
 /**
- * The same interval if notifications arrive. A process that dies between its commit and its notification announces
- * nothing.
+ * Interval at which waiting readers poll the database if notifications arrive, in ms. A process that dies between its
+ * commit and its notification announces nothing.
  */
 const SAFETY_MS = 10_000;
 
@@ -16,14 +16,14 @@ const SAFETY_MS = 10_000;
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2_000;
 
-/** PostgreSQL's maximum is 8 000 bytes. */
+/** Maximum length of a notification's keys. PostgreSQL's own maximum for a notification is 8 000 bytes. */
 const MAX_PAYLOAD = 7_000;
 
 const ANY = '*';
 
 export interface ChangeSettings {
   readonly config: pg.ClientConfig;
-  /** Equal for all programs on the same tables. */
+  /** The channel for notifications, which all programs on the same tables share. */
   readonly channel: string;
   readonly notify: (channel: string, payload: string) => Promise<void>;
   readonly onForeignChange: (key?: string) => void;
@@ -31,8 +31,8 @@ export interface ChangeSettings {
 
 /**
  * Announces changes of this process and of others. `NOTIFY` is sent after the commit, once for several changes, because
- * PostgreSQL commits transactions with a notification one after the other. Nothing depends on its arrival: without it,
- * for example over a pooler, readers poll.
+ * PostgreSQL commits transactions with a notification one after the other. Readers do not depend on notifications: they
+ * also poll, for example if a pooler loses the notifications.
  */
 export class Changes {
   readonly board = new ChangeBoard(() => this.#start());
@@ -43,7 +43,7 @@ export class Changes {
   #sending: Promise<void> | undefined;
   #listening: Promise<unknown> | undefined;
   #client: pg.Client | undefined;
-  /** This process has received its own notification on the current connection. */
+  /** True after this process has received its own notification on the current connection. */
   #isHeard = false;
 
   constructor(settings: ChangeSettings) {
@@ -69,13 +69,13 @@ export class Changes {
   }
 
   async #sendAll(): Promise<void> {
-    // Changes of the same moment are sent together.
+    // Changes that arrive in the same moment are sent together.
     await Promise.resolve();
     while (this.#unsent.size > 0) {
       const keys = [...this.#unsent].join(' ');
       this.#unsent.clear();
       const payload = keys.length > MAX_PAYLOAD ? ANY : keys;
-      // Readers that receive no notification poll.
+      // A lost notification does no harm, because readers also poll.
       await this.#settings.notify(this.#settings.channel, `${this.#self} ${payload}`).catch(() => {});
     }
   }
@@ -96,7 +96,7 @@ export class Changes {
     }
   }
 
-  /** Resolves when it listens. `ended` resolves when it no longer does. */
+  /** Connects and listens. The result's `ended` resolves when the connection has ended. */
   async #connect(): Promise<{ readonly ended: Promise<void> }> {
     const client = new pg.Client(this.#settings.config);
     const ended = new Promise<void>((resolve) => client.once('end', resolve));
@@ -112,7 +112,7 @@ export class Changes {
     }
     // The type declarations of `pg` lack this member.
     (client as pg.Client & { unref(): void }).unref();
-    // Earlier changes were not announced.
+    // This connection has missed earlier changes.
     this.#receiveForeign(undefined);
     this.#unsent.add(this.#self);
     this.#send();

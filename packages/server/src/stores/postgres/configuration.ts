@@ -5,20 +5,24 @@ import { describePostgresFault, WAIT_MS, type Place } from './faults.js';
 /** Client-side timeout of one statement, in ms. A network may lose a connection silently. */
 const STATEMENT_MS = 60_000;
 
-/** The parameter of the URL that names the server itself, if the URL names a pooler. */
+/** The parameter that names the server itself, for a URL that names a pooler. */
 const LISTEN = 'listen';
 
 export interface PostgresConfiguration {
   /** The settings of the connections for calls. */
   readonly config: pg.ClientConfig;
   /**
-   * The settings of the connection that waits for notifications. The same object if the URL has no parameter `listen`.
+   * The settings of the connection that waits for notifications. It is the same object as `config` if the URL has no
+   * parameter `listen`.
    */
   readonly listening: pg.ClientConfig;
   readonly place: Place;
 }
 
-/** Throws a `ToolscriptUsageError`, which does not contain the URL: it may contain a password. */
+/**
+ * Throws a `ToolscriptUsageError` for a malformed URL. The error does not contain the URL, which may contain a
+ * password.
+ */
 export function configOf(url: string): PostgresConfiguration {
   const urls = urlsOf(url);
   const config = clientConfig(urls.calls);
@@ -56,7 +60,7 @@ function urlsOf(url: string): { calls: string; listening: string | undefined } {
 
 function clientConfig(url: string): pg.ClientConfig {
   const types = new pg.TypeOverrides();
-  // They stay below 2^53.
+  // The numbers of Toolscript's columns stay below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number);
   return {
     connectionString: url,
@@ -73,7 +77,7 @@ function placeOf(config: pg.ClientConfig): Place {
   try {
     client = new pg.Client(config);
   } catch {
-    // Its message may contain the password.
+    // The new error replaces the original one, whose message may contain the password.
     throw new ToolscriptUsageError(
       'The URL of the PostgreSQL database is malformed. Write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with % escapes in the password.',
     );

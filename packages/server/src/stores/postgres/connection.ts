@@ -7,7 +7,7 @@ import { insertStatement, statementOf, type Statement } from './statement.js';
 /** Maximum number of retries of a transaction that conflicts with another one. */
 const MAX_ATTEMPTS = 20;
 
-/** Maximum number of rows in one statement, which has at most 65 535 parameters. */
+/** Maximum number of rows in one statement, because PostgreSQL accepts at most 65 535 parameters. */
 const MAX_ROWS = 1_000;
 
 const DIALECT: Dialect = {
@@ -29,21 +29,21 @@ const UNFLUSHED = 'SET LOCAL synchronous_commit = off';
 /** A transaction that writes almost nothing. Its commit also flushes the earlier transactions. */
 const FLUSH = `SELECT pg_logical_emit_message(true, 'toolscript', '')`;
 
-/** A lock until the end of the transaction. Each schema of a database has separate locks. */
+/** Locks a name until the transaction ends. Each schema of a database has separate locks. */
 const lockSql = (name: string) =>
   `pg_advisory_xact_lock(hashtextextended(current_schema() || ' toolscript ' || ${name}, 0))`;
 
 /**
- * A connection that one call uses exclusively. Transactions see what others have committed (`READ COMMITTED`); they
- * lock the rows on which their changes depend. A transaction is repeated after a deadlock and after a violated
- * uniqueness: then its checks find the row of the other one.
+ * A connection that one call uses exclusively. Transactions see the changes that others have committed (`READ
+ * COMMITTED`), and lock the rows on which their own changes depend. A transaction is repeated after a deadlock and
+ * after a violated uniqueness: its checks then find the row of the other transaction.
  */
 export class PostgresConnection implements Database {
   readonly dialect = DIALECT;
   readonly #client: PoolClient;
-  /** A commit was sent whose result is unknown. */
+  /** True after the connection ended during a commit, so that the result of the commit is unknown. */
   isInDoubt = false;
-  /** The open transaction has the lock of positions. */
+  /** True if the open transaction has the lock of positions. */
   #hasPosition = false;
 
   constructor(client: PoolClient) {
@@ -106,18 +106,20 @@ export class PostgresConnection implements Database {
     return (await this.first('SELECT NOW_MS AS now'))!.now as number;
   }
 
-  /** Several statements, without parameters and results. */
+  /** Runs several statements, without parameters and results. */
   async script(sql: string): Promise<void> {
     await this.#client.query(sql);
   }
 
-  /** Runs one statement as a separate transaction. Returns the number of its rows. */
+  /**
+   * Runs one statement as a separate transaction. Returns the number of rows that the statement returned or changed.
+   */
   async commit(sql: string, parameters: Parameters<Value | Uint8Array>): Promise<number> {
     const { rowCount } = await this.#doubtful(() => this.#query(statementOf(sql, parameters)));
     return rowCount ?? 0;
   }
 
-  /** The only column of the first row. */
+  /** The only column of the first row; undefined without a row. */
   async bytes(sql: string, parameters: Parameters): Promise<Uint8Array | undefined> {
     const { rows } = await this.#query(statementOf(sql, parameters));
     const row = rows[0] as Readonly<Record<string, Uint8Array>> | undefined;
@@ -146,8 +148,8 @@ export class PostgresConnection implements Database {
   }
 
   /**
-   * The commit releases the lock of positions, for which other transactions wait, so it does not wait for the disk. The
-   * flush waits for the disk, together with the flushes of others.
+   * Commits without a wait for the disk, because other transactions wait for the lock of positions that the commit
+   * releases. Then waits for a flush, which the database combines with the flushes of others.
    */
   async #commitThenFlush(): Promise<void> {
     await this.#client.query(`${UNFLUSHED}; COMMIT`);

@@ -1,12 +1,12 @@
 import { StoreUnavailableError } from '@toolscript/core/protocol';
 import { UNREACHABLE } from '../unreachable.js';
 
-/** Maximum time that a statement waits for another transaction's lock, and a transaction for its program, in ms. */
+/** Maximum time that a statement waits for another transaction's lock, and that a transaction stays idle, in ms. */
 export const WAIT_MS = 15_000;
 
-/** The place of a database, for messages. Without the password. */
+/** The place of a database as messages show it, without the password. */
 export interface Place {
-  /** For example `127.0.0.1:5432/toolscript`. */
+  /** The host, the port and the database, such as `127.0.0.1:5432/toolscript`. */
   readonly name: string;
   readonly user: string;
   readonly database: string;
@@ -16,21 +16,21 @@ type Sentence = (place: Place, message: string) => string;
 
 const SENTENCES = {
   unreachable: ({ name }) =>
-    `No PostgreSQL server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+    `No PostgreSQL server answers at ${name}. Start the server, or correct the host and the port of the URL.`,
   password: ({ name, user }) =>
     `PostgreSQL at ${name} refused the user ${JSON.stringify(user)}. Correct the user and the password of the URL, or add the user to pg_hba.conf.`,
   noDatabase: ({ name, database }) =>
     `PostgreSQL has no database ${name}. Create it: createdb ${JSON.stringify(database)}`,
   noSchema: ({ name }) =>
-    `${name} has no schema in the search_path of its user. Create one, or set it: ALTER ROLE … SET search_path = …`,
+    `${name} has no schema in the search_path of its user. Create a schema, or set the search_path: ALTER ROLE … SET search_path = …`,
   rights: ({ name, user }, message) =>
-    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant it, or connect as the owner of the tables.`,
+    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant the right, or connect as the owner of the tables.`,
   connections: ({ name }) =>
     `PostgreSQL at ${name} has no free connection. Raise its max_connections, or run fewer processes.`,
   full: ({ name }) => `PostgreSQL at ${name} cannot grow: its disk is full. Free disk space and try again.`,
   readOnly: ({ name }) => `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Name the primary.`,
   busy: ({ name }) =>
-    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for it in pg_stat_activity, or try again later.`,
+    `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for the transaction in pg_stat_activity, or try again later.`,
   lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server runs.`,
   pooler: ({ name }, message) =>
     `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter; for options, set it for the user: ALTER ROLE … SET search_path = …`,
@@ -41,7 +41,7 @@ const SENTENCES = {
 
 type Kind = keyof typeof SENTENCES;
 
-/** SQLSTATE codes. */
+/** The kind of fault for SQLSTATE codes. */
 const KIND_OF_STATE: Readonly<Record<string, Kind>> = {
   '25006': 'readOnly',
   '28000': 'password',
@@ -66,7 +66,7 @@ const KIND_OF_CLASS: Readonly<Record<string, Kind>> = {
 
 const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
 
-/** Messages of the client `pg` for ended connections, which have no code. */
+/** Messages of the client `pg` for ended connections. These errors have no code. */
 const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client .* is not queryable$)/u;
 
 /** The error in one sentence if the database or the network caused it; otherwise the error itself. */
@@ -76,29 +76,32 @@ export function describePostgresFault(error: unknown, place: Place): unknown {
   return new StoreUnavailableError(SENTENCES[kind](place, (error as Error).message), { cause: error });
 }
 
-/** The transaction was rolled back because it conflicts with another one. It can be retried. */
+/** Whether the transaction was rolled back because of a conflict with another one, so that it can be retried. */
 export function isConflict(error: unknown): boolean {
   return ['40001', '40P01', '23503', '23505'].includes(codeOf(error));
 }
 
-/** No answer can follow on this connection. */
+/** Whether the connection can return no further answer. */
 export function isLostConnection(error: unknown): boolean {
   const code = codeOf(error);
   if (isRefusedParameter(error)) return false;
   return /^(?:08|57P0[1-3])/u.test(code) || code === '25P03' || UNREACHABLE.has(code) || isBroken(error);
 }
 
-/** The server has no room for one more connection, so nothing was sent. */
+/** Whether the server accepts no more connections. In that case, the statement was not sent. */
 export function isCrowded(error: unknown): boolean {
   return codeOf(error) === '53300';
 }
 
-/** The statement did not reach the server. */
+/** Whether the statement did not reach the server. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('is not queryable');
 }
 
-/** PgBouncer reports every error with the code of a protocol violation, which otherwise means a lost connection. */
+/**
+ * Whether PgBouncer rejected a parameter. PgBouncer gives every error the code of a protocol violation, which otherwise
+ * means a lost connection.
+ */
 function isRefusedParameter(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('unsupported startup parameter');
 }
@@ -116,7 +119,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
   if (UNREACHABLE.has(code)) return 'unreachable';
-  // The server requires a password and the URL has none, or the server's proof of the password was wrong.
+  // The server requires a password that the URL lacks, or the server could not prove that it knows the password.
   if (/^SASL|password must be a string/u.test(error.message)) return 'password';
   if (isRefusedParameter(error)) return 'pooler';
   if (isBroken(error) || code === '25P03') return 'lost';

@@ -2,7 +2,7 @@ import { checkSha256, demandHash, packImage, unpackImage } from '@toolscript/cor
 import type { ImageStore } from '@toolscript/core/protocol';
 import type { PostgresDatabase } from './postgres-database.js';
 
-/** Compressed images in a table. */
+/** Stores compressed images in a table. */
 export class PostgresImages implements ImageStore {
   constructor(readonly database: PostgresDatabase) {}
 

@@ -6,12 +6,12 @@ import { MIGRATIONS } from './migrations.js';
 /** SQLSTATE codes of a user who may not create or change tables. */
 const DENIED = new Set(['42501', '25006']);
 
-/** A table, type or sequence of that name exists already. */
+/** SQLSTATE codes for a table, type or sequence that exists already. */
 const EXISTS = new Set(['42P07', '42710', '23505']);
 
 /**
- * Brings the schema to this version. Processes that start at once wait for each other. A current schema needs no right
- * to create tables. `steps`: for tests of a later version.
+ * Brings the schema to this version. Processes that start at the same time wait for each other. A current schema needs
+ * no right to create tables. Tests pass `steps` of a later version.
  */
 export async function migrate(
   connection: PostgresConnection,
@@ -40,7 +40,9 @@ async function migrateFrom(connection: PostgresConnection, version: number, step
   await connection.insert('toolscript_schema', [[steps.length]]);
 }
 
-/** 0 if there are no tables. `to_regclass` would miss a table that another process has created meanwhile. */
+/**
+ * The version of the schema; 0 without tables. `to_regclass` would miss a table that another process has just created.
+ */
 async function versionOf(connection: PostgresConnection): Promise<number> {
   const sql = `SELECT 1 AS one FROM pg_class
     WHERE relname = 'toolscript_schema' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())`;

@@ -15,7 +15,7 @@ export interface OpenPostgres {
   readonly now: () => number;
 }
 
-/** Opens all tables of a database. See `PostgresDatabase.open`. */
+/** Opens all tables of a database, with the same errors as `PostgresDatabase.open`. */
 export async function openPostgres(url: string): Promise<OpenPostgres> {
   const tables = await PostgresDatabase.open(url);
   return {

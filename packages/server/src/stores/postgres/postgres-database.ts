@@ -17,10 +17,10 @@ const GONE_MS = 10_000;
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 1_000;
 
-/** Maximum number of connections for calls. One more waits for notifications. */
+/** Maximum number of connections for calls. One more connection waits for notifications. */
 const MAX_CONNECTIONS = 10;
 
-/** Calls whose repetition has the same effect, so that they are repeated if their commit is in doubt. */
+/** Calls that have the same effect if they are repeated. They are repeated if the result of their commit is unknown. */
 const REPEATABLE = new Set([
   'documents.deleteExpired',
   'log.open',
@@ -44,14 +44,14 @@ interface Session {
 
 interface Call<Result> {
   readonly action: (session: Session) => Promise<Result>;
-  /** It may be repeated if its commit is in doubt. */
+  /** Whether to repeat the call if the result of its commit is unknown. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * A PostgreSQL database with the tables of the stores. Each call uses a connection exclusively. If the server is
- * unreachable, or has no free connection, a call waits and starts again. If its commit was already sent, it rejects,
- * unless it is idempotent.
+ * A PostgreSQL database with the tables of the stores. Each call uses a connection exclusively. A call waits and starts
+ * again if the server is unreachable or has no free connection. If the connection ends during its commit, a call that
+ * is not repeatable rejects.
  */
 export class PostgresDatabase implements TableCalls {
   readonly place: Place;
@@ -82,9 +82,9 @@ export class PostgresDatabase implements TableCalls {
   static async open(url: string): Promise<PostgresDatabase> {
     const { config, listening, place } = configOf(url);
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
-    // The next call replaces an idle connection that has ended.
+    // The pool replaces an idle connection that has ended at the next call.
     pool.on('error', () => {});
-    // A connection in use reports the error through its query.
+    // The query that uses a connection reports its error.
     pool.on('connect', (client) => client.on('error', () => {}));
     try {
       if (listening !== config) await tryToConnect(listening);
@@ -127,7 +127,7 @@ export class PostgresDatabase implements TableCalls {
     return this.#during({ action, isRepeatable: REPEATABLE.has(`${table}.${method}`) });
   }
 
-  /** Like `call`, with the connection itself. */
+  /** Like `call`, but passes the connection to the action. */
   use<Result>(
     action: (connection: PostgresConnection) => Promise<Result>,
     { isRepeatable = false }: { readonly isRepeatable?: boolean } = {},

@@ -8,8 +8,8 @@ import type { PostgresConnection } from './connection.js';
 export const DEFAULT_MAX_BYTES = 64 * 1_048_576;
 
 /**
- * One statement updates the script's row, if the epoch is the holder's and there is room, and adds the lines. So an
- * append is one round trip and one transaction. `write` names it, so that its repetition adds nothing.
+ * One statement updates the script's row, if the caller holds the epoch and the journal has room, and adds the lines.
+ * So an append is one round trip and one transaction. `write` identifies the append, so that a repetition adds nothing.
  */
 const append = (changes: string) => `WITH held AS (
     UPDATE scripts SET appends = appends + 1, last_write = :write, updated_at = NOW_MS, bytes = bytes + :addedBytes ${changes}
@@ -21,7 +21,7 @@ const append = (changes: string) => `WITH held AS (
   )
   SELECT appends FROM held`;
 
-/** The write of an append. Throws a `ToolscriptUsageError` for lines that cannot be stored. */
+/** Returns the write of an append. Throws a `ToolscriptUsageError` for lines that cannot be stored. */
 export function appendTo(
   scriptId: string,
   epoch: number,
@@ -79,7 +79,7 @@ interface Attempt {
   readonly isEmpty: boolean;
 }
 
-/** Throws the reason for which nothing was written, unless an earlier attempt has written it. */
+/** Throws the reason why nothing was written. Returns if an earlier attempt has written the lines. */
 async function explain(connection: PostgresConnection, { scriptId, epoch, write, isEmpty }: Attempt): Promise<void> {
   const row = await connection.first('SELECT epoch, last_write FROM scripts WHERE script_id = :scriptId', { scriptId });
   if (row?.epoch !== epoch) throw stale(scriptId, epoch);
@@ -90,5 +90,7 @@ async function explain(connection: PostgresConnection, { scriptId, epoch, write,
 }
 
 function stale(scriptId: string, epoch: number): StaleEpochError {
-  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`);
+  return new StaleEpochError(
+    `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script. Claim it again before you write`,
+  );
 }

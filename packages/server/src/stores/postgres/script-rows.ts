@@ -16,7 +16,7 @@ import { encode } from '../tables/rows.js';
 import type { PostgresConnection } from './connection.js';
 import { statusChange, statusParameters, storedLines } from './script-append.js';
 
-/** Like `isLeaseHeld` of the protocol, by the server's clock. */
+/** The condition `isLeaseHeld` of the protocol, by the server's clock. */
 const IS_HELD = '(lease_expires_at > NOW_MS AND lease_expires_at <= NOW_MS + 2 * lease_ms)';
 
 const HELD = `CASE WHEN ${IS_HELD} THEN 1 ELSE 0 END AS is_held`;
@@ -44,11 +44,11 @@ export async function claimOf(connection: PostgresConnection, scriptId: string):
 interface Take {
   readonly scriptId: string;
   readonly fromEpoch: number;
-  /** Names this call, so that its repetition finds what the first attempt has written. */
+  /** Identifies this call, so that a repetition finds the rows of the first attempt. */
   readonly write: string;
 }
 
-/** One transaction: older epochs wait for it, and then are stale. */
+/** Claims a script in one transaction. Writers with older epochs wait for it, and are stale afterwards. */
 export async function takeScript(
   connection: PostgresConnection,
   { scriptId, fromEpoch, write }: Take,
@@ -120,7 +120,7 @@ export async function pageOf(connection: PostgresConnection, query: ListQuery): 
   return { scripts, ...(last === undefined || scripts.length === rows.length ? {} : { next: cursorOf(last) }) };
 }
 
-/** In epoch 0 no process has claimed the script; the transaction increments the epoch. */
+/** Adds a script in epoch 0, in which no process has claimed it. The transaction increments the epoch. */
 async function addScript(connection: PostgresConnection, scriptId: string): Promise<void> {
   const status: ScriptStatus = { state: 'running' };
   await connection.run(

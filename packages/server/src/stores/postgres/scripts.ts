@@ -23,8 +23,8 @@ export interface PostgresScriptsOptions {
 }
 
 /**
- * Stores scripts in PostgreSQL. Leases end by the clock of the server, so that the clocks of the processes do not
- * matter. Every append is flushed.
+ * Stores scripts in PostgreSQL. Leases end by the clock of the server, so that the clocks of the processes may differ.
+ * Every append is flushed to the disk.
  */
 export function postgresScripts(
   database: PostgresDatabase,
@@ -74,7 +74,7 @@ class PostgresClaims implements ClaimStore {
 }
 
 class PostgresJournals implements JournalStore {
-  /** The last append to a script, because appends keep the order of their calls. */
+  /** The last append to each script. The next append waits for it, because appends keep the order of their calls. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(

@@ -1,14 +1,15 @@
 /**
- * The interval between requests to the server, in ms. Between its answers, the monotonic clock of this process counts.
+ * The interval between requests for the server's time, in ms. Between the answers, the clock uses this process's
+ * monotonic clock.
  */
 const ASK_MS = 10_000;
 
-/** An answer that took longer is too inexact, in ms. */
+/** Maximum time for an answer, in ms. A slower answer is too inexact. */
 const MAX_ROUND_TRIP_MS = 1_000;
 
 /**
- * The time of the server, for leases and expiries, because the clocks of the machines may differ. A use of the clock
- * asks the server, so an idle process sends nothing.
+ * The time of the server, for leases and expiries, because the clocks of the machines may differ. Only a use of the
+ * clock asks the server, so an idle process sends nothing.
  */
 export class ServerClock {
   readonly #ask: () => Promise<number>;
@@ -22,19 +23,19 @@ export class ServerClock {
     this.#askedAt = performance.now();
   }
 
-  /** `first`: the server's time now. `ask` answers with it later. */
+  /** `first`: the server's time now. `ask` requests the server's time later. */
   static at(first: number, ask: () => Promise<number>): ServerClock {
     return new ServerClock(ask, first - performance.now());
   }
 
-  /** In ms since 1970. */
+  /** The time in ms since 1970. */
   now(): number {
     const monotonic = performance.now();
     if (monotonic - this.#askedAt > ASK_MS) void this.#correct();
     return Math.round(this.#origin + monotonic);
   }
 
-  /** An answer that does not arrive changes nothing. */
+  /** Requests the server's time. A request without an answer changes nothing. */
   async #correct(): Promise<void> {
     const before = performance.now();
     this.#askedAt = before;

@@ -5,14 +5,14 @@ import type { RedisConnection, Reply } from './connection.js';
 /** Maximum time that Redis waits for a change before it answers without one, in ms. */
 const BLOCK_MS = 5_000;
 
-/** Maximum number of changes in one answer. */
+/** Maximum number of changes that one answer contains. */
 const MAX_CHANGES = 1_000;
 
 const RETRY_MS = 100;
 
 /**
- * Announces the changed runs of all processes. One command for the whole process waits for them, however many readers
- * there are. The command starts with the first reader.
+ * Announces the changed runs of all processes. One command for the whole process waits for changes, regardless of the
+ * number of readers. The command starts with the first reader.
  */
 export class RedisChanges {
   readonly board = new ChangeBoard(() => this.#start());
@@ -21,7 +21,7 @@ export class RedisChanges {
   readonly #ending = new AbortController();
   #following: Promise<void> | undefined;
 
-  /** `onChange` is called before each announcement. Without a run, any may have changed. */
+  /** `onChange` is called before each announcement. Without a run id, any run may have changed. */
   constructor(connection: RedisConnection, onChange: (runId: string | undefined) => void) {
     this.#connection = connection;
     this.#onChange = onChange;
@@ -33,7 +33,7 @@ export class RedisChanges {
     this.board.announce(runId);
   }
 
-  /** Call it before the connection closes, and await it afterwards. */
+  /** Stops the wait for changes. Call it before the connection closes, and await its result afterwards. */
   async close(): Promise<void> {
     this.#ending.abort();
     this.board.close();
@@ -57,14 +57,14 @@ export class RedisChanges {
     }
   }
 
-  /** The newest change. Those before it may have been missed. */
+  /** The id of the newest change. The caller may have missed earlier changes. */
   async #position(): Promise<string> {
     const reply = (await this.#connection.wait(['XREVRANGE', this.#key, '+', '-', 'COUNT', '1'])) as readonly Reply[];
     this.announce();
     return ((reply[0] as readonly Reply[] | undefined)?.[0] as string | undefined) ?? '0-0';
   }
 
-  /** Announces the changes after the given one, and returns the last. */
+  /** Announces the changes after the change with the id `last`, and returns the id of the newest one. */
   async #next(last: string): Promise<string | undefined> {
     const command = ['XREAD', 'COUNT', String(MAX_CHANGES), 'BLOCK', String(BLOCK_MS), 'STREAMS', this.#key, last];
     const reply = (await this.#connection.wait(command)) as readonly [readonly [string, readonly Entry[]]] | null;

@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 1_000;
 
 const CONNECT_MS = 5_000;
 
-/** A network may lose a connection silently, so a connection is replaced after this time without data, in ms. */
+/** Time without data after which the client replaces a connection, in ms, because a network may lose one silently. */
 const SILENT_MS = 15_000;
 const PING_MS = 5_000;
 
@@ -31,8 +31,8 @@ const SHA_OF = Object.fromEntries(
 ) as Readonly<Record<RedisScriptName, string>>;
 
 /**
- * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the server
- * answers, so it must have the same effect twice. Only open calls keep the process alive.
+ * Connections to one Redis server: one for calls, and one that waits for changes. Each call is repeated until the
+ * server answers, so a call must be idempotent. Only open calls keep the process alive.
  */
 export class RedisConnection {
   readonly place: RedisPlace;
@@ -65,7 +65,7 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script with the prefix of the keys. */
+  /** Runs a script, and passes the prefix of the keys to it. */
   script(name: RedisScriptName, parameters: readonly (string | number)[]): Promise<Reply> {
     const rest = ['1', this.place.prefix, ...parameters.map(String)];
     return this.#during(async () => {
@@ -78,12 +78,12 @@ export class RedisConnection {
     });
   }
 
-  /** A section of `INFO`, by name. */
+  /** The values in a section of `INFO`, by name. */
   async info(section: string): Promise<ReadonlyMap<string, string>> {
     return infoOf(await this.#during(() => send(this.#calls, ['INFO', section])));
   }
 
-  /** Runs the command on the connection that may block. Rejects at once if the server is gone. */
+  /** Runs a command that may block, on the second connection. Rejects at once if the server is unreachable. */
   wait(command: readonly string[]): Promise<Reply> {
     return send(this.#waiting, command);
   }
@@ -139,7 +139,7 @@ export class RedisConnection {
 function newClient({ host, port, tls, username, password, database }: RedisPlace) {
   let wasReady = false;
   const reconnectStrategy = (retries: number, cause: Error) => {
-    // The first connection must succeed at once, so that a wrong URL is reported.
+    // The first connection must succeed at once, so that the caller learns of a wrong URL.
     if (!wasReady) return cause;
     return Math.min(FIRST_WAIT_MS * 2 ** retries, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
   };
@@ -153,13 +153,15 @@ function newClient({ host, port, tls, username, password, database }: RedisPlace
     name: 'toolscript',
     disableOfflineQueue: true,
   });
-  // A lost connection is the error of its calls.
+  // The calls report a lost connection.
   client.on('error', () => {});
   client.on('ready', () => (wasReady = true));
   return client;
 }
 
-/** TLS does not allow an IP address as a server name (SNI). The certificate is then checked against the address. */
+/**
+ * TLS does not allow an IP address as a server name (SNI). Without one, Node compares the certificate with the address.
+ */
 function serverNameOf(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {};
 }
@@ -167,12 +169,14 @@ function serverNameOf(host: string): { servername?: string } {
 async function refuseUnusable(client: Client, place: RedisPlace): Promise<void> {
   const version = infoOf(await send(client, ['INFO', 'server'])).get('redis_version') ?? 'unknown';
   if (Number.parseInt(version, 10) < MIN_VERSION) throw redisFault('old', place, version);
-  // A node of a cluster names the one that has the keys.
+  // A cluster node that lacks the keys rejects this command with the address of the right node.
   await send(client, ['EXISTS', `${place.prefix}:runs`]);
   await refuseWithoutRights(client, place);
 }
 
-/** A missing permission would otherwise fail the first run. Later calls report the other faults. */
+/**
+ * Rejects a user who lacks a permission, because the first run would fail otherwise. Later calls report other faults.
+ */
 async function refuseWithoutRights(client: Client, place: RedisPlace): Promise<void> {
   const denied = await send(client, ['EVAL', REDIS_SCRIPTS.probe, '1', place.prefix]).catch((error: unknown) => {
     if (isDenied(error)) throw error;

@@ -18,12 +18,12 @@ type Sentence = (place: RedisPlace, message: string) => string;
 
 const SENTENCES = {
   unreachable: ({ name }) =>
-    `No Redis server answers at ${name}. Start it, or correct the host and the port of the URL.`,
+    `No Redis server answers at ${name}. Start the server, or correct the host and the port of the URL.`,
   password: ({ name }) => `Redis at ${name} refused the user or the password. Correct them in the URL.`,
   rights: ({ name, prefix }, message) =>
-    `Redis at ${name} denies the user a right (${message}). Grant it: ACL SETUSER … +@all ~${prefix}*`,
+    `Redis at ${name} denies the user a right (${message}). Grant the right: ACL SETUSER … +@all ~${prefix}*`,
   database: ({ name }) =>
-    `Redis at ${name} has no database with the number in the URL. Remove it, or raise "databases".`,
+    `Redis at ${name} has no database with the number in the URL. Remove the number, or raise "databases".`,
   certificate: ({ name }, message) =>
     `The certificate of Redis at ${name} is not trusted (${message}). Correct the host of the URL, or name the file of its authority in NODE_EXTRA_CA_CERTS.`,
   notRedis: ({ name }) =>
@@ -44,7 +44,7 @@ const SENTENCES = {
 
 type Kind = keyof typeof SENTENCES;
 
-/** The first word of an error that Redis sends. */
+/** The kind of fault for the first word of an error that Redis sends. */
 const KIND_OF_REPLY: Readonly<Record<string, Kind>> = {
   CLUSTERDOWN: 'cluster',
   CROSSSLOT: 'cluster',
@@ -84,14 +84,14 @@ export function describeRedisFault(error: unknown, place: RedisPlace, isOpening 
   return kind === undefined ? error : redisFault(kind, place, firstLine(original as Error), original);
 }
 
-/** The command may be repeated on another connection. Redis sends LOADING while it starts. */
+/** Whether another connection may repeat the command. Redis sends LOADING while it starts. */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof ErrorReply) return /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/u.test(error.message);
   const kind = kindOf(error);
   return kind === 'lost' || kind === 'unreachable';
 }
 
-/** The user may not use the command. */
+/** Whether the user may not use the command. */
 export function isDenied(error: unknown): boolean {
   return kindOf(error) === 'rights';
 }
@@ -105,7 +105,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (typeof code === 'string' && /^(?:ERR_TLS_CERT|CERT_|DEPTH_|SELF_SIGNED|UNABLE_)/u.test(code))
     return 'certificate';
   if (typeof code === 'string' && /^(?:ERR_SSL|ERR_TLS)/u.test(code)) return 'failed';
-  // The client names an error of its parser by this message only.
+  // An error of the client's parser has no other mark than this message.
   if (/unknown RESP type|invalid RESP/iu.test(error.message)) return 'notRedis';
   return LOST.some((kind) => error instanceof kind) ? 'lost' : undefined;
 }
@@ -118,9 +118,9 @@ function nodeIn(message: string): string {
 function kindOfReply(message: string): Kind {
   if (/DB index is out of range/u.test(message)) return 'database';
   if (/called without any password configured|Client sent AUTH/u.test(message)) return 'password';
-  // The command of a script, or one of its keys.
+  // The user may not run a command of the script, or access one of its keys.
   if (/executing the script can't (?:run|access)/u.test(message)) return 'rights';
-  // A script passes the error of its command on.
+  // A script forwards the error of its command.
   if (/^(?:ERR )?.*\bOOM command not allowed/u.test(message)) return 'full';
   return KIND_OF_REPLY[/^-?(\w+)/u.exec(message)?.[1] ?? ''] ?? 'failed';
 }

@@ -1,8 +1,8 @@
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 
-/** The server and the keys that a URL names, and how messages name them: without the password. */
+/** The server and the keys that a URL names. Messages show them without the password. */
 export interface RedisPlace {
-  /** For example `127.0.0.1:6379`. */
+  /** The host and the port, such as `127.0.0.1:6379`. */
   readonly name: string;
   readonly host: string;
   readonly port: number;
@@ -10,7 +10,7 @@ export interface RedisPlace {
   readonly username?: string;
   readonly password?: string;
   readonly database?: number;
-  /** Begins every key. Its braces put all keys into one slot of a cluster. */
+  /** The start of every key. Its braces put all keys into one slot of a cluster. */
   readonly prefix: string;
 }
 
@@ -18,8 +18,8 @@ const DEFAULT_PORT = 6379;
 const DEFAULT_PREFIX = 'toolscript';
 
 /**
- * Without a password in the URL, `REDISCLI_AUTH` of the environment is used. Throws a `ToolscriptUsageError`, which does
- * not contain the URL: it may contain a password.
+ * Reads a URL. A URL without a password uses `REDISCLI_AUTH` of the environment. Throws a `ToolscriptUsageError` for a
+ * malformed URL. The error does not contain the URL, which may contain a password.
  */
 export function placeOf(url: string, environment: NodeJS.ProcessEnv = process.env): RedisPlace {
   try {

@@ -42,7 +42,7 @@ import { RedisConnection, type Reply } from './connection.js';
 import { placeOf } from './place.js';
 import { warningsOf } from './warnings.js';
 
-/** A page's UTF-16 units have at most this many bytes; `eventPage` cuts it exactly. */
+/** Maximum bytes of the UTF-16 units of a page; `eventPage` cuts the page exactly. */
 const MAX_PAGE_BYTES = 3 * MAX_EVENT_PAGE_LENGTH;
 
 /** The log of live events in Redis Streams. `scripts.ts` describes its keys. */
@@ -51,7 +51,10 @@ export class RedisEventLog implements EventLog {
   /** Undefined: Redis uses its own clock. */
   readonly #now: (() => number) | undefined;
   readonly #changes: RedisChanges;
-  /** Reads that have begun since the run's last change, by run and position: readers at the same position share one. */
+  /**
+   * Reads that have begun since the run's last change, by run and position. Readers at the same position share one
+   * read.
+   */
   readonly #reads = new Map<string, Map<number, Promise<LogTail>>>();
 
   private constructor(connection: RedisConnection, now: (() => number) | undefined) {
@@ -64,8 +67,8 @@ export class RedisEventLog implements EventLog {
   }
 
   /**
-   * `now`: the clock of leases. Default: that of Redis. Rejects with a `ToolscriptUsageError` for a malformed URL,
-   * otherwise with a `StoreUnavailableError`.
+   * Connects to Redis. `now`: the clock of leases. Default: the clock of Redis. Rejects with a `ToolscriptUsageError`
+   * for a malformed URL, and with a `StoreUnavailableError` if Redis cannot be used.
    */
   static async open(url: string, { now }: { readonly now?: () => number } = {}): Promise<RedisEventLog> {
     return new RedisEventLog(await RedisConnection.open(placeOf(url)), now);
@@ -218,7 +221,7 @@ export class RedisEventLog implements EventLog {
   }
 }
 
-/** Its position and its run, then the row itself. */
+/** The position of a row and its run, then two more columns. */
 type ListRow = readonly [string, string, string, string];
 
 function nextOf(kind: string, rows: readonly ListRow[], limit: number): { next?: string } {
@@ -234,11 +237,15 @@ function refuse([kind, first, second]: readonly string[], { runId, firstSeq }: E
     case 'stale':
       throw storeErrors.olderEpoch(runId, epoch, Number(first));
     case 'gap':
-      throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${first} is expected next`);
+      throw new EventOrderError(
+        `Event ${firstSeq} of the run ${runId} leaves a gap: ${first} is expected next. Append that event first`,
+      );
     case 'conflict':
-      throw new EventOrderError(`The run ${runId} has another event ${second}: ${first} is expected next`);
+      throw new EventOrderError(
+        `The run ${runId} has a different event ${second} already: ${first} is expected next. Read the run's events before you append`,
+      );
     case 'ended':
-      throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
+      throw new EventOrderError(`The run ${runId} has ended: no event follows its last one. Start another run`);
     default:
   }
 }

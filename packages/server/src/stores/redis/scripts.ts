@@ -98,7 +98,7 @@ local function latest(group, id, token)
 end
 `;
 
-/** Marks scripts that free memory, or need hardly any: Redis runs them even if its memory is full. */
+/** Marks scripts that free memory, or need almost none: Redis runs them even if its memory is full. */
 const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom\n';
 const REFUSED_WHEN_FULL = '#!lua\n';
 const READS_ONLY = '#!lua flags=no-writes,allow-oom\n';
@@ -210,7 +210,7 @@ end
 announce(id)
 return 1`;
 
-/** ARGV: group, position, limit. Returns position, run, next seq and reason of each. */
+/** ARGV: group, position, limit. Returns for each dead letter its position, its run, its next seq and its reason. */
 const deadLetters = `${READS_ONLY}${SHARED}
 local rows = {}
 local found = redis.call('ZRANGEBYSCORE', P .. ':dead:' .. ARGV[1], '(' .. ARGV[2], '+inf', 'LIMIT', 0, ARGV[3])
@@ -229,7 +229,10 @@ offer(group, id)
 announce(id)
 return 1`;
 
-/** ARGV: group, limit. Returns the number of unhandled runs, that of dead letters, the first events of some runs. */
+/**
+ * ARGV: group, limit. Returns the number of unhandled runs, the number of dead letters, and the first unhandled event
+ * of some runs.
+ */
 const lag = `${READS_ONLY}${SHARED}
 local group, limit = ARGV[1], tonumber(ARGV[2])
 local ids, count = {}, 0
@@ -251,7 +254,7 @@ for index = 1, math.min(#ids, 2 * limit) do
 end
 return {count, redis.call('ZCARD', P .. ':dead:' .. group), texts}`;
 
-/** ARGV: position, limit. Returns position, run, next seq and end of each. */
+/** ARGV: position, limit. Returns for each run its position, its id, its next seq and whether it has ended. */
 const list = `${READS_ONLY}${SHARED}
 local rows = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. ':runs', '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])) do
@@ -260,7 +263,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. ':runs', '(' .. ARGV[1], '+
 end
 return rows`;
 
-/** ARGV: run, seq. */
+/** ARGV: run, seq. Deletes the events before seq. */
 const trim = `${ALLOWED_WHEN_FULL}${SHARED}
 local id = ARGV[1]
 local run = redis.call('HMGET', run_key(id), 'next', 'first')
@@ -287,7 +290,9 @@ end
 announce(id)
 return 1`;
 
-/** Tries each command that a log needs. Returns those that the user may not use. Later calls report other errors. */
+/**
+ * Tries each command that a log needs. Returns the commands that the user may not use. Later calls report other errors.
+ */
 const probe = `${ALLOWED_WHEN_FULL}${SHARED}
 local stream, hash, sorted, set, value = P .. ':probe:1', P .. ':probe:2', P .. ':probe:3', P .. ':probe:4', P .. ':probe:5'
 local denied = {}

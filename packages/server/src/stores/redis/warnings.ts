@@ -1,4 +1,4 @@
-/** The fraction of the memory beyond which a warning appears. */
+/** The share of the maximum memory beyond which a warning appears. */
 const NEAR_LIMIT = 0.85;
 
 /** The settings and states of a Redis server that endanger events, each in one sentence with its fix. */

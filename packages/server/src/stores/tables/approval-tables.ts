@@ -19,10 +19,10 @@ interface Settlement {
   readonly by?: string;
 }
 
-/** A page ends when its requests are longer than this, in UTF-16 units. */
+/** Maximum UTF-16 units of a page's requests. A page that reaches this length ends. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
-/** Operations on approvals, inside transactions of others. */
+/** Operations on approvals, inside transactions of other tables. */
 export class ApprovalTables {
   constructor(readonly database: Database) {}
 
@@ -85,7 +85,7 @@ export class ApprovalTables {
     return approvals;
   }
 
-  /** Replaces the approvals that a suspended run waits for. */
+  /** Replaces the approvals for which a suspended run waits. */
   async ask(run: Run, drafts: readonly ParsedApproval[], now: number): Promise<void> {
     const named = new Set(drafts.map(({ request }) => request.approvalId));
     for (const row of await this.#pending(run.runId))
@@ -97,7 +97,7 @@ export class ApprovalTables {
     for (const row of await this.#pending(runId)) await this.settle(row, { state: 'cancelled' }, now);
   }
 
-  /** Queues a suspended run without pending approvals. The run is locked. */
+  /** Queues a suspended run if it has no pending approvals. The caller has locked the run. */
   async queueIfDecided(runId: string, now: number): Promise<boolean> {
     const queued = await this.database.first(
       `UPDATE runs SET state = 'queued', reason = 'resumed', updated_at = :now

@@ -11,36 +11,36 @@ export interface Database {
   /** Inserts rows with a value for each column of the table, in order. */
   insert(table: string, rows: readonly (readonly Value[])[]): Promise<void>;
   /**
-   * One transaction. It may be repeated, so the action has no effect outside the database. `flush` (default): after
-   * it, a power failure does not undo it.
+   * Runs one transaction. It may be repeated, so the action must have no effect outside the database. `flush` (default
+   * true): a power failure after the call does not undo the transaction.
    */
   write<Result>(action: () => Promise<Result>, options?: { readonly flush?: boolean }): Promise<Result>;
-  /** All reads of the action see the same state. */
+  /** Runs reads that all see the same state. */
   read<Result>(action: () => Promise<Result>): Promise<Result>;
-  /** Until the transaction ends, no other one passes `lock` with the same name. */
+  /** Locks a name until the transaction ends. Other transactions wait at their `lock` with the same name. */
   lock(name: string): Promise<void>;
   /**
-   * The next position, in the order of threads, runs and approvals. A transaction that commits later has a higher one,
-   * so that a page never skips a row.
+   * The next position, which orders threads, runs and approvals. A transaction that commits later has a higher
+   * position, so that a page never skips a row.
    */
   nextPosition(): Promise<number>;
-  /** A number that is higher than those before it. Transactions may commit in another order. */
+  /** A number that is higher than earlier ones. Transactions may commit in a different order. */
   nextNumber(): Promise<number>;
 }
 
 /** The SQL that differs between databases. */
 export interface Dialect {
-  /** Ends a SELECT of rows: until the transaction ends, no other one changes or locks them. */
+  /** Ends a SELECT, and locks its rows: other transactions cannot change or lock them until this one ends. */
   readonly forUpdate: string;
-  /** Ends a SELECT of `candidate` rows like `forUpdate`, without rows that other transactions have locked. */
+  /** Ends a SELECT of `candidate` rows like `forUpdate`, but skips rows that other transactions have locked. */
   readonly skipLocked: string;
-  /** After a table name: names the index to use, if the database does not find it. */
+  /** Follows a table name, and names the index to use if the database would not choose it. */
   readonly indexedBy: (index: string) => string;
-  /** Equality of texts of any length. An index may have only the first 200 characters. */
+  /** Compares texts of any length. An index may contain only the first 200 characters. */
   readonly isLongText: (column: string, parameter: string) => string;
-  /** A text of any length as an expression of an index: it is equal for equal texts only. */
+  /** A text of any length as an expression of an index. Only equal texts have equal expressions. */
   readonly indexedText: (text: string) => string;
   readonly contains: (column: string, parameter: string) => string;
-  /** The parameter is a JSON array of texts. */
+  /** Whether the column is in the parameter, a JSON array of texts. */
   readonly isOneOf: (column: string, parameter: string) => string;
 }

@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Row, Value } from './database.js';
 import { encode, encodeOptional } from './rows.js';
 
-/** A draft whose members were checked. */
+/** A draft with checked members. */
 export interface CheckedDocument extends DocumentPlace {
   readonly text: string;
   readonly about: Readonly<Record<string, unknown>>;
@@ -77,13 +77,13 @@ export class DocumentTables {
     return row && { ...infoOf(place, row), text: JSON.parse(row.text as string) as string };
   }
 
-  /** One more than `limit`, if there are more. */
+  /** The documents of a page, and one more document if another page follows. */
   async list({ scope, kind, prefix, after, limit }: DocumentList, now: number): Promise<DocumentInfo[]> {
     const start = sortable(prefix);
     const rows = await this.database.all(
       `SELECT ${INFO} ${FOUND} AND v.version = d.version AND d.name >= :start AND d.name < :end AND d.name > :after
       ORDER BY d.name LIMIT :limit`,
-      // No hexadecimal digit is greater than "g".
+      // The end is exclusive: "g" sorts after every hexadecimal digit.
       { shelf: shelfOf(scope, kind), now, start, end: `${start}g`, after: sortable(after ?? ''), limit: limit + 1 },
     );
     return rows.map((row) => infoOf({ scope, kind, name: fromSortable(row.name as string) }, row));
@@ -194,7 +194,7 @@ export class DocumentTables {
   }
 }
 
-/** Copies the versions of a thread that were saved until then. */
+/** Copies the versions of a thread that were saved up to the time `until`. */
 export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
   for (const kind of DocumentKindSchema.options) {
     const [source, target] = [from, to].map((id) => shelfOf({ kind: 'thread', id }, kind)) as [string, string];
@@ -222,7 +222,9 @@ interface Key {
   readonly name: string;
 }
 
-/** An index key of PostgreSQL has at most 2 704 bytes, and the id of a scope may be longer. */
+/**
+ * The hash that names a shelf. An index key of PostgreSQL has at most 2 704 bytes, and the id of a scope may be longer.
+ */
 function shelfOf({ kind: scopeKind, id }: DocumentScope, kind: DocumentKind): string {
   return createHash('sha256')
     .update(encode([scopeKind, id, kind]))

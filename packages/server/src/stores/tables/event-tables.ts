@@ -1,12 +1,12 @@
 import { DEFAULT_EVENT_PAGE, MAX_EVENT_PAGE_LENGTH, placeEvents, type EventBatch } from '@toolscript/core/protocol';
 import type { Database, Value } from './database.js';
 
-/** `events`: of the thread store. `log_events`: of the event log. */
+/** `events` belongs to the thread store, `log_events` to the event log. */
 type EventTable = 'events' | 'log_events';
 
 export interface TextPage {
   readonly texts: readonly string[];
-  /** `from` of the next page, if there is one. */
+  /** The `from` of the next page; undefined for the last page. */
   readonly next: number | undefined;
 }
 
@@ -15,7 +15,7 @@ export async function eventCount(database: Database, runId: string): Promise<num
   return (await database.first(sql, { runId }))!.count as number;
 }
 
-/** Returns the number of new events. */
+/** Adds events. Returns the number of new events. */
 export async function addEvents(
   database: Database,
   table: EventTable,
@@ -47,7 +47,7 @@ export function insertEvents(
   );
 }
 
-/** The stored events at the positions of the batch. */
+/** The texts of the stored events at the positions of the batch. */
 async function storedTexts(
   database: Database,
   table: EventTable,
@@ -62,7 +62,7 @@ async function storedTexts(
   return new Map(rows.map(({ seq, event }) => [seq as number, event as string]));
 }
 
-/** A page ends before it is too long. The lengths are read first, so that no text is read unnecessarily. */
+/** Reads a page of events. It first reads the lengths, and then only the texts that fit into the page. */
 export async function readEvents(
   database: Database,
   table: EventTable,

@@ -48,7 +48,7 @@ export function describeFault(error: unknown, path: string): unknown {
   return new StoreUnavailableError(SENTENCES[kind]!(path), { cause: error });
 }
 
-/** SQLite's own code, or 0. */
+/** The primary result code of SQLite, or 0. */
 export function sqliteCode(error: unknown): number {
   const raw = (error as { rawCode?: unknown } | undefined)?.rawCode;
   return typeof raw === 'number' ? raw & 255 : 0;
@@ -57,7 +57,7 @@ export function sqliteCode(error: unknown): number {
 function kindOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
-  // An error during the opening of a file has its code only in the message.
+  // An error at the opening of a file has its code only in the message.
   const opening = /ConnectionFailed\(.*: (\d+)"\)/u.exec(error.message)?.[1];
   return (
     KIND_OF_CODE[sqliteCode(error) || Number(opening ?? 0)] ??

@@ -14,9 +14,9 @@ export type Outcome<Result> = { readonly value: Result } | { readonly error: unk
 
 /** Transactions of several calls that are committed together. */
 interface Group {
-  /** The first call of the open transaction; undefined if there is none. */
+  /** The index of the first call of the open transaction; undefined without an open transaction. */
   first: number | undefined;
-  /** A power failure must not undo it. */
+  /** Whether a power failure must not undo the transaction. */
   isFlushed: boolean;
 }
 
@@ -32,8 +32,8 @@ const DIALECT: Dialect = {
 };
 
 /**
- * One connection to a file. SQLite itself is synchronous, so it needs a separate thread. Each call must end before the
- * next one begins.
+ * One connection to a file. SQLite itself is synchronous, so the connection needs a worker thread. Each call must end
+ * before the next one begins.
  */
 export class LibsqlDatabase implements Database {
   readonly dialect = DIALECT;
@@ -47,7 +47,7 @@ export class LibsqlDatabase implements Database {
     this.#connection = new Libsql(path);
   }
 
-  /** Creates a missing file and migrates it. Throws if it cannot be opened. */
+  /** Creates a missing file and migrates it. Rejects if the file cannot be opened. */
   static async open(path: string): Promise<LibsqlDatabase> {
     const database = new LibsqlDatabase(path);
     try {
@@ -76,12 +76,12 @@ export class LibsqlDatabase implements Database {
     for (const row of rows) this.#statement(sql).all(row);
   }
 
-  /** Several statements, without parameters and results. */
+  /** Runs several statements, without parameters and results. */
   script(sql: string): void {
     this.#connection.exec(sql);
   }
 
-  /** One transaction. `flush` (default): after it, a power failure does not undo it. */
+  /** Runs one transaction. `flush` (default true): a power failure after the call does not undo the transaction. */
   async write<Result>(
     action: () => Promise<Result>,
     { flush = true }: { readonly flush?: boolean } = {},
@@ -91,14 +91,15 @@ export class LibsqlDatabase implements Database {
     return this.#transaction('BEGIN IMMEDIATE', action);
   }
 
-  /** All reads of the action see the same state. */
+  /** Runs reads that all see the same state. */
   async read<Result>(action: () => Promise<Result>): Promise<Result> {
     return this.#connection.inTransaction ? action() : this.#transaction('BEGIN', action);
   }
 
   /**
-   * Commits and flushes the writes of several calls together, because the disk needs the same time for many as for
-   * one. A call that throws undoes nothing of the others; if the commit fails, all its calls fail.
+   * Commits and flushes the writes of several calls together, because a flush takes the same time for many writes as
+   * for one. A call that throws undoes only its own writes. If SQLite rolls the transaction back, or the commit fails,
+   * all calls of the transaction fail.
    */
   async together<Result>(calls: readonly (() => Promise<Result>)[]): Promise<Outcome<Result>[]> {
     const group: Group = { first: undefined, isFlushed: false };
@@ -109,7 +110,7 @@ export class LibsqlDatabase implements Database {
       const outcome = await outcomeOf(call);
       outcomes.push(outcome);
       if (before === undefined && group.first !== undefined) group.first = outcomes.length - 1;
-      // Some errors have already rolled everything back.
+      // After some errors, SQLite has already rolled the whole transaction back.
       if ('error' in outcome && !this.#connection.inTransaction) failFrom(group, outcomes, outcome.error);
     }
     this.#group = undefined;
@@ -128,7 +129,7 @@ export class LibsqlDatabase implements Database {
     return this.nextPosition();
   }
 
-  /** Changes after another connection has written. */
+  /** A number that changes when another connection writes. */
   version(): number {
     return this.#pragma('data_version');
   }
@@ -178,8 +179,8 @@ export class LibsqlDatabase implements Database {
   }
 
   /**
-   * SQLite takes the flush mode when a transaction begins, but the need for it is known only later. So a second
-   * transaction flushes the file for both.
+   * Commits a group. SQLite reads the flush mode at the start of a transaction, but the need for a flush is known only
+   * at its end. So a second transaction flushes the file for both.
    */
   async #commit({ first, isFlushed }: Group): Promise<void> {
     if (first === undefined) return;
@@ -205,13 +206,16 @@ export class LibsqlDatabase implements Database {
       this.#connection.exec('COMMIT');
       return value;
     } catch (error) {
-      // Some errors have already rolled it back.
+      // After some errors, SQLite has already rolled the transaction back.
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
       throw error;
     }
   }
 
-  /** If two processes create the same file at once, it may be locked here in spite of the busy timeout. */
+  /**
+   * Enters WAL mode. If two processes create the same file at the same time, SQLite may report a lock in spite of the
+   * busy timeout.
+   */
   #enterWal(): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -224,7 +228,10 @@ export class LibsqlDatabase implements Database {
     }
   }
 
-  /** Checks for tables first: another process may be creating them, and sets the owner in the same transaction. */
+  /**
+   * Rejects a database of another program. It checks for tables first: another process may be creating them, and sets
+   * the owner in the same transaction.
+   */
   #refuseForeign(path: string): void {
     const isEmpty = this.#all('SELECT 1 FROM sqlite_master LIMIT 1', {}).length === 0;
     // defence: foreign-files-are-refused, without it: return;
@@ -237,7 +244,7 @@ export class LibsqlDatabase implements Database {
   }
 }
 
-/** Accessible only to its owner, like the files that SQLite creates next to it. */
+/** Creates a missing file that only its owner can access, like the files that SQLite creates next to it. */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -264,7 +271,7 @@ async function outcomeOf<Result>(call: () => Promise<Result>): Promise<Outcome<R
   }
 }
 
-/** All calls of the open transaction have failed. */
+/** Sets the error as the outcome of all calls of the open transaction. */
 function failFrom(group: Group, outcomes: Outcome<unknown>[], error: unknown): void {
   const { first = outcomes.length } = group;
   for (let index = first; index < outcomes.length; index += 1) outcomes[index] = { error };

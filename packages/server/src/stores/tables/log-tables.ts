@@ -48,7 +48,7 @@ const FIRST_UNHANDLED = `
       ELSE coalesce(log_groups.next_seq, 0) END AS seq ${UNHANDLED} ${BY_TURN} LIMIT ${LAG_SAMPLE}
   ) AS waiting JOIN log_events USING (run_id, seq)`;
 
-/** The log in the database; each function is one transaction. */
+/** The log in the database. Each function is one transaction. */
 export class LogTables {
   constructor(readonly database: Database) {}
 
@@ -59,7 +59,7 @@ export class LogTables {
     }, ORDINARY);
   }
 
-  /** Returns the run's next `seq`. */
+  /** Stores events. Returns the run's next `seq`. */
   publish(epoch: number, batch: EventBatch): Promise<number> {
     return this.database.write(async () => {
       const { runId } = batch;
@@ -141,7 +141,7 @@ export class LogTables {
     );
   }
 
-  /** The lag of a group, with the first events of the runs that are delivered next. */
+  /** The lag of a group, with the first unhandled event of the runs that are delivered next. */
   lag(group: string): Promise<{ runs: number; deadLetters: number; texts: string[] }> {
     const name = encode(group);
     const count = async (rows: string) =>
@@ -185,7 +185,7 @@ export class LogTables {
     return this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
   }
 
-  /** The lock keeps two consumers from getting the same run. */
+  /** Locks a group, so that two consumers never get the same run. */
   #lockGroup(group: string): Promise<void> {
     return this.database.lock(`group ${encode(group)}`);
   }

@@ -13,14 +13,14 @@ export function encodeOptional(value: unknown): string | null {
 
 const decode = (value: Value | undefined) => JSON.parse(value as string);
 
-/** The member for a column, if it is not null. */
+/** The member for a column; no member if the column is null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
   return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
 }
 
 const asNumber = (value: Value) => value as number;
 
-/** The columns for `threadOf`. */
+/** The columns that `threadOf` reads. */
 export const THREAD_COLUMNS = `threads.*, (
   SELECT state FROM runs WHERE runs.thread_id = threads.thread_id AND state IN ('queued', 'running', 'suspended')
   ORDER BY position DESC LIMIT 1) AS active_state`;
@@ -80,7 +80,7 @@ export function approvalOf(row: Row): Approval {
   };
 }
 
-/** The conditions of a query, for the columns that have a value. */
+/** The conditions of a query, one for each column that has a value. */
 export function conditions(
   { isLongText }: Dialect,
   columns: Readonly<Record<string, Value | undefined>>,
@@ -99,7 +99,10 @@ export function findRun(database: Database, runId: string): Promise<Row | undefi
   return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
 }
 
-/** Finds the run, and locks it until the transaction ends. The order of locks is: run, thread, position. */
+/**
+ * Finds the run, and locks it until the transaction ends. Transactions lock the run first, then the thread, then the
+ * position.
+ */
 export function lockRun(database: Database, runId: string): Promise<Row | undefined> {
   return database.first(`SELECT * FROM runs WHERE run_id = :runId ${database.dialect.forUpdate}`, { runId });
 }
@@ -110,7 +113,7 @@ export function lockThread(database: Database, threadId: string): Promise<Row | 
   });
 }
 
-/** Locks the run. Throws a `StaleEpochError` for a writer that does not hold it. */
+/** Locks the run. Throws a `StaleEpochError` for a writer that does not hold the run. */
 export async function heldRun(database: Database, { runId, epoch }: RunFence): Promise<Row> {
   const row = await lockRun(database, runId);
   // defence: only-the-holder-writes, without it: if (row !== undefined) return row;
@@ -118,7 +121,7 @@ export async function heldRun(database: Database, { runId, epoch }: RunFence): P
   throw storeErrors.runNotHeld(runId, epoch);
 }
 
-/** Records a change of the thread. */
+/** Records that the thread has changed. */
 export async function touchThread(database: Database, threadId: string, now: number): Promise<void> {
   const changed = await database.nextNumber();
   await database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {

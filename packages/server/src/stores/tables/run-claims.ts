@@ -16,10 +16,10 @@ const FRONT = 100;
 const MAX_PRINCIPALS = 100;
 const MAX_TRIES = 3;
 
-/** Like `isLeaseHeld` of the protocol. */
+/** The condition `isLeaseHeld` of the protocol. */
 const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
 
-/** Named by partial indexes. */
+/** The condition of the partial indexes, which must have the same text. */
 const IS_ACTIVE = `state IN ('queued', 'running')`;
 
 const IS_FREE = `${IS_ACTIVE} AND (state = 'queued' OR NOT (${IS_HELD}))`;
@@ -33,7 +33,7 @@ const NOTHING_ELSE_RUNS = `NOT EXISTS (
 const HELD = `held AS (
     SELECT principal, count(*) AS number FROM runs WHERE state = 'running' AND ${IS_HELD} GROUP BY principal)`;
 
-/** The steps of a fair claim, as a number: principals with few held runs come first. */
+/** The step of a fair claim, as a number: principals with fewer held runs come first. */
 const STEP = `CASE ${fairShares()
   .flatMap((share, step) => (share === undefined ? [] : [`WHEN coalesce(held.number, 0) < ${share} THEN ${step}`]))
   .join(' ')} ELSE ${fairShares().length} END`;
@@ -54,7 +54,7 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
   const ofPrincipals = indexedBy('claimable_runs_of_principal');
   const one = 'run_id = :runId';
   return {
-    /** The principals of the oldest free runs, in the order of their turns. `total`: how many runs were examined. */
+    /** The principals of the oldest free runs, in the order of their turns. `total`: the number of examined runs. */
     front: `WITH ${HELD}, front AS (
         SELECT principal, run_id, position FROM runs AS candidate ${indexedBy('claimable_runs')}
         WHERE ${isClaimable} ORDER BY position LIMIT ${FRONT}
@@ -62,7 +62,7 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
       SELECT front.principal, front.run_id, ${STEP} AS step, first, (SELECT count(*) FROM front) AS total
       FROM heads JOIN front ON front.position = heads.first LEFT JOIN held ON held.principal = front.principal
       WHERE ${HAS_ROOM} ORDER BY step, first`,
-    /** The same for all free runs: one index lookup for each principal, however many runs it has. */
+    /** The principals of all free runs: one index lookup for each principal, regardless of the number of its runs. */
     all: `WITH RECURSIVE ${HELD}, active(name) AS (
         SELECT min(${indexedText('principal')}) FROM runs ${ofPrincipals} WHERE ${IS_ACTIVE}
         UNION ALL
@@ -84,7 +84,8 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
     oneOf: claimOf(
       `WHERE ${isOneOf('candidate.run_id', ':runIds')} AND ${IS_FREE} AND ${isServed}`,
       skipLocked,
-      // This expression matches no index. A planner would follow the order of an index through the whole queue.
+      // This expression matches no index. Otherwise a planner would follow the order of an index through the whole
+      // queue.
       'position + 0',
     ),
     any: claimOf(`${indexedBy('claimable_runs')} WHERE ${IS_FREE} AND ${isServed}`, skipLocked),
@@ -97,7 +98,7 @@ function statementsIn({ forUpdate, skipLocked, indexedBy, isOneOf, indexedText }
   };
 }
 
-/** Claims of runs, inside transactions of others. */
+/** Claims of runs, inside transactions of other tables. */
 export class RunClaims {
   readonly #statements: ReturnType<typeof statementsIn>;
 
@@ -121,7 +122,7 @@ export class RunClaims {
   async #claimFairly(parameters: Parameters, served: Parameters, max: number | undefined): Promise<Row | undefined> {
     if (max !== undefined) {
       if ((await this.#principals({ ...served, max })).length === 0) return undefined;
-      // The lock prevents that two concurrent claims both find room below the maximum.
+      // The lock prevents two concurrent claims from both finding room below the maximum.
       await this.database.lock('shares of principals');
     }
     const turns = await this.#principals({ ...served, max: max ?? null });
@@ -133,7 +134,7 @@ export class RunClaims {
     return turns.length === 0 ? undefined : this.#claimBehind(turns, parameters, max);
   }
 
-  /** Other claims are taking the oldest run of each principal. */
+  /** Claims another run, because other claims are taking the oldest run of each principal. */
   async #claimBehind(turns: readonly Row[], parameters: Parameters, max: number | undefined): Promise<Row | undefined> {
     for (const { principal } of turns.slice(0, MAX_TRIES)) {
       const found = await this.database.first(this.#statements.ofPrincipal, { ...parameters, principal: principal! });

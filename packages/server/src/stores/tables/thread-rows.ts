@@ -15,7 +15,7 @@ import { copyDocuments } from './document-tables.js';
 import { insertEvents } from './event-tables.js';
 import { encode, encodeOptional, lockThread, newStoreId, threadOf } from './rows.js';
 
-/** Returns the id of the new thread. The thread must not exist. */
+/** Adds a thread, which must not exist yet. Returns its id. */
 export async function insertThread(
   database: Database,
   draft: NewThread & { principal: string },
@@ -49,7 +49,7 @@ export async function insertThread(
   return threadId;
 }
 
-/** The thread that a branch starts from, and its runs before that turn. */
+/** The thread from which a branch starts, and its runs before that turn. */
 async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner

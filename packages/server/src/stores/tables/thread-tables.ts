@@ -39,7 +39,7 @@ export interface ThreadFilters {
   readonly limit: number;
 }
 
-/** A turn whose items are JSON text, which the caller's thread parses. */
+/** A turn whose items are JSON text. The main thread of the caller parses it. */
 export interface FoldedTurn {
   readonly turnId: string;
   readonly runId: string;
@@ -48,7 +48,7 @@ export interface FoldedTurn {
   readonly items: string;
 }
 
-/** A page of turns ends when its items are longer than this, in UTF-16 units. */
+/** Maximum UTF-16 units of the items on a page of turns. A page that reaches this length ends. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
 /** Threads in the database; each function is one transaction. */
@@ -231,7 +231,7 @@ export class ThreadTables {
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
-  /** Skips a run of which an event arrived, or which was deleted, after it was folded. */
+  /** Stores folds. Skips a run that was deleted, or for which an event arrived, after the fold. */
   #keepFolds(folds: readonly Fold[]): Promise<void> {
     const keep = async ({ turn: { runId, items }, eventCount }: Fold) => {
       await lockRun(this.database, runId);
@@ -254,6 +254,6 @@ export class ThreadTables {
 interface Fold {
   readonly turn: FoldedTurn;
   readonly eventCount: number;
-  /** The run has a final state, and the table lacks its fold. */
+  /** Whether the run has a final state, and the table lacks its fold. */
   readonly isNewAndFinal: boolean;
 }

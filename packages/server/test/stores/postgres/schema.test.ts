@@ -77,7 +77,7 @@ describeWithPostgres('the schema', () => {
       /no tables of Toolscript yet, and the user "\w+" may not create or change them/u,
     );
     await (await openStores(url)).close();
-    expect(await refusalOf(guest)).toMatch(/denies the user "\w+" a right \(permission denied .*Grant it/u);
+    expect(await refusalOf(guest)).toMatch(/denies the user "\w+" a right \(permission denied .*Grant the right/u);
     await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${name}`);
     await administrator.query(`GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO ${name}`);
     const stores = await openStores(guest);
@@ -125,7 +125,7 @@ describeWithPostgres('a server that cannot be used is named in one sentence', ()
     const { port } = listener.address() as AddressInfo;
     listener.close();
     expect(await refusalOf(`postgres://ada:secret@127.0.0.1:${port}/test`)).toBe(
-      `No PostgreSQL server answers at 127.0.0.1:${port}/test. Start it, or correct the host and the port of the URL.`,
+      `No PostgreSQL server answers at 127.0.0.1:${port}/test. Start the server, or correct the host and the port of the URL.`,
     );
   });
 

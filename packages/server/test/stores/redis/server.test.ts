@@ -132,7 +132,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
       password: expect.stringMatching(/refused the user or the password\. Correct them in the URL\.$/u),
       none: expect.stringMatching(/refused the user or the password/u),
       user: expect.stringMatching(/refused the user or the password/u),
-      port: expect.stringMatching(/^No Redis server answers at 127\.0\.0\.1:\d+\. Start it/u),
+      port: expect.stringMatching(/^No Redis server answers at 127\.0\.0\.1:\d+\. Start the server/u),
       database: expect.stringMatching(/has no database with the number in the URL/u),
       malformed: expect.stringMatching(/^The URL of Redis is malformed/u),
     });
@@ -147,7 +147,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
       return redis.url(`${name}:guest-secret@`);
     };
     const refusal =
-      /^Redis at 127\.0\.0\.1:\d+ denies the user a right \((.*)\)\. Grant it: ACL SETUSER … \+@all ~\{toolscript\}\*$/u;
+      /^Redis at 127\.0\.0\.1:\d+ denies the user a right \((.*)\)\. Grant the right: ACL SETUSER … \+@all ~\{toolscript\}\*$/u;
     expect(refusal.exec(await faultOf(user('reader', '~*', '+@all', '-xadd', '-zadd')))?.[1]).toBe('XADD, ZADD');
     expect(await faultOf(user('elsewhere', '~{other}:*', '+@all'))).toMatch(refusal);
     expect(await faultOf(user('scriptless', '~*', '+@all', '-eval'))).toMatch(refusal);

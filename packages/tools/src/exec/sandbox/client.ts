@@ -34,13 +34,15 @@ export interface SandboxedCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** Data for the command's descriptors from 3 on. */
   readonly inputs: readonly Uint8Array[];
-  /** Moves away files that the command created and that other programs would execute or obey; returns them. */
+  /**
+   * Moves away the files that the command created and that other programs would execute or obey. Returns these files.
+   */
   readonly finish: () => Promise<readonly MovedEntry[]>;
 }
 
 /**
  * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process alive,
- * and ends with this process. Rejections are ToolCallErrors that name the missing part.
+ * and ends with this process. Errors are ToolCallErrors that name the missing part.
  */
 export class Sandbox {
   readonly #options: SandboxOptions;
@@ -73,7 +75,7 @@ export class Sandbox {
     };
   }
 
-  /** The obstacle to the sandbox; undefined if it works. */
+  /** The obstacle to the sandbox; undefined if the sandbox works. */
   async refusal(): Promise<SandboxRefusal | undefined> {
     try {
       await this.#started();
@@ -110,14 +112,14 @@ export class Sandbox {
       if (host.startError !== undefined) throw startFailure('the sandbox for commands', host.startError);
       throw refused(refusedBySystem(answer.reason));
     } catch (error) {
-      // The next command tries again, because the missing part may be installed by then.
+      // The next command tries again, because a user may have installed the missing part by then.
       this.#host = undefined;
       throw error;
     }
   }
 }
 
-/** The sandbox's host process: sends requests, and matches responses by number. */
+/** The sandbox's host process. It sends requests to the process, and matches the responses by number. */
 class SandboxHost {
   readonly path: string;
   /** The reason why the process could not be started. */

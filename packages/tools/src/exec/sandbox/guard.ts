@@ -23,14 +23,17 @@ export interface Guarded {
   readonly folders: GuardedFolders;
   /** Existing paths, with symbolic links resolved, to mount read-only for the command. */
   readonly readOnly: readonly string[];
-  /** Files that the command cannot change; the user may, meanwhile. */
+  /** The identities of files that the command cannot change. The user can change them during the command. */
   readonly mounted: ReadonlySet<string>;
-  /** All other files, with their state. */
+  /** The identities of all other files, with their state. */
   readonly unmounted: ReadonlySet<string>;
   readonly unreadable: ReadonlySet<string>;
 }
 
-/** Maximum number of mounts on a command line. Further entries are compared afterwards, including their content. */
+/**
+ * Maximum number of mounts on a command line. The states of further entries are compared after the command, including
+ * their content.
+ */
 const MAX_MOUNTS = 800;
 /** Maximum number of rounds, because renaming an entry can reveal another one. */
 const MAX_ROUNDS = 4;
@@ -70,7 +73,7 @@ export class Guard {
     return moved;
   }
 
-  /** Reads folders even if the command has removed their permissions to hide its files. */
+  /** Finds the entries even if the command has removed the permissions of folders to hide its files. */
   #readable(folders: GuardedFolders, unreadable: ReadonlySet<string>): ProtectedEntries {
     const found = this.#search.find(folders.roots, folders.unprotected);
     const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
@@ -86,7 +89,7 @@ function addRealPath(paths: Set<string>, path: string): void {
   try {
     paths.add(realpathSync(path));
   } catch {
-    // A dangling link has no file that could be written.
+    // A dangling link has no file that the command could write.
   }
 }
 
@@ -152,7 +155,7 @@ function rename(from: string, to: string): void {
 
 function open(folder: string): boolean {
   try {
-    // The call only adds permissions.
+    // Whether the folder can be read now. The call only adds permissions.
     chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
     return true;
   } catch {

@@ -8,7 +8,7 @@ export function readOnlyKernelFiles(userId: number | undefined): string[] {
   return kernelEntries().flatMap((path) => ['--ro-bind-try', path, path]);
 }
 
-/** Folders of `/proc`, and writable files, except those of processes. */
+/** The folders and writable files of `/proc`, except the folders of processes. */
 function kernelEntries(): string[] {
   return readdirSync('/proc')
     .filter((name) => !/^\d+$/.test(name))

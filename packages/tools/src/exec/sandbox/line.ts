@@ -1,4 +1,4 @@
-/** The descriptor for the system call filter; the next one is for further options. */
+/** The descriptor for the system call filter. The next descriptor is for further options. */
 export const FILTER_DESCRIPTOR = 3;
 const OPTIONS_DESCRIPTOR = 4;
 

@@ -8,7 +8,10 @@ export type SandboxRequest =
   /** The command of the `wrap` with this number has ended. */
   | { id: number; kind: 'finish'; wrap: number };
 
-/** An entry that a command made and others would execute or obey. `movedTo` is empty if it could not be moved. */
+/**
+ * An entry that a command created and other programs would execute or obey. `movedTo` is empty if it could not be
+ * moved.
+ */
 export interface MovedEntry {
   readonly path: string;
   readonly movedTo: string;
@@ -20,7 +23,7 @@ export type SandboxAnswer =
   | { id: number; ok: false; reason: string; isTooLong: boolean };
 
 export interface WrappedCommand {
-  /** One line for `/bin/sh -c`, which starts the command inside. */
+  /** One line for `/bin/sh -c` that starts the command inside the sandbox. */
   readonly line: string;
   /** Data for the line's descriptors from 3 on, in base64. */
   readonly inputs: readonly string[];

@@ -4,7 +4,10 @@ import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Workspace } from '../../files/workspace.js';
 import { HISTORY, HOME_EXCEPTIONS, HOME_SECRETS, POINTERS, SYSTEM_SECRETS } from './secrets.js';
 
-/** The part of the disk that a sandboxed command can use. Absolute paths. Other paths may be read but not written. */
+/**
+ * The part of the disk that a sandboxed command can use. All paths are absolute. A command can read other paths, but
+ * cannot write to them.
+ */
 export interface SandboxedDisk {
   readonly denyRead: readonly string[];
   /** Exceptions to `denyRead`. */
@@ -23,7 +26,7 @@ export interface SandboxedDisk {
 /** Folders of temporary files. On Linux, each command gets its own empty folders instead. */
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
 
-/** The current rules; computed for each command, because files come and go. */
+/** The rules for one command. Each command needs new rules, because files appear and disappear. */
 export function sandboxedDisk(
   workspace: Workspace,
   environment: NodeJS.ProcessEnv = process.env,
@@ -70,7 +73,7 @@ function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, pla
   return secrets;
 }
 
-/** The home folders, by environment and by system; a user may have neither. */
+/** The home folders according to the environment and to the system. A user may have none. */
 function homesOf(environment: NodeJS.ProcessEnv): string[] {
   // defence: other-homes-hidden-from-root, without it: const others: string[] = [];
   const others = process.geteuid?.() === 0 ? listed('/home').map((name) => join('/home', name)) : [];
@@ -78,7 +81,7 @@ function homesOf(environment: NodeJS.ProcessEnv): string[] {
   return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
 }
 
-/** A user without an entry in the system's user list has no home, and the lookup throws. */
+/** The result of a lookup. The lookup throws for a user without an entry in the system's user list, who has no home. */
 function orUndefined(ask: () => string): string | undefined {
   try {
     return ask();

@@ -26,7 +26,7 @@ const GIT = 'git runs its hooks and obeys its configuration';
 const CONTROLS = new Set(['config.worktree', 'commondir', 'gitdir']);
 const HOOKS = 'hooks';
 
-/** A listing is cached if its folder had not changed for this long, because file times can be coarse. */
+/** Time for which a folder must be unchanged before its listing is cached, in ms, because file times can be coarse. */
 const SETTLED_MS = 2000;
 
 interface Listing {
@@ -34,7 +34,7 @@ interface Listing {
   readonly changedNs: bigint;
   readonly isSettled: boolean;
   readonly folders: readonly string[];
-  /** Files with protected names, and folders too. */
+  /** Names of the files and folders with protected names. */
   readonly named: readonly string[];
   /** Whether the folder has the files that make git treat it as a repository. */
   readonly isRepository: boolean;
@@ -160,7 +160,7 @@ function readListing(path: string, { ino, ctimeNs }: BigIntStats): Listing | und
   };
 }
 
-/** Rules with two names start with `.config` or `.cargo`. */
+/** Whether a folder can be the first of two names in a rule. Rules with two names start with `.config` or `.cargo`. */
 function isSecondName(folder: string): boolean {
   return /[/\\]\.[^/\\]*$/.test(folder);
 }
@@ -168,9 +168,7 @@ function isSecondName(folder: string): boolean {
 /** The protected names that start with no dot. */
 const PLAIN_NAMES = PROTECTED_NAMES.map(({ name }) => name).filter((name) => !name.startsWith('.'));
 
-/**
- * A fast check that rejects nearly all names: protected ones start with a dot or with a protected name, or are unusual.
- */
+/** Rejects nearly all names fast: protected names start with a dot or with a name in this list, or are unusual. */
 function mayBeProtected(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (/^(?:\.|git~1)/i.test(name) || /[^\x21-\x7e]/.test(name)) return true;
@@ -179,7 +177,7 @@ function mayBeProtected(path: string): boolean {
   return path.length > name.length + 1 && /\/\.[^/]*\/[^/]*$/.test(path);
 }
 
-/** The last two names of a path. No rule has more, and no parent is protected. */
+/** The last two names of a path. No rule has more names, and no parent is protected. */
 function lastNames(path: string): string {
   return path.split('/').slice(-2).join('/');
 }

@@ -13,9 +13,9 @@ export interface SandboxPrograms {
 }
 
 export interface SandboxRefusal {
-  /** The reason why there is no sandbox, in one sentence. */
+  /** The reason why the sandbox does not work, in one sentence. */
   readonly reason: string;
-  /** The command or setting that fixes it. */
+  /** The command or setting that removes the reason. */
   readonly fix: string;
 }
 
@@ -30,8 +30,8 @@ const INSTALLERS: readonly (readonly [string, string])[] = [
 const OPT_OUT = "To run commands without a sandbox, set exec.sandbox to 'off'.";
 
 /**
- * The programs, or the reason why there is no sandbox. Programs inside `roots` are ignored: a command could have put
- * them there.
+ * The programs, or the reason why the sandbox does not work. Ignores programs inside `roots`, because a command could
+ * have written them.
  */
 export function findSandbox(
   roots: readonly string[],
@@ -58,14 +58,14 @@ export function findSandbox(
   const missing = [bubblewrap === undefined ? 'bubblewrap' : '', socat === undefined ? 'socat' : ''].filter(Boolean);
   const installer = INSTALLERS.find(([name]) => findIn(folders, name) !== undefined)?.[1];
   return {
-    reason: `The sandbox for commands needs ${missing.join(' and ')}, not installed here.`,
+    reason: `The sandbox for commands needs programs that are not installed: ${missing.join(' and ')}.`,
     fix: `${installer === undefined ? `Install ${missing.join(' and ')}.` : `Run: ${installer}.`} ${OPT_OUT}`,
   };
 }
 
 /**
- * The obstacles that the package found. Its warning about unfiltered local sockets counts, because it is a security
- * gap.
+ * The obstacles that the package found. Its warning about unfiltered local sockets counts as one, because it reveals a
+ * security gap.
  */
 export function obstacles({ errors, warnings }: { errors: readonly string[]; warnings: readonly string[] }): string[] {
   // defence: warnings-are-refusals, without it: return [...errors];
@@ -83,8 +83,8 @@ export function refusedBySystem(detail: string): SandboxRefusal {
 }
 
 /**
- * Whether a program is outside the roots, also after its symbolic links are resolved: a command could have written a
- * file inside a root.
+ * Whether a program is outside the roots, even after its symbolic links are resolved. A command could have written a
+ * program inside a root.
  */
 function isOutside(path: string, roots: readonly string[]): boolean {
   if (!isAbsolute(path)) return false;

@@ -24,7 +24,7 @@ import { systemCallFilter } from './system-calls.js';
  * current folder is an empty one.
  */
 
-/** The package's own programs, which run inside; the package may be installed in a folder that the sandbox hides. */
+/** The package's own programs, which run inside the sandbox. The package may be in a folder that the sandbox hides. */
 const HELPERS = fileURLToPath(new URL('../vendor', import.meta.resolve('@anthropic-ai/sandbox-runtime')));
 
 const NOTHING: SandboxedDisk = {
@@ -36,7 +36,10 @@ const NOTHING: SandboxedDisk = {
   hidden: [],
   unprotected: [],
 };
-/** The wait of the host before it checks for new files, in ms: the system kills each command when the host ends. */
+/**
+ * Time for which an ending host waits before it checks for new files, in ms. The system kills the running commands
+ * meanwhile.
+ */
 const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
@@ -115,7 +118,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   const configuration: SandboxRuntimeConfig = {
     network: { allowedDomains: [...allowedHosts], deniedDomains: [], strictAllowlist: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    // The package searches the current folder, which is empty, for files to protect.
+    // The package searches the current folder for files to protect. This folder is empty.
     ripgrep: { command: 'true' },
     mandatoryDenySearchDepth: 1,
     ...(programs.bubblewrap === undefined ? {} : { bwrapPath: programs.bubblewrap }),
@@ -128,7 +131,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   await tryOut();
 }
 
-/** Fails with the obstacle. Also fails if kernel settings are writable, which would let root escape. */
+/** A command that fails if kernel settings are writable, because root could leave the sandbox through them. */
 const TRIAL = 'if test -w /proc/sys/kernel/core_pattern; then echo "/proc/sys can be written" >&2; exit 1; fi';
 
 /** Tries a command, because only an attempt shows whether the system allows the sandbox. */
@@ -146,7 +149,8 @@ async function tryOut(): Promise<void> {
       descriptor?.on('error', () => undefined).end(Buffer.from(input, 'base64'));
     }
     const [status] = await ended;
-    if (status !== 0) throw new Error(Buffer.concat(errorOutput).toString('utf8') || `it ended with status ${status}`);
+    if (status !== 0)
+      throw new Error(Buffer.concat(errorOutput).toString('utf8') || `a test command ended with status ${status}`);
   } finally {
     SandboxManager.cleanupAfterCommand();
   }
@@ -184,8 +188,8 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
 }
 
 /**
- * At the top of a root the package also prevents renaming of the folders above, and it handles hidden paths there.
- * Deeper entries are mounted by this host, so that folders can still be moved.
+ * Whether the package handles a denied path. At the top of a root, the package also prevents renaming of the folders
+ * above, and it handles hidden paths inside. This host mounts deeper entries, so that their folders can still be moved.
  */
 function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
   if (hasPattern(path)) return false;

@@ -213,7 +213,9 @@ export const POINTERS = [
   'HISTFILE',
   'PGPASSFILE',
 ];
-/** Files of the system that only root can read, in most cases. A sandboxed command of root could read them too. */
+/**
+ * Files of the system that only root can read, in most cases. Otherwise a sandboxed command of root could read them.
+ */
 export const SYSTEM_SECRETS = [
   '/etc/shadow',
   '/etc/shadow-',

@@ -4,16 +4,16 @@
  */
 
 type Condition =
-  /** At least one bit of the mask is set in the argument. */
+  /** The condition that at least one bit of the mask is set in the argument. */
   | { readonly argument: number; readonly mask: number }
-  /** The argument has none of these values. */
+  /** The condition that the argument has none of these values. */
   | { readonly argument: number; readonly except: readonly number[] };
 
 interface Rule {
-  /** The call's number, by processor; not every processor has every call. */
+  /** The call's number for a processor; undefined if the processor does not have the call. */
   readonly x64?: number;
   readonly arm64?: number;
-  /** All conditions must hold; without any, the call is always rejected. */
+  /** The conditions, which must all hold. Without conditions, the call is always rejected. */
   readonly when?: readonly Condition[];
   readonly error: number;
 }
@@ -28,7 +28,7 @@ const EAFNOSUPPORT = 97;
 const SETUID_OR_SETGID = 0o6000;
 const CREATES = 0o100 | 0o20000000;
 const NEW_CGROUP_NAMESPACE = 0x02000000;
-/** Local (the package's own filter refuses most of them), IPv4, IPv6 and netlink. */
+/** The socket families local (the package's own filter rejects most local sockets), IPv4, IPv6 and netlink. */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
 const newMode = (flags: number, mode: number): readonly Condition[] => [
@@ -111,10 +111,10 @@ const ERROR = 0x00050000;
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
-/** Call numbers from this one on belong to x32 programs, which have a second number for every call. */
+/** The first number of the calls of x32 programs, which have a second number for every call. */
 const X32 = 0x40000000;
 
-/** Calls of 32-bit programs have other numbers and are all rejected. */
+/** The filter's instructions for one processor. They reject all calls of 32-bit programs, which have other numbers. */
 function entry(processor: Processor): Buffer[] {
   // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
   const other = answer(ERROR | ENOSYS);
@@ -132,7 +132,7 @@ function entry(processor: Processor): Buffer[] {
 function check(rule: Rule, processor: Processor): Buffer[] {
   const number = rule[processor];
   if (number === undefined) return [];
-  // If a condition does not hold, its block jumps to the last instruction, which allows the call.
+  // A block whose condition does not hold jumps to the last instruction, which allows the call.
   const block = [answer(ERROR | rule.error), answer(ALLOW)];
   for (const condition of (rule.when ?? []).toReversed()) block.unshift(...test(condition, block.length - 1));
   return [instruction(EQUAL, number, 0, block.length), ...block];
