@@ -149,7 +149,7 @@ class ThreadedCompiler implements Compiler {
     const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired));
     const checked = typeChecker.judge(found, repaired, answer.facts);
     const compiled = withTypes(source, answer, checked);
-    return checked.isChecked ? this.#kept(key, compiled) : compiled;
+    return checked.isFinal ? this.#kept(key, compiled) : compiled;
   }
 
   #kept(key: string, result: CompileResult): CompileResult {

@@ -5,7 +5,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
 
 import { createCompiler, restoreScript, type Compiler } from '#core/script/compiler.js';
+import type { CheckAnswer, CheckPool } from '#core/script/type-checker/check-pool.js';
 import type { TypeCheck, TypeChecker } from '#core/script/type-checker/index.js';
+import { createTypeChecker } from '#core/script/type-checker/type-checker.js';
 import { compiled } from './running.js';
 
 const options = { language: 'ts', maxSourceBytes: 20_480 } as const;
@@ -170,7 +172,7 @@ describe('the type checker’s place', () => {
       seen.push(source);
       return { type: 'checked', diagnostics: [] };
     },
-    judge: () => ({ isChecked: true, findings: [], hint: undefined, ...answer }),
+    judge: () => ({ isChecked: true, isFinal: true, findings: [], hint: undefined, ...answer }),
   });
 
   it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {
@@ -191,6 +193,29 @@ describe('the type checker’s place', () => {
     expect(result).toMatchObject({ ok: true, script: { diagnostics: [{ code: 'ts2339', line: 1, column: 8 }] } });
   });
 
+  it('reports an unknown tool itself if TypeScript did not check the script in time', async () => {
+    const codesAfter = async (answer: CheckAnswer) => {
+      const typeChecker = createTypeChecker({
+        pool: { check: async () => answer, warm: async () => {} } as unknown as CheckPool,
+        key: answer.type,
+        mode: 'error',
+        declarations: '',
+        toolNames: ['read'],
+        signatureOf: () => undefined,
+        judgeArgument: () => undefined,
+        isObject: () => false,
+      });
+      const result = await fresh().compile('return await tools.rad({})', {
+        ...options,
+        toolNames: ['read'],
+        typeChecker,
+      });
+      return result.ok && result.script.diagnostics.map(({ code }) => code);
+    };
+    expect(await codesAfter({ type: 'slow' })).toContain('unknown-tool');
+    expect(await codesAfter({ type: 'checked', diagnostics: [] })).not.toContain('unknown-tool');
+  });
+
   it('is not asked about a script that is already rejected', async () => {
     const typeChecker = checkerThat({ findings: [error] });
     const compiler = fresh();
@@ -206,7 +231,10 @@ describe('the type checker’s place', () => {
     for (let time = 0; time < 2; time++) {
       await compiler.compile('return 1', { ...options, typeChecker: checkerThat({}, one) });
       await compiler.compile('return 1', { ...options, typeChecker: checkerThat({ hint: 'other' }, other) });
-      await compiler.compile('return 1', { ...options, typeChecker: checkerThat({ isChecked: false }, broken) });
+      await compiler.compile('return 1', {
+        ...options,
+        typeChecker: checkerThat({ isChecked: false, isFinal: false }, broken),
+      });
     }
     expect([one.length, other.length, broken.length]).toEqual([1, 1, 2]);
   });

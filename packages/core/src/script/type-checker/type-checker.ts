@@ -24,8 +24,10 @@ export interface TypeChecker {
 }
 
 export interface TypeCheck extends TypeReport {
-  /** True if the script was checked. Otherwise a finding contains the reason, and the answer is not cached. */
+  /** Whether TypeScript checked the script. Otherwise a finding contains the reason. */
   readonly isChecked: boolean;
+  /** Whether a second check would give the same answer, so that it can be cached. */
+  readonly isFinal: boolean;
 }
 
 export interface TypeCheckerOptions {
@@ -60,8 +62,9 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
       // Without TypeScript's answer, only known arguments can be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;
-      if (answer.type === 'checked') return { isChecked: true, findings, hint };
-      return { isChecked: answer.type === 'slow', findings: [unchecked(answer), ...findings], hint };
+      const isFinal = answer.type !== 'unavailable';
+      if (answer.type === 'checked') return { isChecked: true, isFinal, findings, hint };
+      return { isChecked: false, isFinal, findings: [unchecked(answer), ...findings], hint };
     },
   };
 }
