@@ -10,6 +10,6 @@ it('options for bubblewrap come after those of the package and before the comman
 it.each(['bwrap -- /bin/sh', 'bwrap --proc /proc', "sh -c 'bwrap --proc /proc -- x'", 'bwrap --proc /other -- sh', ''])(
   'a line of another form is rejected: %s',
   (line) => {
-    expect(() => withMoreOptions(line)).toThrow('unknown form');
+    expect(() => withMoreOptions(line)).toThrow('unknown command for bubblewrap');
   },
 );

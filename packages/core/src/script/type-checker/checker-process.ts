@@ -32,8 +32,8 @@ export class CheckerProcess {
       env: GARBAGE_COLLECTION,
       windowsHide: true,
     });
-    // If no file descriptors are free, the pipes are missing, and Node emits the error later. defence:
-    // checker-start-errors
+    // If no file descriptors are free, the pipes are missing, and Node emits the error later.
+    // defence: checker-start-errors
     this.#child.on('error', (error) => this.#gone(error));
     const { stdin, stdout } = this.#child;
     if (stdin === null || stdin === undefined || stdout === null || stdout === undefined) {
