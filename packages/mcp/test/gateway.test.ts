@@ -158,7 +158,7 @@ describe('a call that needs a decision', () => {
       0,
     ],
     ['declined', () => ({ action: 'decline' }), /ApprovalDenied/u, 0],
-    ['dismissed', () => ({ action: 'cancel' }), /ApprovalDenied.*No user can be asked/u, 0],
+    ['dismissed', () => ({ action: 'cancel' }), /ApprovalDenied.*cannot ask a user/u, 0],
     ['answered with something else', () => ({ action: 'accept', content: { decision: 'yes' } }), /ApprovalDenied/u, 0],
   ])('is put before the user of the client: %s', async (_how, answer, value, count) => {
     const { tools, sent } = mailTools();

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inProcess } from '../support/in-process.js';
-import { cleanEnvironment, finished, PROGRAM, start, temporaryFolder } from '../support/program.js';
+import { cleanEnvironment, finished, PROGRAM, start, temporaryFolder, toolscript } from '../support/program.js';
 
 const NO_HOME = { HOME: '/dev/null', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '' };
 const ONE_SENTENCE = /^toolscript: [^\n]+\n$/u;
@@ -14,7 +13,7 @@ describe.skipIf(process.platform === 'win32')(
     it.each([['eval', '-e', 'return 1'], ['tools'], ['rules'], ['--version'], ['--help']])(
       'does not affect a command without a home: %s %s %s',
       async (...args) => {
-        const { status, stderr } = await inProcess(args, { env: NO_HOME });
+        const { status, stderr } = await toolscript(args, { env: NO_HOME });
         expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       },
     );
@@ -22,7 +21,7 @@ describe.skipIf(process.platform === 'win32')(
     it.each([['trust'], ['approvals'], ['threads'], ['resume', 'scr_x'], ['replay', 'scr_x']])(
       'is one sentence and status 2 for a command that needs it: %s',
       async (...args) => {
-        const { status, stdout, stderr } = await inProcess(args, { env: NO_HOME });
+        const { status, stdout, stderr } = await toolscript(args, { env: NO_HOME });
         expect({ status, stdout }, stderr).toEqual({ status: 2, stdout: '' });
         expect(stderr).toMatch(ONE_SENTENCE);
         expect(stderr).toContain('/dev/null/');
@@ -34,7 +33,7 @@ describe.skipIf(process.platform === 'win32')(
       const code = `for (const name of ['a', 'b']) await tools.writeFile({ path: name, content: '' }).catch(() => {});
 await tools.writeFile({ path: 'c', content: '' });
 return;`;
-      const { status, stderr } = await inProcess(['eval', '--approve', 'auto', '-e', code], { cwd, env: NO_HOME });
+      const { status, stderr } = await toolscript(['eval', '--approve', 'auto', '-e', code], { cwd, env: NO_HOME });
       expect(status).toBe(1);
       expect(stderr).toMatch(ONE_SENTENCE);
       expect(stderr).toContain('set XDG_DATA_HOME');

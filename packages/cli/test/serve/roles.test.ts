@@ -94,7 +94,7 @@ describe('toolscript serve --role', () => {
       ],
       [
         ['--events', 'redis://:secret@127.0.0.1:1'],
-        /^toolscript: No Redis server answers at 127\.0\.0\.1:1\. Start it/u,
+        /^toolscript: No Redis server answers at 127\.0\.0\.1:1\. Start the server/u,
       ],
       [['--events', 'redis://:secret@127.0.0.1:1/x'], /^toolscript: --events: The URL of Redis is malformed\./u],
       [
