@@ -63,7 +63,7 @@ describeWithPgBouncer('PgBouncer in transaction mode', () => {
     const url = await pooler.newUrl();
     const port = await freePort();
     expect(await faultOf(withListen(url, port))).toMatch(
-      new RegExp(`^No PostgreSQL server answers at 127\\.0\\.0\\.1:${port}/test\\. Start it`, 'u'),
+      new RegExp(`^No PostgreSQL server answers at 127\\.0\\.0\\.1:${port}/test\\. Start the server`, 'u'),
     );
     const wrong = changedUrl(url, (made) => made.searchParams.set('listen', 'a b'));
     expect(await faultOf(wrong)).toBe(
