@@ -1,4 +1,3 @@
-import { LineWeight } from './line-weight.js';
 import {
   CONTINUING_WORDS,
   CONTROL_WORDS,
@@ -12,6 +11,7 @@ import {
   TYPE_WORDS,
   type Opener,
 } from './nesting-levels.js';
+import { LineWeight, findCostlyProperty } from './parse-costs.js';
 
 /**
  * Scans the raw text for constructs that make a recursive parser recurse, before the parser reads it.
@@ -35,16 +35,6 @@ const MAX_GROUPS = 4096;
  */
 const MAX_HOISTED = 262_144;
 
-/**
- * Maximum cost of the character properties in all regular expressions of a text, because the engine expands each of
- * them.
- */
-const MAX_PROPERTY_COST = 2_000;
-/** `\p{RGI_Emoji}` expands to thousands of texts, a megabyte and 5 ms for each use. */
-const TEXT_PROPERTY_COST = 100;
-const PROPERTY = /\\p\{([^}]{0,40})/giu;
-const TEXT_PROPERTY = /emoji|rgi/iu;
-
 /** The construct of which a text has too much, and its place. */
 export interface Excess {
   readonly kind: 'nesting' | 'line' | 'properties';
@@ -58,16 +48,6 @@ export interface Excess {
 export function findExcess(text: string): Excess | undefined {
   // defence: character-properties, without it: return new NestingScan(text).run();
   return findCostlyProperty(text) ?? new NestingScan(text).run();
-}
-
-/** Counts properties in the whole text, because only the parser knows where a pattern begins and ends. */
-function findCostlyProperty(text: string): Excess | undefined {
-  let cost = 0;
-  for (const match of text.matchAll(PROPERTY)) {
-    cost += TEXT_PROPERTY.test(match[1] ?? '') ? TEXT_PROPERTY_COST : 1;
-    if (cost > MAX_PROPERTY_COST) return { kind: 'properties', offset: match.index };
-  }
-  return undefined;
 }
 
 /** The kind of the previous token, as far as the next one depends on it. */

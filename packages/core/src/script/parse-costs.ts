@@ -31,3 +31,26 @@ export class LineWeight {
  * about 100 MB. A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000 words.
  */
 const MAX_WEIGHT = 2 ** 24;
+
+/**
+ * The first character property that makes a text too costly; undefined if there is none. Counts properties in the
+ * whole text, because only the parser knows where a pattern begins and ends.
+ */
+export function findCostlyProperty(text: string): { readonly kind: 'properties'; readonly offset: number } | undefined {
+  let cost = 0;
+  for (const match of text.matchAll(PROPERTY)) {
+    cost += TEXT_PROPERTY.test(match[1] ?? '') ? TEXT_PROPERTY_COST : 1;
+    if (cost > MAX_PROPERTY_COST) return { kind: 'properties', offset: match.index };
+  }
+  return undefined;
+}
+
+/**
+ * Maximum cost of the character properties in all regular expressions of a text, because the engine expands each of
+ * them.
+ */
+const MAX_PROPERTY_COST = 2_000;
+/** `\p{RGI_Emoji}` expands to thousands of texts, a megabyte and 5 ms for each use. */
+const TEXT_PROPERTY_COST = 100;
+const PROPERTY = /\\p\{([^}]{0,40})/giu;
+const TEXT_PROPERTY = /emoji|rgi/iu;
