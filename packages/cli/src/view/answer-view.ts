@@ -65,13 +65,14 @@ export class AnswerView implements EventView {
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */
   readonly #askedCalls = new Set<string>();
-  #subAgents: SubAgentLines | undefined;
+  readonly #subAgents: SubAgentLines;
   #script: ScriptExecutionItem | undefined;
 
   constructor(screen: Screen, { isDryRun, model }: AnswerViewOptions) {
     this.#screen = screen;
     this.#live = new LiveCalls(screen);
     this.#isDryRun = isDryRun;
+    this.#subAgents = new SubAgentLines(screen.style);
     this.#model = screen.isTerminal ? model : undefined;
   }
 
@@ -105,7 +106,6 @@ export class AnswerView implements EventView {
         return this.#showLog(payload);
       case 'agent_start':
       case 'agent_event':
-        this.#subAgents ??= new SubAgentLines(this.#screen.style);
         for (const line of this.#subAgents.take(payload)) this.#screen.line(line);
         return;
       case 'request_retry':

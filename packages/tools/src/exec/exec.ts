@@ -92,7 +92,10 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
  * aborted.
  */
 export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
-  let host: ExecHost | undefined;
+  const groups = new ProcessGroups();
+  const roots = workspace.roots.map(({ realPath }) => realPath);
+  const sandbox =
+    options.sandbox === 'off' ? undefined : new Sandbox({ roots, allowedHosts: options.network?.allow ?? [] });
   return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress, output } = {}) => {
     checkCommand(input.command);
     throwIfAborted(signal);
@@ -111,25 +114,10 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
         progress,
         output,
       };
-      const { groups, sandbox } = (host ??= openHost(workspace, options));
       if (sandbox === undefined) return runCommand(command, groups);
       return runSandboxed(sandbox, workspace, command, groups);
     });
   };
-}
-
-/** The process groups and the sandbox that all commands of a workspace share. */
-interface ExecHost {
-  readonly groups: ProcessGroups;
-  /** Undefined if the host has turned the sandbox off. */
-  readonly sandbox: Sandbox | undefined;
-}
-
-function openHost({ roots }: Workspace, { sandbox, network }: ExecOptions): ExecHost {
-  const groups = new ProcessGroups();
-  if (sandbox === 'off') return { groups, sandbox: undefined };
-  const allowedHosts = network?.allow ?? [];
-  return { groups, sandbox: new Sandbox({ roots: roots.map(({ realPath }) => realPath), allowedHosts }) };
 }
 
 async function runSandboxed(

@@ -96,7 +96,6 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
   const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
-  const records = onFirstUse(() => (options.undo === undefined ? undefined : new ChangeRecords(options.undo)));
   return Object.freeze({
     roots,
     verification,
@@ -105,9 +104,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     product: productFilesIn(writable),
     ...oneAtATime(),
     stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
-    get records() {
-      return records();
-    },
+    records: options.undo === undefined ? undefined : new ChangeRecords(options.undo),
     kernelDevices: kernelDevices(),
   });
 }

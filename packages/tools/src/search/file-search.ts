@@ -36,7 +36,7 @@ export type FileSearchResult = z.output<typeof FileSearchOutput>;
 type Found = FileSearchResult['files'][number];
 
 export function fileSearchTool(workspace: Workspace): Tool {
-  let lists: FileLists | undefined;
+  const lists = new FileLists(workspace);
   return defineTool({
     name: 'fileSearch',
     description: 'Finds files by fuzzy name or glob. Ignored (.gitignore) and hidden files are left out.',
@@ -46,7 +46,7 @@ export function fileSearchTool(workspace: Workspace): Tool {
     approval: 'never',
     effect: 'read',
     permissions: (input) => [`read:${permissionPath(workspace, input.path)}`],
-    execute: (input, { signal }) => fileSearch(workspace, input, signal, (lists ??= new FileLists(workspace))),
+    execute: (input, { signal }) => fileSearch(workspace, input, signal, lists),
   });
 }
 
