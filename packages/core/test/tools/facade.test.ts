@@ -254,7 +254,7 @@ describe('a call that is not admitted', () => {
   it.each([
     ['{"n":"x"}', 'args.n: expected number, received string'],
     ['{"m":1}', 'args.m: unknown key'],
-    ['{', 'not JSON'],
+    ['{', 'not valid JSON'],
     ['[1]', 'one object of named arguments'],
     ['null', 'one object of named arguments'],
     ['"x"', 'one object of named arguments'],

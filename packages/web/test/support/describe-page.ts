@@ -54,8 +54,9 @@ export function describePage(
         server = await openServer({ folder: server.folder, port: Number(new URL(server.url).port) });
       },
       async watch(scene) {
-        const run = await server.play(scene);
+        // The page is opened first, because a scene does not wait for it.
         const watched = await open();
+        const run = await server.play(scene);
         await watched.page.goto(`${server.url}/threads/${run.threadId}`);
         return { ...watched, ...run };
       },
