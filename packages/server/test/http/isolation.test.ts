@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FolderUndo } from '../../../cli/dist/undo/script-undo.js';
 import { eventually, openTestServer, SUSPENSION_KEY, TOKEN, type TestServer } from '../support/test-server.js';
 import { tries } from '../../../core/test/support/some-cases.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 /*
  * Every operation that /openapi.json describes is asked with the credentials of one principal for data of another one,
@@ -50,7 +51,12 @@ beforeAll(async () => {
   const auth = { token: TOKEN, authenticate: (token: string) => CALLERS[token] };
   const limits = { requestsPerPrincipal: 1_000_000, failuresPerAddress: 1_000_000 };
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-isolation-'));
-  harness = createHarness({ store: fileStore(join(folder, 'scripts')), suspensionKey: SUSPENSION_KEY, tools: [] });
+  harness = createHarness({
+    ...sharedThreads(),
+    store: fileStore(join(folder, 'scripts')),
+    suspensionKey: SUSPENSION_KEY,
+    tools: [],
+  });
   const workspace = tools.createWorkspace({ roots: folder, undo: { folder: join(folder, 'changes') } });
   const undo = new FolderUndo({ workspace, harness: async () => harness, approvals: 'deny', tools });
   server = await openTestServer({ auth, limits, folder, undo });

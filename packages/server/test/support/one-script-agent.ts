@@ -5,6 +5,7 @@ import type { Tool } from '@toolscript/core/protocol';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
 import { promptedModel } from './prompted-model.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 /**
  * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an
@@ -35,7 +36,7 @@ export function oneScriptAgent(
       },
     }),
   ];
-  const harness = createHarness({ ...options, tools: [...tools, ...moreTools], typecheck: 'off' });
+  const harness = createHarness({ ...sharedThreads(), ...options, tools: [...tools, ...moreTools], typecheck: 'off' });
   const provider = promptedModel((code, hasRun) => {
     const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
     return { parts: [part], usage: { input_tokens: 0, output_tokens: 0 } };

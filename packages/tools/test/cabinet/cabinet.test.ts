@@ -15,6 +15,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { cabinetTools, codingTools, documentText, webTools } from '@toolscript/tools';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { serve } from '../web/support.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 const THREAD = 'thr_1';
 
@@ -33,6 +34,7 @@ function open({
 }: Partial<HarnessOptions> & { documents?: DocumentStore; allow?: string[] } = {}): Opened {
   const folder = temporaryFolder({});
   const harness = createHarness({
+    ...sharedThreads(),
     approvals: 'auto',
     ...options,
     tools: [

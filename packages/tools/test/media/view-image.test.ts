@@ -9,6 +9,7 @@ import { createWorkspace } from '#tools/files/workspace.js';
 import { imageHeader } from '#tools/media/image-header.js';
 import { loadImage, viewImage, viewImageTool, type ImageReference } from '#tools/media/view-image.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 /** Complete one-pixel images, and headers that match a test. */
 const PIXEL_PNG = Buffer.from(
@@ -213,6 +214,7 @@ describe('viewImage', () => {
     put(folder, 'shot.png', PIXEL_PNG);
     const events: StreamEvent[] = [];
     const harness = createHarness({
+      ...sharedThreads(),
       tools: [viewImageTool(workspace)],
       onEvent: (event) => void events.push(event),
     });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadPrompt, promptTools, readPromptFolder, type PromptFile, type PromptLibrary } from '@toolscript/tools';
 import { fillTemplate, parseTemplate, variablesOf } from '#tools/prompts/template.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 const harnesses: { close(): Promise<void> }[] = [];
 const folders: string[] = [];
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 function harnessWith(library: PromptLibrary) {
-  const harness = createHarness({ tools: promptTools(library), approvals: 'auto' });
+  const harness = createHarness({ ...sharedThreads(), tools: promptTools(library), approvals: 'auto' });
   harnesses.push(harness);
   return async (source: string, run: { threadId?: string; principal?: string } = {}) => {
     const { threadId = 'thr_a', principal = 'ada' } = run;

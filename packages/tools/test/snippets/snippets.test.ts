@@ -9,6 +9,7 @@ import type { ApprovalRequest, DocumentStore, Outcome, Tool } from '@toolscript/
 import { loadSnippetTools, snippetTools } from '@toolscript/tools';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 const WHO = { type: 'object', properties: { who: { type: 'string' } }, required: ['who'] };
 
@@ -43,6 +44,7 @@ function openWorld(options: Partial<HarnessOptions> = {}, documents: DocumentSto
     return 'approve' as const;
   };
   const harness = createHarness({
+    ...sharedThreads(),
     tools: [...snippetTools({ documents, workspace: 'w' }), send, read],
     approvals,
     ...options,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { webTools } from '#tools/web/web-tools.js';
 import { refusal } from '../support/temporary-folder.js';
 import { bodyOf, serve, web, type LocalServer } from './support.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 
 /** Perplexity's Search API as its reference describes it: `POST /search`, a bearer key, one list of results. */
 async function perplexity(results: unknown = RESULTS, status = 200): Promise<LocalServer & { bodies: any[] }> {
@@ -222,7 +223,7 @@ describe('http', () => {
       [{ tools: ['http'] }, false],
       [{ tools: ['http'], http: true }, true],
     ] as const) {
-      const harness = createHarness({ tools: webTools(), expose, approvals: 'deny' });
+      const harness = createHarness({ ...sharedThreads(), tools: webTools(), expose, approvals: 'deny' });
       expect(harness.declarations().includes('http(')).toBe(isThere);
       await harness.close();
     }
@@ -239,6 +240,7 @@ describe('the pack research', () => {
     );
     const asked: string[] = [];
     const harness = createHarness({
+      ...sharedThreads(),
       tools: webTools({ ...searching(server), allow: ['127.0.0.1'] }),
       expose: { pack: 'research' },
       approvals: {

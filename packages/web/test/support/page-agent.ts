@@ -5,6 +5,7 @@ import type { ImagePart } from '@toolscript/core/protocol';
 import type { Scenario } from '@toolscript/core/providers';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
 import { promptedModel } from '../../../server/test/support/prompted-model.js';
 
 type Parts = Extract<Scenario['turns'][number], { parts: unknown }>['parts'];
@@ -62,7 +63,7 @@ export function pageAgent(
 ): ServedAgent & { close(): Promise<void> } {
   const config = defineAgent({ slug: 'scenes', provider: { api: 'openai-responses', model: 'scripted' } });
   const limits = { maxToolCalls: 2000, timeoutMs: 60_000 };
-  const harness = createHarness({ ...options, tools, limits, typecheck: 'off' });
+  const harness = createHarness({ ...sharedThreads(), ...options, tools, limits, typecheck: 'off' });
   const provider = promptedModel(
     (prompt, hasRun) => ({
       parts: hasRun ? [{ type: 'text', text: 'It has ended.' }] : (scenes[prompt] ?? []),

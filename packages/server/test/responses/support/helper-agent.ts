@@ -4,6 +4,7 @@ import { scriptedModel, type Scenario } from '@toolscript/core/providers';
 import type { ModelProvider, ModelRequest, ModelTool, OutputItem } from '@toolscript/core/protocol';
 import type { ServedAgent } from '@toolscript/server';
 import { z } from 'zod';
+import { sharedThreads } from '../../../../core/test/support/shared-threads.js';
 
 export const HELPER_MODEL = 'helper-model';
 
@@ -29,7 +30,7 @@ export function helperAgent(
     provider: { api: 'openai-responses', model: HELPER_MODEL },
     ...config,
   });
-  const harness = createHarness({ ...parts, tools: [stamp], typecheck: 'off' });
+  const harness = createHarness({ ...sharedThreads(), ...parts, tools: [stamp], typecheck: 'off' });
   const requests: ModelRequest[] = [];
   const { api, capabilities } = scriptedModel({ turns: [] });
   const provider: ModelProvider = {
