@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { codingTools, commandRules, fullPreset, readOnlyPreset, workspaceWritePreset } from '@toolscript/tools';
 import { sharedThreads } from '../../core/test/support/shared-threads.js';
 import { temporaryFolder } from './support/temporary-folder.js';
-import { sharedThreads } from '../../core/test/support/shared-threads.js';
 
 const folder = temporaryFolder({ 'a.txt': 'a\n' });
 const path = process.env['PATH'] ?? '';
@@ -21,7 +20,6 @@ afterAll(() => {
 async function fate(rules: ApprovalRule[], tool: string, input: object): Promise<'passed' | 'asked' | 'denied'> {
   let isAsked = false;
   const harness = createHarness({
-    ...sharedThreads(),
     tools: codingTools({ roots: folder, shell: true, exec: { sandbox: 'off' } }),
     approvals: { rules, ask: () => ((isAsked = true), 'deny') },
     ...sharedThreads(),

@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { codingTools, suggestRule, type RuleSuggestion } from '@toolscript/tools';
 import { sharedThreads } from '../../core/test/support/shared-threads.js';
 import { temporaryFolder } from './support/temporary-folder.js';
-import { sharedThreads } from '../../core/test/support/shared-threads.js';
 
 const folder = temporaryFolder({ 'a.txt': 'a\n', 'src/deep/b.ts': 'b\n' });
 const path = process.env['PATH'] ?? '';
@@ -37,7 +36,6 @@ async function passing(suggestion: RuleSuggestion | undefined, tool: string, inp
   for (const input of inputs) {
     let isAsked = false;
     const harness = createHarness({
-      ...sharedThreads(),
       ...sharedThreads(),
       tools,
       approvals: { rules: [...suggestion!.rules, { action: 'ask' }], ask: () => ((isAsked = true), 'deny') },
