@@ -4,13 +4,13 @@ export const EXIT = {
   completed: 0,
   /** A script failed. Takes precedence over `suspended`. */
   failed: 1,
-  /** Wrong usage, input or configuration. */
+  /** The usage, the input or the configuration is wrong. */
   usage: 2,
   /** A script waits for an approval. */
   suspended: 3,
   /** The terminal was closed. */
   hungUp: 129,
-  /** Ctrl-C, as shells report it: 128 plus the signal's number. */
+  /** The user pressed Ctrl-C. As in shells, the status is 128 plus the signal's number. */
   interrupted: 130,
   /** The reader of stdout was closed. */
   brokenPipe: 141,

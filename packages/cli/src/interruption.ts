@@ -7,25 +7,26 @@ const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGHUP: EXIT.hungUp,
 };
 
-/** The maximum time for the suspension of a script that waits for the user, in ms. */
+/** The maximum time in ms for suspending a script that waits for the user. The run is aborted after this time. */
 const PATIENCE_MS = 3_000;
 
 /**
- * Signals within this time, in ms, count as one: the system, the shell and a program in between may each pass it on.
+ * Signals within this time, in ms, count as one signal: the terminal, the shell and a parent process may each send it.
  */
 const SAME_SIGNAL_MS = 200;
 
 /** Receives the steps of an interruption before the run ends. */
 export interface InterruptionListener {
-  /** Suspends a script that only waits for the user. Returns false if no script does. */
+  /** Suspends a script that only waits for the user. Returns false if no script waits for the user. */
   suspend(): boolean;
   /** Called before the run is aborted. */
   beforeAbort(): void;
 }
 
 /**
- * Ends a run after a signal, such as Ctrl-C, or after the reader of stdout was closed. A script that waits for the user
- * is suspended; otherwise the run is aborted, and reports its completed work. A second signal exits at once.
+ * Ends a run after a signal, such as Ctrl-C, or after writing to stdout has failed. A script that waits for the user is
+ * suspended; otherwise the run is aborted, and reports its completed work. After a second signal, the process exits at
+ * once.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -60,7 +61,7 @@ export class Interruption {
     if (performance.now() - this.#sinceMs > SAME_SIGNAL_MS && status !== SIGNAL_STATUS.SIGHUP) process.exit(status);
   }
 
-  /** Restores the usual meaning of signals. The listener for output errors stays: the last bytes may still fail. */
+  /** Removes the signal listeners. The listener for output errors stays, because the last write may still fail. */
   dispose(): void {
     clearTimeout(this.#timer);
     for (const signal of Object.keys(SIGNAL_STATUS)) process.off(signal, this.#onSignal);
@@ -80,7 +81,7 @@ export class Interruption {
 
   #loseOutput(error: NodeJS.ErrnoException): void {
     if (this.#status !== undefined) return;
-    // A closed terminal ends input and output before, or after, it sends its signal.
+    // A closed terminal can cause EIO before its signal arrives.
     const isGone = error.code === 'EPIPE' || error.code === 'EIO';
     if (!isGone) process.stderr.write(stdoutFailure(error));
     this.#end(error.code === 'EPIPE' ? EXIT.brokenPipe : EXIT.failed);

@@ -1,6 +1,6 @@
 const MIN_LIKENESS = 0.5;
 
-/** ` Did you mean NAME?` with a leading space; empty if no name is similar. */
+/** Returns ` Did you mean NAME?` with a leading space; empty if no name is similar. */
 export function didYouMean(name: string, names: Iterable<string>): string {
   const nearest = nearestName(name, names);
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;

@@ -64,7 +64,7 @@ export async function runProgram(args: readonly string[], start: StartEngines = 
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {
-    // Help and version are not mistakes; every other exit of the parser is a mistake.
+    // The parser also exits, with the code 0, after it has printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     if (isUsageError(error)) return reportError(error.message, EXIT.usage);
     const code = error instanceof Error ? fileCodeIn(error.message) : undefined;
@@ -77,7 +77,7 @@ function isConversation(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
-/** Reports an error of Toolscript itself. Returns the exit status. */
+/** Reports an internal error of Toolscript. Returns the exit status. */
 export function reportFault(error: unknown): number {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return reportError(`Toolscript itself failed. Please report the failure with this text:\n${detail}`, EXIT.failed);
@@ -89,14 +89,12 @@ function reportError(message: string, status: number): number {
 }
 
 /**
- * Adds only the command that the line names first. Any other line may need all commands: for help, a prompt, or a
- * mistake.
+ * Creates the parser. If the command line begins with a command, adds only this command. Otherwise adds all commands,
+ * for the help, a prompt, or a mistyped command.
  */
 function createProgram(name: string, settle: Settle, withEngines: WithEngines): Command {
   const program = new ToolscriptCommand('toolscript')
-    .description(
-      'Talks to a language model that works by writing scripts, run in a sandbox against tools on your folder.',
-    )
+    .description('Talks to a language model that writes scripts, which run in a sandbox and call tools on your folder.')
     .version(version(), '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Print this help')
     .helpCommand(false)
@@ -122,7 +120,7 @@ async function startOwnEngines(): Promise<Engines> {
   return startEngines();
 }
 
-/** Starts the worker threads of the engines first: they take the longest, and the command loads meanwhile. */
+/** Calls `act` with engines, and closes them afterwards. They start first, so that `act` can load code meanwhile. */
 async function withEngines(start: StartEngines, act: (engines: Engines) => Promise<number>): Promise<number> {
   const engines = await start();
   try {

@@ -1,13 +1,13 @@
 import { visible } from './terminal/untrusted.js';
 
-/** Wrong usage, input or configuration. The message states the problem and the fix; the exit status is 2. */
+/** The usage, the input or the configuration is wrong. The message states the problem and the fix. Exit status: 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 /**
- * Whether an error is a usage error of this program or of the library. Its name decides, so that no module must be
- * loaded.
+ * Whether an error is a UsageError or the library's ToolscriptUsageError. The error's name decides, so that the library
+ * need not be loaded.
  */
 export function isUsageError(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'UsageError' || error.name === 'ToolscriptUsageError');
@@ -15,14 +15,14 @@ export function isUsageError(error: unknown): error is Error {
 
 /** The notice of an internal error that a run has survived. */
 export function internalNotice(detail: string): string {
-  return `Toolscript continues after an error of its own. Please report the error with this text: ${visible(detail)}`;
+  return `Toolscript continues after an internal error. Please report the error with this text: ${visible(detail)}`;
 }
 
 /** The error codes for a file or folder that is missing, not accessible or of the wrong kind, and for a full disk. */
 const FILE_CODES =
   'EACCES EDQUOT EEXIST EFBIG EIO EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENOENT ENOSPC ENOTDIR EPERM EROFS'.split(' ');
 
-/** The system's error code in a text that starts like a system message; undefined if it is not about a file. */
+/** The system's error code in an error message; undefined if the message is not a system error of a file. */
 export function fileCodeIn(text: string): string | undefined {
   const [, code] = /(?:^|: )(E[A-Z]+): /u.exec(text) ?? [];
   return code !== undefined && FILE_CODES.includes(code) ? code : undefined;
@@ -34,12 +34,12 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The line that reports that stdout cannot be written, for any cause except a closed reader. */
+/** The message about a failure to write to stdout, for any cause except a closed reader. */
 export function stdoutFailure({ code, message }: NodeJS.ErrnoException): string {
-  return `toolscript: stdout cannot be written (${code ?? message}). Free disk space, or redirect stdout to another place.\n`;
+  return `toolscript: stdout cannot be written (${code ?? message}). Free disk space, or redirect stdout to a file that you can write to.\n`;
 }
 
-/** Reports a system error as a UsageError with one sentence that contains its code. */
+/** Calls `action`. Rethrows a system error as a UsageError with the message that `sentence` makes from its code. */
 export function orRefuse<Value>(action: () => Value, sentence: (code: string) => string): Value {
   try {
     return action();

@@ -1,7 +1,10 @@
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 10_000;
 
-/** The delay before an attempt, in ms: it doubles each time up to 10 s, and up to half of it is random. */
+/**
+ * The delay before an attempt, in ms. It doubles with each attempt up to 10 s, and is reduced by a random share of up
+ * to half.
+ */
 export function backoffDelay(attempt: number, random: () => number = Math.random): number {
   const longest = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
   return longest * (1 - random() / 2);

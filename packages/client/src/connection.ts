@@ -16,7 +16,9 @@ export class Connection {
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Opens the stream. Undefined if the run has no more events. Throws a `ProblemError` if the server refuses. */
+  /**
+   * Opens the stream. Returns undefined if the run has no more events. Throws a `ProblemError` if the server refuses.
+   */
   async open(request: (signal: AbortSignal) => Promise<Response>): Promise<Response | undefined> {
     this.#listen();
     const response = await request(this.#controller.signal);
@@ -29,7 +31,7 @@ export class Connection {
     throw new ProblemError({ type: 'about:blank', title: 'No stream', status: response.status, detail });
   }
 
-  /** The events of each chunk; none in a heartbeat. */
+  /** Yields the events of each chunk. A heartbeat has none. */
   async *read({ body }: Response): AsyncGenerator<readonly StreamEvent[], void, undefined> {
     if (body === null) return;
     const reader = body.getReader();

@@ -49,15 +49,15 @@ export interface SubmitOptions extends RequestOptions {
 }
 
 /**
- * Each method rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if the server cannot
- * be reached.
+ * Each method rejects with a `ProblemError` if the server refuses the request, and with the error of `fetch` if the
+ * server cannot be reached.
  */
 export interface Client {
   /** Starts a run. */
   submit(body: SubmitBody, options?: SubmitOptions): Promise<Submitted>;
   /** The events of a run, each once and in order, until the run has ended. The stream reconnects automatically. */
   stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
-  /** The response of a run while it grows. */
+  /** The response of a run, updated until the run has ended. */
   response(runId: string, options?: Omit<StreamOptions, 'from'>): LiveResponse;
   /** Yields at the start, after each change of the lists of threads and approvals, and after each new connection. */
   changes(options?: Omit<StreamOptions, 'from'>): AsyncIterable<void>;
@@ -100,11 +100,11 @@ export interface Client {
     /** Lists approvals, the oldest one first. Default: the pending ones. */
     list(query?: ApprovalQuery, options?: RequestOptions): Promise<ApprovalPage>;
     get(approvalId: string, options?: RequestOptions): Promise<Approval>;
-    /** The first decision wins: a later one rejects with status 409, and its problem has the `approval`. */
+    /** The first decision wins. A later call rejects with status 409, and its problem has the decided `approval`. */
     decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
     /**
-     * The calls that `remember: 'workspace'` would allow; undefined if the caller may not store a rule, or the server
-     * cannot.
+     * The calls that `remember: 'workspace'` would allow; undefined if the caller may not store a rule, or if the
+     * server stores no rules.
      */
     rule(approvalId: string, options?: RequestOptions): Promise<string | undefined>;
   };
@@ -119,7 +119,7 @@ export interface Client {
   readonly keys: {
     /** Lists the keys without their tokens, the oldest key first. */
     list(options?: RequestOptions): Promise<ApiKeyPage>;
-    /** The response contains the token of the key, which is never shown again. */
+    /** The response contains the key's token, which is never shown again. */
     add(draft: ApiKeyDraft, options?: RequestOptions): Promise<NewApiKey>;
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
   };
@@ -130,9 +130,12 @@ export interface Client {
   };
   /** Undoes the effects of scripts. */
   readonly scripts: {
-    /** The changes that an undo would make, with their lines. Changes nothing. */
+    /** Returns the changes that an undo would make, with their diffs, but makes none of them. */
     previewUndo(scriptId: string, direction?: UndoDirection, options?: RequestOptions): Promise<UndoReport>;
-    /** Undoes all changes or none. A refusal rejects with status 409, and its problem has the reasons in `undo`. */
+    /**
+     * Undoes all changes or none. If the server refuses, the call rejects with status 409, and its problem has the
+     * reasons in `undo`.
+     */
     undo(
       scriptId: string,
       body?: { readonly direction?: UndoDirection; readonly planId?: string },

@@ -4,7 +4,7 @@ import { Connection } from './connection.js';
 import { ProblemError } from './problem-error.js';
 
 export interface Retry {
-  /** The number of the attempt; 1 for the first one since data arrived. */
+  /** The number of the attempt; 1 for the first attempt after data arrived. */
   readonly attempt: number;
   readonly delayMs: number;
   /** The reason why there is no connection. */
@@ -17,13 +17,13 @@ export interface StreamOptions {
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum number of consecutive failed connections before the stream fails. Default 20, which takes about 3
+   * Maximum number of consecutive failed connections before the stream fails. Default 20, reached after about 3
    * minutes.
    */
   readonly maxRetries?: number | undefined;
   /** The client reconnects after this time without data, in ms. Default 45 000: the server sends data every 15 s. */
   readonly maxSilenceMs?: number | undefined;
-  /** Called before the wait for another attempt to connect. */
+  /** Called before the client waits for its next attempt to connect. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }
 
@@ -44,8 +44,8 @@ const DEFAULT_MAX_SILENCE_MS = 45_000;
 const TEMPORARY_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
 /**
- * The events of a run, in the batches in which they arrive, until the run's last one. After a lost connection, the
- * next one starts after the last event that arrived, so no event is duplicated or missing.
+ * The events of a run, in the batches in which they arrive, until the run's last event. After a lost connection, the
+ * next connection starts after the last event that arrived, so no event is duplicated or missing.
  */
 export function streamBatches(
   open: OpenStream,
@@ -120,7 +120,7 @@ interface Progress {
   isBehind(events: readonly StreamEvent[]): boolean;
 }
 
-/** A stream without an order and an end. */
+/** The progress in a stream that has no order and no end. */
 const EVERY_EVENT: Progress = {
   lastSeq: undefined,
   isEnded: false,
@@ -128,7 +128,7 @@ const EVERY_EVENT: Progress = {
   isBehind: () => false,
 };
 
-/** The progress of a run's events. */
+/** The progress in the events of a run. */
 class Position implements Progress {
   readonly #from: number;
   #next: number;

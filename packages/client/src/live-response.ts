@@ -1,6 +1,6 @@
 import { ResponseReducer, type LiveActivity, type Response, type StreamEvent } from '@toolscript/core/stream';
 
-/** A run's response while it grows: an iteration yields it after each change, and ends with the run. */
+/** The growing response of a run. An iteration yields the response after each change, and ends with the run. */
 export class LiveResponse implements AsyncIterable<Response> {
   readonly #batches: AsyncIterable<readonly StreamEvent[]>;
   readonly #reducer: ResponseReducer;
@@ -15,12 +15,12 @@ export class LiveResponse implements AsyncIterable<Response> {
     return this.#reducer.response();
   }
 
-  /** Running tool calls and undecided approvals. */
+  /** The running tool calls and the undecided approvals. */
   get live(): LiveActivity {
     return this.#reducer.live();
   }
 
-  /** The response after each change. Iterate only once. Changes that arrive together yield one response. */
+  /** Yields the response after each change. Iterate only once. Changes that arrive together yield one response. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Response, void, undefined> {
     for await (const events of this.#batches) {
       for (const event of events) this.#reducer.apply(event);
@@ -28,7 +28,7 @@ export class LiveResponse implements AsyncIterable<Response> {
     }
   }
 
-  /** The response when the run has ended. */
+  /** Resolves with the response when the run has ended. */
   async final(): Promise<Response> {
     for await (const _response of this);
     return this.current;

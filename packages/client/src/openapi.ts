@@ -45,10 +45,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows an approval: the exact call that waits, or how it was decided. */
+        /** Shows an approval: the exact call that waits, or the decision about the call. */
         get: operations["getApproval"];
         put?: never;
-        /** Decides an approval. The first decision wins; a later one gets 409 with the first one. */
+        /** Decides an approval. The first decision wins; a later decision gets 409 with the first decision. */
         post: operations["decideApproval"];
         delete?: never;
         options?: never;
@@ -63,7 +63,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows the rule that "remember": "workspace" would store; without "covers" there can be none. */
+        /** Shows the rule that "remember": "workspace" would store. The response has no "covers" if no rule is possible. */
         get: operations["suggestRule"];
         put?: never;
         post?: never;
@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may be short; "next" is present if there are more. "format=jsonl": all of them as a file, oldest first. */
+        /** Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there are more entries. "format=jsonl": all entries as a file, oldest first. */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -97,7 +97,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams a server-sent event "changed" at the start, and after each change of your newest threads or of your pending approvals. Read the lists again then. */
+        /** Streams a server-sent event "changed" at the start, and after each change of your newest threads or of your pending approvals. Read the lists again after each event. */
         get: operations["streamChanges"];
         put?: never;
         post?: never;
@@ -117,7 +117,7 @@ export interface paths {
         /** Lists the API keys, oldest first, without their tokens. */
         get: operations["listKeys"];
         put?: never;
-        /** Makes an API key. Only this answer contains its token. */
+        /** Creates an API key. Only this response contains the token of the key. */
         post: operations["addKey"];
         delete?: never;
         options?: never;
@@ -149,7 +149,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the remembered approvals of the workspace: calls that run without asking. */
+        /** Lists the remembered approvals of the workspace. Calls that they cover need no further approval. */
         get: operations["listRules"];
         put?: never;
         post?: never;
@@ -237,7 +237,7 @@ export interface paths {
         /** Shows what an undo of the script would change, and what it would not. Changes nothing. */
         get: operations["previewUndo"];
         put?: never;
-        /** Undoes the file changes of a script, all or none. If it is refused: 409, with the reasons in "undo". */
+        /** Undoes the file changes of a script, all or none. If the server refuses the undo, the status is 409, and "undo" contains the reasons. */
         post: operations["undoScript"];
         delete?: never;
         options?: never;
@@ -252,7 +252,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and there are no more. */
+        /** Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and has no more events. */
         get: operations["streamRun"];
         put?: never;
         post?: never;

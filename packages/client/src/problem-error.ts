@@ -6,7 +6,7 @@ export interface Problem {
   readonly detail: string;
   /** The location of the fault: a JSON pointer into the body, or the name of a parameter. */
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
-  /** A problem may have more members, such as the `approval` that was decided before. */
+  /** A problem may have more members, such as the `approval` that was already decided. */
   readonly [member: string]: unknown;
 }
 
@@ -28,7 +28,9 @@ export class ProblemError extends Error {
   }
 }
 
-/** The error of an answer. `body`: the parsed problem document, or other content from a proxy. */
+/**
+ * The error for an answer with a failure status. `body`: the parsed problem document, or other content from a proxy.
+ */
 export function problemErrorOf({ status, statusText, headers }: Response, body: unknown): ProblemError {
   const given = typeof body === 'object' && body !== null ? (body as Partial<Problem>) : {};
   const title = given.title ?? (statusText === '' ? 'Error' : statusText);

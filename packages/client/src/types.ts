@@ -18,7 +18,7 @@ type Body<Name extends Operation> = operations[Name] extends { requestBody: infe
 
 type Query<Name extends Operation> = NonNullable<operations[Name]['parameters']['query']>;
 
-/** Items have the types of the protocol. */
+/** `Type` with items that have the types of the protocol. */
 type WithItems<Type, Member extends keyof Type> = Omit<Type, Member> & { [Key in Member]: OutputItem[] };
 
 export type SubmitBody = Body<'submit'>;

@@ -48,7 +48,7 @@ describe('a configuration', () => {
       { command: 'x', args: ['${input:token}'] },
       'is not started: "${input:token}" is not a reference to a variable; write ${NAME} or ${NAME:-default}.',
     ],
-    [{ comand: 'x' }, 'or "url" (a server to connect to); "comand" is unknown.'],
+    [{ comand: 'x' }, 'or "url" (a server to connect to); unknown members: "comand".'],
     [{}, 'is not started: it needs "command" (a program to start) or "url" (a server to connect to).'],
     [{ command: 'x', url: 'http://x' }, 'is not started: it has both "command" and "url"; remove one of them.'],
     [{ type: 'stdio', url: 'http://x' }, 'is not started: it needs "command"'],

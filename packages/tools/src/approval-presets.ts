@@ -6,18 +6,21 @@ import { ToolscriptUsageError, type ApprovalRule } from '@toolscript/core/protoc
  */
 
 export interface CommandRules {
-  /** Prefixes of allowed `exec` commands in whole words, such as 'npm test' or 'git diff'. */
+  /** Prefixes of the allowed `exec` commands, such as 'npm test' or 'git diff'. A prefix matches whole words. */
   readonly allow?: readonly string[];
   /** Commands that never run, even inside a shell: patterns with `*`, such as '*rm -rf*'. */
   readonly deny?: readonly string[];
 }
 
-/** Asks before every change. Reads need no approval. */
+/** Asks before every change except the commands in `allow`. Reads need no approval. */
 export function readOnlyPreset(commands: CommandRules = {}): ApprovalRule[] {
   return [...commandRules(commands), { action: 'ask' }];
 }
 
-/** Allows writeFile and applyPatch, which stay inside the roots. Asks before every other change. */
+/**
+ * Allows the commands in `allow`, and writeFile and applyPatch, which stay inside the roots. Asks before every other
+ * change.
+ */
 export function workspaceWritePreset(commands: CommandRules = {}): ApprovalRule[] {
   return [
     ...commandRules(commands),
@@ -33,9 +36,9 @@ export function fullPreset({ deny = [] }: Pick<CommandRules, 'deny'> = {}): Appr
 }
 
 /**
- * Rules for commands only. A prefix matches whole words of a command, and never a command that runs through a shell,
- * `env`, `xargs`, `sudo`, a path or a variable. Throws a ToolscriptUsageError for a prefix that is empty or contains
- * `*`.
+ * Rules for commands only. A prefix matches whole words of a command. No prefix matches a command that runs a shell,
+ * `env`, `xargs` or `sudo`, names its program by a path, or sets a variable. Throws a ToolscriptUsageError for a prefix
+ * that is empty or contains `*`.
  */
 export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalRule[] {
   return [

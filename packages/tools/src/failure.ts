@@ -1,6 +1,6 @@
 import { ToolCallError } from '@toolscript/core/protocol';
 
-/** The reason of a failed call, as `error.data.reason` for scripts that branch on it. */
+/** The reason why a call failed, in `error.data.reason` for scripts that branch on it. */
 export type FailureReason =
   | 'aborted'
   | 'bad_path'
@@ -43,10 +43,7 @@ export type FailureReason =
   | 'unavailable'
   | 'unreadable';
 
-/**
- * Creates an error with one clear sentence for the model and data for the script. Neither may contain a path of the
- * host.
- */
+/** Creates an error with a message for the model and data for the script. Neither may contain a path of the host. */
 export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {
   return new ToolCallError('ToolExecutionError', message, { reason, ...data });
 }

@@ -7,8 +7,8 @@ import { visible } from './files/path-rules.js';
  * The meaning of "always allow this" for a call: the narrowest rules that a user would expect. They are shown in one
  * line before they are stored, and the library matches them like all other rules.
  *
- * Nothing is suggested if no rule can express it: commands through a shell or another program (`indirect:…`), texts
- * with `*`, which a rule would treat as a pattern, and texts too long to read.
+ * No rule is suggested for calls that no safe rule can express: commands through a shell or another program
+ * (`indirect:…`), texts with `*`, which a rule would treat as a pattern, and texts too long to read.
  */
 
 export interface RuleSuggestion {
@@ -21,7 +21,7 @@ export interface RuleSuggestion {
 const MAX_SHOWN = 300;
 
 /**
- * Commands that the first words identify: program, subcommand and, for `run`, the script's name. Either they run the
+ * Commands that their first words identify: program, subcommand and, for `run`, the script's name. Either they run the
  * workspace's own code regardless of the rest, or the rest cannot name a program to run. Other commands are remembered
  * word for word.
  */
@@ -41,7 +41,7 @@ const SUBCOMMANDS: Readonly<Record<string, string>> = {
 };
 const PLAIN_WORD = /^[A-Za-z0-9][\w.:-]*$/;
 
-/** The rules that would allow such calls; undefined if no suggestion is possible. */
+/** The rules that would allow calls like this one; undefined if no suggestion is possible. */
 export function suggestRule(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
   const suggestion = suggest(tool, input);
   if (suggestion === undefined || suggestion.covers.length > MAX_SHOWN) return undefined;

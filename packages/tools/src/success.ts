@@ -1,4 +1,6 @@
 import { z } from 'zod';
 
-/** `success: true` in a result, for scripts that read it. Failures throw, so models do not see it. */
+/**
+ * `success: true` in a result, for scripts that read it. A failed call throws, so short declarations omit this member.
+ */
 export const SUCCESS = z.literal(true).meta({ deprecated: true });

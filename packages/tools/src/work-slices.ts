@@ -10,7 +10,7 @@ export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
   /** Maximum number of steps of the whole work. More steps cause an error. Default: no maximum. */
   readonly maxSteps?: number;
-  /** The message of that error. */
+  /** The message of the error for too many steps. */
   readonly tooMuch?: string;
 }
 

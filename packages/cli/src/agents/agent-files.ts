@@ -17,13 +17,13 @@ export interface FoundAgent {
   readonly config: AgentConfig;
   /** The source of the agent. A workspace may only narrow the user's configuration. */
   readonly from: 'defaults' | 'person' | 'workspace';
-  /** Undefined for built-in agents. */
+  /** The path of the agent's file; undefined for built-in agents. */
   readonly file?: string;
 }
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Members that a workspace's agent cannot set: they decide the cost of a run, and its tools and sub-agents. */
+/** Members that a workspace's agent cannot set, because they decide the cost, the tools and the sub-agents of a run. */
 const USER_ONLY = ['agents', 'costBudget', 'pack', 'prices'] as const;
 // defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'apiKeyCommand', 'headers', 'query', 'extraBody'] as const;
 const USER_ONLY_OF_PROVIDER = [
@@ -40,8 +40,8 @@ const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 
 /**
  * The agents by slug: the built-in ones, the user's own, and those of a trusted workspace. An agent in code is loaded
- * only if it is the `named` one: its slug is its file's name. Throws a UsageError for an invalid file with the name
- * `named`; reports and skips other invalid files.
+ * only if `named` is its file's name without the extension, which is also its slug. Throws a UsageError for an invalid
+ * file with the name `named`; reports and skips other invalid files.
  */
 export async function findAgents(
   environment: Environment,
@@ -90,7 +90,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   const before = agents.get(config.slug);
   if (before?.from === from)
     throw new UsageError(
-      `${visibleLine(file)} and ${visibleLine(before.file ?? '')} have the same slug "${config.slug}". Change one.`,
+      `${visibleLine(file)} and ${visibleLine(before.file ?? '')} have the same slug "${config.slug}". Change one of the slugs.`,
     );
   // defence: workspace-agent-takes-no-name
   if (from === 'workspace' && before !== undefined)
@@ -100,7 +100,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   agents.set(config.slug, { config, from, file });
 }
 
-/** The agent with this slug. If none has it, throws a UsageError that suggests the nearest slug. */
+/** The agent with this slug. Throws a UsageError with the nearest slug if no agent has this slug. */
 export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string): FoundAgent {
   const found = agents.get(slug);
   if (found !== undefined) return found;
@@ -128,7 +128,7 @@ async function filesOf(folder: string, endings: readonly string[]): Promise<stri
   }
 }
 
-/** Follows links. False for a dangling link, and for anything that is not a regular file. */
+/** Follows symbolic links. False for a dangling link, and for anything that is not a regular file. */
 function isRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isFile(),

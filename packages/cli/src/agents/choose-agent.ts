@@ -6,7 +6,7 @@ import type { Environment } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 
-/** A model name with this prefix is the path of a scenario's file, which plays the model. */
+/** The prefix of a model name that is the path of a scenario file. The scenario plays the model. */
 const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
@@ -15,11 +15,11 @@ export interface ChosenAgent {
   readonly agent: AgentConfig;
   /** The value of --model that selects this model again. */
   readonly model: string;
-  /** The scenario that plays the model. */
+  /** The path of the scenario that plays the model. */
   readonly scenarioFile?: string;
 }
 
-/** The agent in the settings, or the first one whose key is set. `model` replaces the agent's own model. */
+/** The agent in the settings, or the first one whose API key is set. `model` replaces the agent's own model. */
 export function chooseAgent(
   agents: ReadonlyMap<string, FoundAgent>,
   settings: Pick<Settings, 'agent' | 'models'>,
@@ -53,8 +53,8 @@ function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Envi
 }
 
 /**
- * The settings with the agent's own: the command line takes precedence, then the agent, then the configuration. The
- * limits of an agent only narrow the settings, and so does everything in a workspace's agent.
+ * Applies the agent's settings: the command line takes precedence, then the agent, then the configuration. An agent's
+ * limits can only narrow the configured limits. A workspace's agent can only narrow settings.
  */
 export function settingsOf(
   settings: Settings,

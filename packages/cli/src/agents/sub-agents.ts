@@ -7,7 +7,7 @@ import { agentNamed, findAgents } from './agent-files.js';
 import { chooseAgent } from './choose-agent.js';
 import { openModel } from './open-model.js';
 
-/** The parts that the sub-agents of an agent need. */
+/** The settings and resources that an agent's sub-agents need. */
 export interface SubAgentPlaces {
   readonly settings: Settings;
   /** The prompts and files that the sub-agents' models may read. Default: none. */
@@ -39,7 +39,7 @@ export async function subAgentsOf(
       // defence: named-sub-agents-only, without it: return opened(slug, undefined);
       if (names.includes(slug)) return opened(slug, undefined);
       throw new UsageError(
-        `The agent ${agent.slug} may not launch ${visibleLine(slug)}. Add it to "agents.names" in the file of ${agent.slug}${names.length === 0 ? '' : `, or launch ${names.join(' or ')}`}.`,
+        `The agent ${agent.slug} may not launch ${visibleLine(slug)}. ${names.length === 0 ? '' : `Launch ${names.join(' or ')} instead. `}The user can add ${visibleLine(slug)} to "agents.names" in the file of ${agent.slug}.`,
       );
     },
     openModel: async (model) => {

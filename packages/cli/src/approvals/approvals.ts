@@ -36,7 +36,7 @@ type AskForm = NonNullable<InboundHandlers['onElicitation']>;
 export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
   exec: Settings['exec'];
-  /** A question without an answer for this long is suspended, in ms. Undefined: no limit. */
+  /** The time in ms after which an unanswered question is suspended. Undefined: the question waits without a limit. */
   suspendAfterMs: number | undefined;
   rules: WorkspaceRules;
   screen: Screen;
@@ -45,7 +45,7 @@ export interface ApprovalsOptions extends TerminalOptions {
   interrupt: () => void;
 }
 
-/** Without a terminal, `ask` suspends every call that no rule allows. */
+/** Without a terminal, `ask` suspends every call that no rule approves or denies. */
 export function openApprovals(options: ApprovalsOptions): Approvals {
   const { approve, rules } = options;
   let opened: { asker: Asker | undefined } | undefined;
@@ -84,7 +84,7 @@ function formAsker(asker: Approvals['asker'], { screen, interrupt }: ApprovalsOp
   };
 }
 
-/** The user's `deny` rules stay in force; `auto` approves the calls that other rules ask about. */
+/** A policy that never asks. The user's `deny` rules stay in force; `auto` approves calls that `ask` rules match. */
 export function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[]): ApprovalPolicy {
   if (!rules.some(({ action }) => action === 'deny')) return approve;
   if (approve === 'deny') return [...rules.filter(({ action }) => action === 'deny'), { action: 'deny' }];
@@ -116,7 +116,7 @@ export function refusingUnable(
   };
 }
 
-/** The problem of the sandbox; undefined if the sandbox works. */
+/** Returns why the sandbox does not work; undefined if it works. */
 async function problemOfSandbox(): Promise<string | undefined> {
   const { checkExecSandbox } = await import('@toolscript/tools');
   const refusal = await checkExecSandbox();
@@ -124,8 +124,8 @@ async function problemOfSandbox(): Promise<string | undefined> {
 }
 
 /**
- * Without a terminal, the user's rules and the remembered ones decide. A script with a call that no rule decides is
- * suspended.
+ * The policy without a terminal: the user's rules and the remembered rules decide. A script with a call that no rule
+ * decides is suspended.
  */
 export function suspendingPolicy(
   { approve, rules }: Settings,

@@ -24,7 +24,7 @@ const SETTLING_MS = 50;
  * for this many ms.
  */
 const UNREAD_MS = 40;
-/** The same delay after the first dropped key, because a user who is typing continues to type. */
+/** The delay in ms after a dropped key. It is longer than UNREAD_MS because a user who is typing continues to type. */
 const TYPING_MS = 400;
 
 /** A decision, or a marker that the decision follows later. */
@@ -36,24 +36,24 @@ export type ValidateInput = (tool: string, input: unknown) => string | undefined
 interface Question {
   readonly request: ApprovalRequest;
   readonly answer: (answered: Answered) => void;
-  /** The rules of "always allow", as the user sees them. */
+  /** The rules that "always allow in this workspace" would store; undefined if no rule is possible. */
   suggestion?: NewRule | undefined;
   /** The user's replacement for the arguments. */
   edited?: { input: unknown };
   /** The last text from the editor, if it was invalid. */
   draft?: string;
-  /** True while the question is about the plan, which the user sees. */
+  /** True while the user sees the plan and is asked to allow all of it. */
   isAboutPlan?: boolean;
-  /** The call is refused; the user may type the reason now. */
+  /** The line in which the user types the reason of a refusal; undefined before the user refuses the call. */
   reason?: ReasonLine;
-  /** The timer that shows the question when no more keys arrive. */
+  /** The timer that shows the question after a time without keys. */
   unread?: NodeJS.Timeout;
 }
 
 /** A question that reads the terminal itself. */
 interface Lending {
   readonly use: (terminal: QuestionTerminal) => Promise<void>;
-  /** Gives the caller its answer when the questions are suspended. */
+  /** Resolves the promise of `lend` when all questions are suspended. */
   readonly leave: () => void;
 }
 
@@ -61,19 +61,19 @@ export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
-  /** A question without an answer for this long is suspended, in ms. Undefined: no limit. */
+  /** The time in ms after which an unanswered question is suspended. Undefined: the question waits without a limit. */
   suspendAfterMs: number | undefined;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
 
 /**
- * Asks the user about the waiting calls, one at a time.
+ * Asks the user about the pending calls, one at a time.
  *
- * States: idle (nothing is asked) ⇄ asking (one question is open, the screen holds everything else back, the others
- * wait in line). A question ends with an answer, is left for later, or is withdrawn when its call no longer waits.
- * After a suspension, every further call is left for later at once. While the terminal is lent, the open question
- * reads the terminal itself.
+ * States: idle (no question is open) ⇄ asking (one question is open, the screen buffers all other output, and the
+ * other questions are queued). A question is answered, is suspended, or is withdrawn when its call is no longer
+ * pending. After a suspension, every further question is suspended at once. While the terminal is lent, the borrower
+ * reads the keys.
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
@@ -110,7 +110,8 @@ export class Asker {
   }
 
   /**
-   * Gives the terminal to another question when its turn comes. `left`: the answer when all questions are suspended.
+   * Lends the terminal to `use` after the queued questions. Resolves with `left` if all questions are suspended before
+   * `use` ends.
    */
   lend<Value>(use: (terminal: QuestionTerminal) => Promise<Value>, left: Value): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -295,7 +296,7 @@ export class Asker {
   #refuse(question: Question, keys: string): boolean {
     if (!/^no?$/iu.test(keys)) return this.#decide(question, 'no\n', 'deny');
     question.reason = new ReasonLine((text) => this.#terminal.write(text));
-    this.#terminal.write('no\n  Why? The script reads it; Enter refuses without a reason: ');
+    this.#terminal.write('no\n  Why? The script reads your reason; Enter refuses without a reason: ');
     return true;
   }
 
@@ -326,7 +327,10 @@ export class Asker {
     return false;
   }
 
-  /** Asks about the call again, with the edited arguments, or with the previous ones and the reason. */
+  /**
+   * Opens the editor, then asks about the call again: with the edited arguments, or with the previous ones and the
+   * reason why the edited ones are invalid.
+   */
   async #edit(question: Question): Promise<void> {
     this.#terminal.stopReading();
     this.#terminal.write('edit\n');
@@ -365,14 +369,14 @@ export class Asker {
       return "  The arguments are the script's own.\n";
     }
     question.edited = { input };
-    // The rules of "always allow" were made for other arguments.
+    // The rules of "always allow" were made for the previous arguments.
     question.suggestion = undefined;
     return `  With your arguments:\n${wholeArguments(JSON.stringify(input))}`;
   }
 
   /** The call runs even if the rule cannot be stored; the terminal then shows why. */
   async #remember(question: Question, suggestion: NewRule): Promise<void> {
-    let said = 'always in this workspace (toolscript rules --remove ends it)\n';
+    let said = 'always in this workspace (to end this: toolscript rules --remove NUMBER)\n';
     let decision = approval(question, 'workspace');
     try {
       await this.#options.rules.remember(suggestion);
@@ -387,7 +391,7 @@ export class Asker {
   #decide(question: Question, said: string, answered: Answered): boolean {
     this.#close(said, false);
     question.answer(answered);
-    // The decision is reported before its effects: a denial often ends the script, and its other questions with it.
+    // A denial often ends the script and withdraws its other questions, so the next question waits for that.
     setTimeout(() => this.#next(), SETTLING_MS);
     return false;
   }

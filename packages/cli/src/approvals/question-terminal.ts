@@ -16,13 +16,13 @@ export interface QuestionTerminal {
 }
 
 export interface TerminalOptions {
-  /** Stdin carries the answer, so keys must come from the terminal itself. */
+  /** True if stdin carries data, so that keys must come from the terminal itself. */
   stdinIsTaken: boolean;
-  /** Stdout carries data, so questions must not go to stdout. */
+  /** True if stdout carries data, so that questions must not go to stdout. */
   stdoutIsTaken: boolean;
 }
 
-/** The terminal of this process; undefined if there is none for questions. */
+/** The terminal of this process; undefined if no terminal can show questions and read keys. */
 export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOptions): QuestionTerminal | undefined {
   if (!hasTerminal()) return undefined;
   const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();
@@ -42,7 +42,7 @@ interface Opened<Stream> {
   file: number;
 }
 
-/** Raw mode is on only while keys are read: between questions Ctrl-C is a signal as usual. */
+/** A terminal in raw mode only while keys are read. Between questions, Ctrl-C sends a signal as usual. */
 class KeyTerminal implements QuestionTerminal {
   readonly descriptors: Descriptors;
   readonly #input: ReadStream;
@@ -90,7 +90,7 @@ class KeyTerminal implements QuestionTerminal {
     if (this.#take?.(keys) === false) this.stopReading();
   }
 
-  /** A terminal that was closed meanwhile has no mode to set. */
+  /** Sets or ends raw mode. If the terminal has been closed, pauses the input instead. */
   #setRawMode(isRaw: boolean): void {
     try {
       this.#input.setRawMode(isRaw);

@@ -49,7 +49,7 @@ export function readAnswer(keys: string): Answer | undefined {
 export interface Choices {
   /** The calls that "always allow" would cover in this workspace; undefined if no rule can describe them. */
   covers: string | undefined;
-  /** The plan of the script has calls with known arguments. */
+  /** True if the plan of the script has calls with known arguments. */
   plan: boolean;
 }
 
@@ -96,13 +96,13 @@ export function plannedCalls({ plan }: ApprovalRequest): ApprovalRequest['plan']
 /** The question about the plan, with the calls that its approval covers. */
 export function planQuestion(request: ApprovalRequest, style: Style): string {
   return [
-    '  The calls of the script with their arguments in its text:',
+    '  The calls of this script whose arguments are known:',
     ...plannedCalls(request).map((call) => `  ${plannedCallLine(call)}`),
     `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `,
   ].join('\n');
 }
 
-/** All arguments, nothing truncated. */
+/** The arguments as indented JSON, not truncated. */
 export function wholeArguments(inputJson: string): string {
   const json = JSON.stringify(JSON.parse(inputJson), undefined, 2);
   return json

@@ -14,16 +14,16 @@ export interface FormOptions {
   readonly environment: Environment;
   /** Called on Ctrl-C. */
   readonly interrupt: () => void;
-  /** Aborts when the server no longer waits. */
+  /** Aborts when the server no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
-/** Keys that were typed before the question was visible are dropped for this long, in ms. */
+/** The time in ms for which keys are dropped, because they were typed before the user saw the question. */
 const TYPED_AHEAD_MS = 400;
 
 /**
- * Handlers that cancel every question. Commands that make no calls pass them, so that servers offer them the same tools
- * as other commands at a terminal.
+ * Handlers that cancel every question of a server. A command that makes no calls passes these handlers, so that servers
+ * offer it the same tools as other commands at a terminal.
  */
 export function neverAsked(): { onElicitation?: () => Promise<ElicitationAnswer> } {
   return hasTerminal() ? { onElicitation: async () => ({ action: 'cancel' }) } : {};
@@ -171,7 +171,7 @@ function validatorOf(schema: Readonly<Record<string, unknown>>): (value: unknown
   }
 }
 
-/** The next key; undefined if the terminal was closed, or if the server no longer waits. */
+/** The next key; undefined if the terminal was closed, or if the server no longer waits for the answer. */
 function nextKey(terminal: QuestionTerminal, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (keys: string | undefined) => {

@@ -24,7 +24,7 @@ export class WorkspaceRules {
   #tools: () => readonly Tool[] = () => [];
   #suggestRule: SuggestRule | undefined;
 
-  /** `folder` undefined: no rules can be stored here. */
+  /** If `folder` is undefined, new rules are not stored. */
   constructor(own: readonly ApprovalRule[], remembered: readonly ApprovalRule[], folder: RuleFolder | undefined) {
     this.#own = own;
     this.#remembered = [...remembered];
@@ -75,18 +75,18 @@ function inputOf({ inputJson }: ApprovedCall): JsonValue {
 
 /*
  * The calls that a user always allows in one workspace. They are stored in the user's own folder, never in the
- * workspace: `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule.
+ * workspace, as `rules/HASH/HASH.json`. The first hash is of the workspace's real path, the second of the rules.
  */
 
 const RememberedSchema = z.strictObject({
   workspace: z.string(),
-  /** The text that the user saw. */
+  /** The description of the allowed calls that the user saw. */
   covers: z.string(),
   /** Only approvals, each for a named tool: a prohibition belongs in the configuration. */
   rules: z.array(
     ApprovalRuleSchema.refine(({ action, tool }) => action === 'approve' && tool !== undefined, 'expected an approval'),
   ),
-  /** In ms since 1970. */
+  /** In ms since the Unix epoch. */
   rememberedAt: z.number(),
 });
 

@@ -5,12 +5,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 
-/** A file for a final answer, which another program never sees half written. */
+/** A file for a final answer. Other programs never see a partial answer in a regular file. */
 export class AnswerFile {
   readonly #given: string;
   /** The real path, so that writing does not replace a symbolic link. */
   readonly #path: string;
-  /** A device or a pipe, which cannot be replaced. */
+  /** True for a device or a pipe, which cannot be replaced. */
   readonly #isSpecial: boolean;
   readonly #mode: number | undefined;
 

@@ -18,7 +18,7 @@ export interface ChatSettings {
   readonly screen: Screen;
   readonly view: EventView;
   readonly loadImage: LoadImage;
-  /** Stdout carries only data, and no summary. */
+  /** True if stdout carries only data, without a summary. */
   readonly isQuiet: boolean;
   /** Undefined: the agent has no sub-agents. */
   readonly subAgents: SubAgents | undefined;
@@ -26,7 +26,7 @@ export interface ChatSettings {
 
 export interface ContinueOptions {
   readonly signal: AbortSignal;
-  /** True: the process ended while the script ran. Default: false, the script waits for decisions. */
+  /** True if the process ended while the script ran. Default: false; the script then waits for decisions. */
   readonly isInterrupted?: boolean;
   /** Claims the script even if another process may still run it. */
   readonly force?: boolean;
@@ -84,7 +84,7 @@ class RunNotes {
   }
 }
 
-/** A conversation with a model: prompts, its runs, and their output for the user. */
+/** A conversation with a model: sends prompts, resumes scripts, and shows the output of each run to the user. */
 export class ChatSession {
   readonly #settings: ChatSettings;
   #finalAnswer: string | undefined;
@@ -108,7 +108,7 @@ export class ChatSession {
     return this.#play(runAgent({ ...this.#common(signal), ...names, history: this.thread.history, input }));
   }
 
-  /** Resumes a script that waits for the user, or recovers an interrupted one: its run continues. */
+  /** Resumes a script that waits for the user, or recovers an interrupted script. The script's run then continues. */
   async resume(scriptId: string, decisions: Decisions, how: ContinueOptions): Promise<number> {
     const { signal, isInterrupted = false, force = false } = how;
     const continuation = await this.thread.beginResume(scriptId, decisions);

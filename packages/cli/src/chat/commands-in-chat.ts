@@ -13,7 +13,7 @@ const COMMANDS: Readonly<Record<ChatCommand, string>> = {
 const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 'exit', q: 'exit', clear: 'new' };
 
 /**
- * The meaning of a line that starts with a slash; a text explains an invalid one. Undefined if the line is a prompt.
+ * The command that a line names, or a message about an unknown command. Returns undefined if the line is a prompt.
  */
 export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
   // A path is not a command.

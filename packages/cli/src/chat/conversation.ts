@@ -22,8 +22,8 @@ export class TurnInterruption {
   }
 
   /**
-   * Runs a turn that Ctrl-C ends: pending questions are suspended, everything else is stopped. A second Ctrl-C exits.
-   * Returns the status of the turn, or that of the interruption.
+   * Runs a turn until it ends or the user presses Ctrl-C. The first Ctrl-C suspends the open questions, or aborts the
+   * turn if no question is open. The second Ctrl-C exits. Returns the status of the turn, or that of the interruption.
    */
   async during(
     approvals: Approvals,
@@ -99,7 +99,7 @@ function sayTurn({ session }: OpenChat, text: string): Turn {
   return (signal) => session.say(text, signal);
 }
 
-/** Undefined if the command starts no turn. */
+/** Runs a command at once, or returns its turn. Returns undefined if the command starts no turn. */
 function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: Screen): Turn | undefined {
   switch (command) {
     case 'help':
@@ -118,7 +118,7 @@ function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: S
   }
 }
 
-/** An error in a turn is reported; the conversation continues. */
+/** Reports a UsageError of a turn, so that the conversation continues. */
 async function reportingMistakes(screen: Screen, turn: () => Promise<number>): Promise<number> {
   try {
     return await turn();

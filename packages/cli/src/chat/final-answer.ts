@@ -17,20 +17,20 @@ export interface FinalAnswerFlags {
   json?: boolean;
 }
 
-/** The runs of a conversation, as a final answer needs them. */
+/** The part of a conversation that produces a final answer. */
 export interface AskedModel {
-  /** Returns the exit status. */
+  /** Sends a prompt to the model. Returns the exit status. */
   readonly say: (prompt: string) => Promise<number>;
   /** The final answer of the last run; undefined if it has none. */
   readonly answer: () => string | undefined;
 }
 
-/** True if only the final answer goes to stdout. JSON for a schema implies this, because a program reads it. */
+/** True if only the final answer goes to stdout. A schema implies this, because a program reads the answer. */
 export function printsOnlyAnswer({ print, outputSchema, json }: FinalAnswerFlags): boolean {
   return json !== true && (print === true || outputSchema !== undefined);
 }
 
-/** The same options for the command that resumes a script of the run. */
+/** The options to repeat in the command that resumes a script of the run. */
 export function repeatedAnswerOptions({ print, outputSchema, output }: FinalAnswerFlags): string[] {
   return [
     ...(print === true ? ['--print'] : []),
@@ -64,7 +64,7 @@ export class FinalAnswer {
     return new FinalAnswer({ schema, file, prints: printsOnlyAnswer(flags) }, screen);
   }
 
-  /** The prompt with the request for JSON. */
+  /** The prompt, with a request for JSON if a schema is set. */
   prompt(said: string): string {
     return this.#schema === undefined ? said : `${said}\n\n${this.#schema.request}`;
   }

@@ -39,7 +39,7 @@ export interface OpenChat {
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
   readonly view: EventView;
-  /** Stdout carries only data. */
+  /** True if stdout carries only data. */
   readonly isQuiet: boolean;
   /** The options that a command must repeat to continue in the same way. */
   readonly options: readonly string[];
@@ -52,7 +52,7 @@ export interface ChatOptions {
   flags: ChatFlags;
   engines: Engines;
   screen: Screen;
-  /** Stdin carries the prompt. */
+  /** True if stdin carries the prompt. */
   stdinIsTaken: boolean;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
@@ -60,7 +60,7 @@ export interface ChatOptions {
   database?: ThreadDatabase;
 }
 
-/** Opens the parts that a conversation needs. Throws UsageErrors. */
+/** Opens a conversation, with its settings, agent, model and tools. Throws UsageErrors. */
 export async function openChat(options: ChatOptions): Promise<OpenChat> {
   if (options.database !== undefined) return openChatOver(options.database, options);
   const database = await ThreadDatabase.open(process.env, options.screen.notice);

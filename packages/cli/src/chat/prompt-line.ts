@@ -16,8 +16,9 @@ const MARK_PASTES = '\x1b[?2004h';
 const NO_MARKS = '\x1b[?2004l';
 
 /**
- * Reads prompts at a terminal, with editing and history. Enter sends; a line that ends in a backslash continues in
- * the next one, and line ends in pasted text do not send it. Between prompts, nothing reads the keyboard.
+ * Reads prompts at a terminal, with editing and history. Enter sends a prompt, except after a backslash, which
+ * continues the prompt in the next line. Line breaks in pasted text do not send the prompt. Between prompts, nothing
+ * reads the keyboard.
  */
 export class PromptReader {
   readonly #history: string[] = [];
@@ -53,12 +54,12 @@ export class PromptReader {
 
 interface TypedLine {
   readonly text: string;
-  /** A paste ended the line, not the Enter key. */
+  /** True if pasted text, not the Enter key, ended the line. */
   readonly isPasted: boolean;
 }
 
 /**
- * One prompt.
+ * Reads one prompt. States:
  *
  *   typing ──Enter──▶ settling (more lines may come at once) ──▶ sent
  *     ▲ │                │
@@ -104,7 +105,7 @@ class PromptReading {
     this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
   }
 
-  /** Sends the prompt. Pasted text after the last line end delays this: it waits for Enter. */
+  /** Sends the prompt, unless pasted text follows the last line break. That text waits for Enter. */
   #settle(): void {
     if (this.#lines.line !== '') return;
     this.#finish(this.#text());

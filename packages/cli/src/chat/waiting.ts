@@ -22,7 +22,7 @@ export async function waitingScripts({ thread, workbench }: OpenChat): Promise<s
 export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
   if (mode !== 'enabled')
     throw new UsageError(
-      `Scripts are disabled (mode ${mode}), so no script is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
+      `The mode is ${mode}, so no script is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
     );
 }
 

@@ -30,7 +30,7 @@ interface ListedScript extends Omit<KeptScript, 'approvals'> {
   approvals: readonly ListedApproval[];
 }
 
-/** Lists suspended, interrupted and damaged scripts, newest change first; `all`: every stored script. */
+/** Lists the suspended, interrupted and damaged scripts, or with `all` every stored script, newest change first. */
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
@@ -63,7 +63,7 @@ async function readInputs(
     });
 }
 
-/** Omits the scripts whose details cannot be read: `show` reports why. */
+/** Omits the scripts whose details cannot be read. The command `approvals show` reports why. */
 async function inspectAll(
   kept: PersistentState,
   scripts: readonly KeptScript[],
@@ -89,7 +89,7 @@ async function withWorkspace(
   return { ...script, workspace: (await origins.of(script.scriptId))?.workspace ?? null };
 }
 
-/** Shows the details of a script that a user may need before deciding. */
+/** Shows the details that a user may need to decide about a script. */
 export async function showApprovals(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const script = await findScript(kept, id);
@@ -116,7 +116,7 @@ async function inspect(
   }
 }
 
-/** Deletes one script in any state except running. Runs none of it. */
+/** Deletes one script in any state except running. Does not run any of its code. */
 export async function deleteApproval(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const { scriptId, state } = await findScript(kept, id);

@@ -31,7 +31,7 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
   }
 }
 
-/** A conversation has no final answer, and its output is for a user. */
+/** Throws a UsageError for options of the final answer or of JSON output: a conversation has neither. */
 function refuseInConversation({ json, print, outputSchema, output }: ChatFlags): void {
   const given = { '--json': json, '--print': print, '--output-schema': outputSchema, '--output': output };
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];

@@ -17,8 +17,8 @@ export interface DecideFlags {
 }
 
 /**
- * Stores a decision about a suspended script and runs nothing. The program that waits for it, such as a gateway,
- * resumes the script. `approvals`: the ones to decide; if empty, all pending ones.
+ * Stores a decision about a suspended script and runs nothing. The program that waits for the decision, such as a
+ * gateway, resumes the script. `approvals` names the approvals to decide; if it is empty, all pending ones are decided.
  */
 export async function decideApprovals(
   id: string,

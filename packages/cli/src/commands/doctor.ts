@@ -8,7 +8,7 @@ import { openScreen, type Screen, type Style } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 
-/** Checks this machine. Status 0 if every required part works. */
+/** Checks this machine. Returns the exit status 0 if every required part works. */
 export async function examine(flags: { json?: boolean; cwd?: string }): Promise<number> {
   const screen = openScreen();
   const { check, settings } = await checkConfiguration(flags);
@@ -25,7 +25,7 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
   return isWell ? EXIT.completed : EXIT.failed;
 }
 
-/** Omits members that are not settings. */
+/** Omits `named`, which is not a setting. */
 function shown({ named: _named, ...settings }: Settings): object {
   return settings;
 }

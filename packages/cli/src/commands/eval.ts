@@ -37,7 +37,7 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
   });
 }
 
-/** JSON has no `undefined`; the value of a script that returned nothing is null there. */
+/** Replaces an undefined value with null, because JSON has no `undefined`. */
 export function withValue(outcome: Outcome): Outcome {
   return outcome.status === 'completed' ? { ...outcome, value: outcome.value ?? null } : outcome;
 }

@@ -54,7 +54,7 @@ export async function addKey(name: string, flags: NewKeyFlags): Promise<number> 
     return EXIT.completed;
   }
   screen.line(token);
-  screen.warn(`The key is shown only this once. It may ${key.scopes.join(', ')}, for ${ownerOf(key)}.`);
+  screen.warn(`The key is shown only this once. It allows ${key.scopes.join(', ')} for ${ownerOf(key)}.`);
   return EXIT.completed;
 }
 
@@ -149,7 +149,7 @@ function ownerOf({ principal, expiresAt }: ApiKey): string {
 
 type Use<Result> = (keys: ApiKeyStore, audit: Pick<AuditStore, 'append'>) => Promise<Result>;
 
-/** The keys of the data folder, or those of a database. */
+/** Calls `use` with the API keys of the data folder, or with those of a database. */
 async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<Result> {
   if (store === undefined)
     return withAudit(undefined, (audit) => use(new KeyFolder(dataFolder(process.env).keysFolder), audit));
@@ -158,7 +158,7 @@ async function withKeys<Result>({ store }: KeyFlags, use: Use<Result>): Promise<
     const { keys } = storage;
     if (keys === undefined)
       throw new UsageError(
-        '--store: only postgres://… has API keys of its own. Omit --store to use the keys of the data folder.',
+        '--store: only a postgres://… database has API keys of its own. Omit --store to use the keys of the data folder.',
       );
     return await withAudit(storage.audit, (audit) => use(keys, audit));
   } finally {

@@ -57,7 +57,7 @@ async function connect(
   };
   const path = dataFolder(process.env).mcpLoginsFile;
   const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage });
-  // An earlier registration names another redirect address.
+  // An earlier registration may contain the redirect address of an earlier login.
   await authProvider(name).invalidateCredentials?.('all');
   return connectMcpServers({ mcpServers: entries }, { ...safeguards, authProvider });
 }
@@ -76,7 +76,7 @@ async function finish(opened: McpServers, name: string, callback: Callback, scre
   screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
 }
 
-/** The redirect address: a page that only this machine can reach. */
+/** The server of the redirect address, which only this machine can reach. */
 class Callback {
   /** True after a login page was shown. */
   isAwaited = false;

@@ -19,7 +19,7 @@ import { UsageError } from '../usage-error.js';
 
 export interface McpServerFlags {
   cwd?: string;
-  /** The servers' file, in place of those of the user and of the workspace. */
+  /** The path of an mcp.json that replaces the user's and the workspace's files. */
   config?: string;
   json?: boolean;
 }
@@ -33,13 +33,13 @@ export interface AddFlags {
 }
 
 export interface TrustFlags extends McpServerFlags {
-  /** Trusts without a question. */
+  /** True to trust the tools without a question. */
   yes?: boolean;
 }
 
 type Scope = 'user' | 'workspace';
 
-/** Shows the effective servers with the source of each. Starts none. */
+/** Shows the effective servers with the source of each. Does not start the servers. */
 export async function listServers(flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
   const { servers } = await readMcpConfiguration(await mcpPlace(flags, screen));
@@ -89,7 +89,8 @@ export async function removeServer(name: string, flags: { cwd?: string; scope?: 
 }
 
 /**
- * Starts servers and shows the tools of each. Status 1 if one does not work, or if the workspace's file is not used.
+ * Starts servers and shows the tools of each. Returns the exit status 1 if a server does not work, or if the
+ * workspace's file is not used.
  */
 export async function testServers(names: readonly string[], flags: McpServerFlags): Promise<number> {
   const screen = openScreen();
@@ -105,7 +106,7 @@ export async function testServers(names: readonly string[], flags: McpServerFlag
   });
 }
 
-/** Shows the tools that are held back, and trusts them if the user agrees. */
+/** Shows the tools of a server that are not trusted yet, and trusts them if the user agrees. */
 export async function trustServer(name: string, flags: TrustFlags): Promise<number> {
   const screen = openScreen();
   const place = await mcpPlace(flags, screen);

@@ -18,7 +18,7 @@ const NOT_A_CLIENT =
 export async function serveMcp(flags: McpFlags): Promise<number> {
   const screen = openScreen();
   const warn = screen.notice;
-  // Listens for the signals before anything is opened, because a client may send one at once.
+  // The process listens for signals before it opens anything, because a client may send a signal at once.
   const ended = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), once(process, 'SIGHUP')]);
   const opened = await openGateway(flags, warn);
   if (flags.http === undefined && process.stdin.isTTY) warn(NOT_A_CLIENT);

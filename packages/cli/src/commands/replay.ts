@@ -11,7 +11,7 @@ import { AnswerView } from '../view/answer-view.js';
 import { replayBanner } from '../view/script-report.js';
 import { withValue } from './eval.js';
 
-/** Replays a stored script. Calls no tool, changes nothing. */
+/** Replays a stored script. Calls no tool and changes nothing. */
 export async function replayScript(
   id: string,
   { json = false }: { json?: boolean },
@@ -34,7 +34,7 @@ export async function replayScript(
     else if (reachesEnd) view.showOutcome(outcome);
     else
       screen.line(
-        `${screen.style.yellow('⏸')} the tape ends here; ${state === 'suspended' ? 'the script waits for a decision' : 'the script was interrupted'}`,
+        `${screen.style.yellow('⏸')} the replay ends here; ${state === 'suspended' ? 'the script waits for a decision' : 'the script was interrupted'}`,
       );
     return outcome.status === 'failed' && reachesEnd ? EXIT.failed : EXIT.completed;
   } finally {

@@ -22,7 +22,7 @@ import { userView, withScriptHarness, type ScriptFlags, type ScriptStage } from 
 
 export interface ResumeFlags
   extends Omit<ScriptFlags, 'approve' | 'mode' | 'continueOnError'>, Omit<FinalAnswerFlags, 'json'> {
-  /** True: all pending approvals that the other option does not name. */
+  /** True approves all pending approvals that `deny` does not name. */
   approve?: true | string[];
   deny?: true | string[];
   note?: string;
@@ -30,13 +30,13 @@ export interface ResumeFlags
   remember?: Remember;
   /** Claims the script even if another process may still run it. */
   force?: boolean;
-  /** The mode of approval for further calls. */
+  /** The approval mode for further calls. */
   then?: Approve;
-  /** For a script of a conversation: replaces its model. */
+  /** The model that replaces the conversation's own model. */
   model?: string;
 }
 
-/** Decides the pending approvals of a suspended script and resumes it, or recovers an interrupted one. */
+/** Decides the pending approvals of a suspended script and resumes it, or recovers an interrupted script. */
 export async function resumeScript(id: string, flags: ResumeFlags, engines: Engines): Promise<number> {
   checkFlags(flags);
   const kept = openState(process.env);
@@ -51,7 +51,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     const status = await withThread(origin.thread, (database) =>
       resumeChat({ database, scriptId, flags: chatFlags, engines, force, decide }),
     );
-    // A script whose conversation was deleted continues without it.
+    // If the conversation was deleted, the script resumes without it.
     if (status !== undefined) return status;
   }
   if (flags.print !== undefined || flags.outputSchema !== undefined || flags.output !== undefined)
@@ -88,7 +88,7 @@ function finish({ screen, count }: ScriptStage, view: EventView, outcome: Outcom
   return count.status;
 }
 
-/** Undefined: nothing was decided, and the script still waits. */
+/** Returns undefined if nothing was decided, so that the script is still suspended. */
 async function decideAndResume(
   stage: ScriptStage,
   view: EventView,
@@ -111,7 +111,7 @@ async function decideAndResume(
   return harness.resume(suspension, decisions, { signal, onEvent });
 }
 
-/** The decisions of the command line, or else of the user at the terminal. None for an interrupted script. */
+/** The decisions of the command line, or those of the user at the terminal. Empty for an interrupted script. */
 async function decisionsFor(asked: AskedAbout, flags: ResumeFlags): Promise<Decisions> {
   const { scriptId, state, suspension, pendingApprovals } = asked.details;
   const decides = flags.approve !== undefined || flags.deny !== undefined;
@@ -154,7 +154,7 @@ async function rememberForWorkspace(
   denied: readonly ApprovalRequest[],
 ): Promise<void> {
   if (denied.length > 0)
-    throw new UsageError('--remember workspace only saves approvals. Use --deny in a separate command.');
+    throw new UsageError('--remember workspace saves only approvals. Use --deny in a separate command.');
   const suggestions = approved.map((request) => {
     const suggestion = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
@@ -165,7 +165,7 @@ async function rememberForWorkspace(
   for (const suggestion of suggestions) await rules.remember(suggestion);
 }
 
-/** The pending approval with this id, or the only one whose id begins with it. Throws a UsageError. */
+/** The pending approval whose id is `name`, or the only one whose id begins with it. Throws a UsageError otherwise. */
 export function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
   return theOne(pending, name, ({ approvalId }) => approvalId, {
     prefix: 'apr_',

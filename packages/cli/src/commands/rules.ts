@@ -13,7 +13,7 @@ export interface RulesFlags {
   json?: boolean;
 }
 
-/** Lists the calls that are always allowed in a workspace, after removing the named ones. */
+/** Removes the rules that the options name, and lists the calls that are still always allowed in a workspace. */
 export async function manageRules({ cwd, remove, clear = false, json = false }: RulesFlags): Promise<number> {
   const screen = openScreen();
   const workspace = await workspaceFolder(cwd);

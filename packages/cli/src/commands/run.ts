@@ -9,7 +9,7 @@ import { withScriptHarness, userView, type ScriptFlags } from './script-command.
 export async function runAnswer(file: string | undefined, flags: ScriptFlags, engines: Engines): Promise<number> {
   const source = sourceFor(file, 'run');
   const text = source.open();
-  // `text` is awaited below; an earlier error must not leave its rejection unhandled.
+  // `text` is awaited below. If another error occurs before that, the rejection of `text` must not be unhandled.
   text.catch(() => {});
   return withScriptHarness({
     flags,
@@ -39,7 +39,7 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
 }
 
 /**
- * The answer's text. The error of a failure also goes to `onFailure`, because the harness reports only that the text
+ * The answer's text. If reading fails, `onFailure` receives the error, because the harness reports only that the text
  * failed.
  */
 async function* watched(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {

@@ -21,7 +21,7 @@ export interface ScriptFlags extends SettingFlags {
   json?: boolean;
 }
 
-/** The services of a command that runs scripts. */
+/** The objects that a command needs to run scripts. */
 export interface ScriptStage {
   readonly harness: Harness;
   readonly settings: Settings;
@@ -31,7 +31,7 @@ export interface ScriptStage {
   readonly rules: WorkspaceRules;
   /** Returns why arguments are invalid for a tool; undefined if they are valid. */
   readonly validateInput: ValidateInput;
-  /** Counts the ends of the scripts that the events report. */
+  /** Counts the scripts that end, as the events report them. */
   readonly count: ScriptCount;
   /** Receives every event as it is emitted. */
   readonly onEvent: (event: StreamEvent) => void;
@@ -40,7 +40,7 @@ export interface ScriptStage {
 export interface ScriptHarnessOptions<View extends EventView = EventView> {
   flags: ScriptFlags;
   engines: Engines;
-  /** The source of the text, if not the command line; closed at the end. */
+  /** The source of the text, closed at the end; undefined if the text is in the command line. */
   source: TextSource | undefined;
   command: Origin['command'];
   makeView: (screen: Screen, settings: Settings) => View;
@@ -48,7 +48,7 @@ export interface ScriptHarnessOptions<View extends EventView = EventView> {
   act: (stage: ScriptStage, view: View) => Promise<number>;
 }
 
-/** Sets up the services for scripts that run in a terminal, and cleans up afterwards. */
+/** Opens a harness for a command that runs scripts, calls `act`, and closes everything that it has opened. */
 export async function withScriptHarness<View extends EventView>(options: ScriptHarnessOptions<View>): Promise<number> {
   const screen = openScreen();
   try {
@@ -65,7 +65,7 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
     const status = await run(interruption);
     return interruption.status ?? status;
   } catch (error) {
-    // Input that was interrupted on purpose is not a mistake of the user.
+    // An interruption closes the input, so an error of the input is then not a mistake of the user.
     if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
     throw error;
   } finally {
@@ -109,7 +109,7 @@ async function act<View extends EventView>(
   try {
     const whole = { ...stage, validateInput, onEvent: watch.take };
     const status = await options.act(whole, view).catch((error: unknown) => {
-      // Input that was interrupted on purpose is not a mistake of the user.
+      // An interruption closes the input, so an error of the input is then not a mistake of the user.
       if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
       throw error;
     });
@@ -143,7 +143,7 @@ async function reportUnfinished(
   }
 }
 
-/** Options of a run that are not stored with its scripts. */
+/** The options of a run that are not stored with its scripts, so that a command must repeat them. */
 export function repeatedOptions(flags: ScriptFlags): string[] {
   const { execSandbox, pack, tools, mcpConfig, limit = [], approve, json } = flags;
   return [
@@ -162,7 +162,8 @@ export function userView(screen: Screen, settings: Settings): AnswerView {
 }
 
 /**
- * The library protects a run from listeners that throw. This class keeps their first error, to rethrow it at the end.
+ * Passes events to listeners. The library ignores errors of listeners, so this class keeps the first error and rethrows
+ * it at the end.
  */
 class EventWatch {
   readonly #listeners: readonly ((event: StreamEvent) => void)[];
@@ -185,11 +186,11 @@ class EventWatch {
   }
 }
 
-/** Counts how scripts ended. */
+/** Counts the scripts of a command, and derives the exit status from how they ended. */
 class ScriptCount {
-  /** The count of the scripts that have an output. */
+  /** The number of scripts with an output. */
   scripts = 0;
-  /** The suspended script, once it is stored. */
+  /** The id of the suspended script; undefined until the script is stored. */
   suspendedScript: string | undefined;
   isSuspended = false;
   #failed = false;
@@ -203,7 +204,7 @@ class ScriptCount {
     if (payload.final_item.status === 'failed') this.#failed = true;
   }
 
-  /** Counts the end of a script that is in no answer. */
+  /** Takes the outcome of a script that does not belong to an answer. */
   takeOutcome({ status, scriptId }: Outcome): void {
     if (status === 'failed') this.#failed = true;
     if (status === 'suspended') this.suspendedScript ??= scriptId;

@@ -66,7 +66,7 @@ async function rolesIn(text: string | undefined): Promise<ServerRole[] | undefin
   });
 }
 
-/** The token is valid only on this machine, so URLs for other machines do not contain it. */
+/** The URL of the page. It contains the token only for this machine, because the token is valid nowhere else. */
 function urlOf({ address, family, port }: AddressInfo, token: string): string {
   const isEverywhere = address === '0.0.0.0' || address === '::';
   if (isEverywhere) return `http://127.0.0.1:${port}/#token=${token}`;

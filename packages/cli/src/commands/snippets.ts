@@ -17,7 +17,7 @@ export interface SnippetsFlags {
 
 export interface SnippetFlags extends SnippetsFlags {
   scope?: ScopeName;
-  /** The version of the saved script. `--version` is the program's own option. */
+  /** The version of the saved script. The name is not `version`, because `--version` is the program's own option. */
   saved?: number;
 }
 
@@ -49,7 +49,7 @@ export async function showSavedScript(
   });
 }
 
-/** Deletes all versions of a saved script. A name in several scopes needs the scope. */
+/** Deletes all versions of a saved script. `scope` is required if the name exists in several scopes. */
 export async function deleteSavedScript(name: string, { scope, ...flags }: SnippetFlags): Promise<number> {
   return onSnippets(flags, async ({ library, owner, screen }) => {
     const { listSnippets } = await import('@toolscript/tools');
@@ -91,7 +91,7 @@ async function onSnippets({ cwd, thread }: SnippetsFlags, act: (opened: Opened) 
     await act({ library, owner: { threadId }, screen });
     return EXIT.completed;
   } catch (error) {
-    // The message ends with a tool for the model to call. Users get a command instead.
+    // The message ends with advice for a model: it names a tool to call. Users get a command instead.
     if (!(error instanceof ToolCallError)) throw error;
     const message = error.message.replace(/ Call snippets\.list.*$/u, ` To list them: ${ownCommand()} snippets`);
     throw new UsageError(visibleLine(message));

@@ -90,7 +90,7 @@ async function writeExport(path: string, text: string): Promise<void> {
   try {
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory() === true) throw new UsageError(`${name} is a folder. Name a file in it.`);
-    // The export would replace a link to a device.
+    // The export replaces the entry at the path, which must not be a link or a device.
     if (found !== undefined && !found.isFile())
       throw new UsageError(`${name} is a link or a device. Name a file, or omit -o and redirect stdout.`);
     await writePrivateFile(path, text);

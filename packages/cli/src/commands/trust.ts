@@ -13,7 +13,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 
 export interface TrustFolderFlags {
   remove?: boolean;
-  /** Trusts MCP servers without a question. */
+  /** True to trust MCP servers without a question. */
   yes?: boolean;
 }
 
@@ -66,7 +66,7 @@ function shownServers({ path, servers }: McpFile): string {
   return `${visibleLine(path)} names these MCP servers, which run outside of the sandbox:\n${lines.join('')}`;
 }
 
-/** The other members of the entry that have an effect. Variables and rules also decide what the server does. */
+/** The members that take effect in addition to the command and the URL. They also decide what the server does. */
 function settingsLine(entry: unknown): string {
   const {
     command: _command,

@@ -32,7 +32,7 @@ interface UndoTarget {
   readonly direction: UndoDirection;
 }
 
-/** Reverts the file changes of a script, and the calls that their tools can undo. */
+/** Undoes or redoes the file changes of a script, and those of its calls that their tools can undo. */
 export async function undoScript(id: string | undefined, flags: UndoFlags): Promise<number> {
   if (id !== undefined && (flags.thread !== undefined || flags.cwd !== undefined))
     throw new UsageError(
@@ -70,7 +70,7 @@ async function findTarget(
   return { target, workspace: await realFolder(origin.workspace) };
 }
 
-/** Previews the undo, and performs it if the user agrees. Undefined if the user did not agree. */
+/** Previews the undo, and performs it if the user agrees. Returns undefined if the user does not agree. */
 async function run(
   undo: ScriptUndo,
   target: UndoTarget,
@@ -129,7 +129,7 @@ async function newestChange(
   );
 }
 
-/** A user may write only the start of an id. */
+/** True if the given text is the id or its prefix, with or without `thr_`. */
 function isThread(id: string | undefined, given: string): boolean {
   return id !== undefined && (id.startsWith(given) || id.startsWith(`thr_${given}`));
 }

@@ -8,13 +8,13 @@ import { UsageError, systemCode } from '../usage-error.js';
 
 const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 
-/** The JSON in a file; undefined if there is no such file. Throws a UsageError in all other cases. */
+/** The JSON in a file; undefined if the file does not exist. Throws a UsageError if it cannot be read or parsed. */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
   return text === undefined ? undefined : parseJson(text, path);
 }
 
-/** The JSON in the text of a file. Throws a UsageError that names the file and the line. */
+/** Parses the text of a file as JSON. Throws a UsageError that names the file and the line of a mistake. */
 export function parseJson(text: string, path: string): unknown {
   const json = text.replace(/^\uFEFF/u, '');
   try {
@@ -35,7 +35,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** The text of a file; undefined if there is no such file. Throws a UsageError for everything else. */
+/** The text of a file; undefined if the file does not exist. Throws a UsageError if it cannot be read. */
 export async function readTextFile(path: string): Promise<string | undefined> {
   const name = visibleLine(path);
   try {
@@ -52,7 +52,7 @@ export async function readTextFile(path: string): Promise<string | undefined> {
 }
 
 async function readRegularFile(path: string, name: string): Promise<string> {
-  // Without the flag, the opening of a FIFO waits for its writer.
+  // Without O_NONBLOCK, opening a FIFO waits for its writer.
   // defence: configuration-is-no-fifo, without it: const file = await open(path, constants.O_RDONLY);
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -69,15 +69,16 @@ function notAFile(name: string): UsageError {
   return new UsageError(`${name} is not a file. Replace it with a file, or remove it.`);
 }
 
-/** The line to which a message of JSON.parse refers; the last line if the text ends too early. */
+/** The number of the line to which a message of JSON.parse refers; the last line if the message names no position. */
 function lineOf(message: string, json: string): number {
   const position = Number(/ at position (\d+)/u.exec(message)?.[1] ?? json.length);
   return json.slice(0, position).split('\n').length;
 }
 
 /*
- * The functions below store facts in the user's own folder: one file for each fact, named by its hash. No operation
- * reads, changes and rewrites a file, so concurrent processes lose nothing, and equal facts share one file.
+ * The functions below store facts in the user's own folder: one file for each fact, named by the hash of the fact, so
+ * that equal facts share one file. No operation reads, changes and rewrites a file, so concurrent processes lose no
+ * fact.
  */
 
 /** The name of the file for a fact. */

@@ -22,7 +22,7 @@ export const WORKSPACE_PROMPTS = '.toolscript/prompts';
 export interface UserFolder {
   readonly path: string;
   readonly configFile: string;
-  /** The same settings in TypeScript. Only one of the two files may exist. */
+  /** The configuration in TypeScript. Either this file or `configFile` may exist, but not both. */
   readonly configCodeFile: string;
   /** The user's own agents, one file each. */
   readonly agentsFolder: string;
@@ -68,7 +68,7 @@ export interface DataFolder {
   readonly changesFolder: string;
   /** The database of the conversations. */
   readonly databaseFile: string;
-  /** Conversations of earlier versions, one file each. */
+  /** Conversations that earlier versions of Toolscript stored, one file each. */
   readonly threadsFolder: string;
   /** A mark for each imported conversation. */
   readonly importedThreadsFolder: string;
@@ -110,7 +110,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
   };
 }
 
-/** An empty folder in the user's data: the workspace of scripts without one. */
+/** The path of an empty folder in the user's data: the workspace of scripts that have no other workspace. */
 export function noWorkspaceFolder(environment: Environment): string {
   return join(dataFolder(environment).path, 'no-workspace');
 }
@@ -130,7 +130,10 @@ function baseFolder(environment: Environment, platform: NodeJS.Platform): string
   return join(homeFolder(environment, platform), '.config');
 }
 
-/** Always absolute: a relative home would be a folder of the workspace. An empty variable counts as unset. */
+/**
+ * The absolute path of the home folder. An empty variable counts as unset. Throws a UsageError if there is no home, or
+ * if its path is relative and could therefore lead into the workspace.
+ */
 function homeFolder(environment: Environment, platform: NodeJS.Platform): string {
   const variable = platform === 'win32' ? 'USERPROFILE' : 'HOME';
   const named = environment[variable] ?? '';
@@ -146,7 +149,7 @@ function homeFolder(environment: Environment, platform: NodeJS.Platform): string
   );
 }
 
-/** Undefined if the user has no account on this machine, as in many containers. */
+/** The home folder of the user's account; undefined if there is no account, as in many containers. */
 function accountHome(): string | undefined {
   try {
     return userInfo().homedir;

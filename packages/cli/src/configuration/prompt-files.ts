@@ -42,7 +42,7 @@ export async function findPrompts(
   return [...own, ...others];
 }
 
-/** Scripts may write in the workspace, so a file there is not the user's own. */
+/** Returns false, with a warning, for a file in the workspace: scripts may write there, so it is not the user's own. */
 function isOutside(file: string, workspace: string, warn: (message: string) => void): boolean {
   try {
     // defence: own-prompts-outside-workspace

@@ -30,7 +30,7 @@ import { demandOutside, demandOwnFoldersOutside, workspaceFolder } from './works
 
 export type Approve = (typeof APPROVE_CHOICES)[number];
 
-/** The options of the command line; all may be omitted. */
+/** The settings that the command line names. */
 export interface SettingFlags {
   cwd?: string;
   approve?: Approve;
@@ -73,11 +73,11 @@ export interface Settings {
   mcpConfig?: string;
   /** The only tools that the workspace exposes; undefined if it does not restrict them, or if the command line does. */
   workspaceTools?: string[];
-  /** The source of each part, in order of precedence. */
+  /** The sources of the settings, in order of precedence. */
   sources: string[];
 }
 
-/** The defaults, which deny every call. */
+/** Settings without any configuration. They deny every call that needs an approval. */
 export function plainSettings(cwd: string): Settings {
   return {
     cwd,

@@ -10,8 +10,8 @@ import { deleteFile, fileNameOf, readJsonFile, writeJsonFile } from './json-file
 const TrustSchema = z.strictObject({
   folder: z.string(),
   /**
-   * The SHA-256 of the file with MCP servers that the user has seen. Its commands run, so a changed file must be
-   * trusted again.
+   * The SHA-256 of the workspace's file with MCP servers, as the user has seen it. The file contains commands to run,
+   * so a changed file must be trusted again.
    */
   mcp: z.string().optional(),
 });
@@ -26,7 +26,7 @@ export async function trustedMcp(user: UserFolder, folder: string): Promise<stri
   return (await readTrust(user, folder))?.mcp;
 }
 
-/** Adds a folder, given by its real path, with its file of MCP servers. Returns whether that changed anything. */
+/** Trusts a folder, given by its real path, and the hash of its file with MCP servers. Returns true for a change. */
 export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
   const before = await readTrust(user, folder);
   if (before !== undefined && before.mcp === mcp) return false;
@@ -34,7 +34,7 @@ export async function addTrust(user: UserFolder, folder: string, mcp: string | u
   return true;
 }
 
-/** Removes a folder, given by its real path. Returns whether that changed anything. */
+/** Ends the trust in a folder, given by its real path. Returns false if the folder was not trusted. */
 export function removeTrust(user: UserFolder, folder: string): Promise<boolean> {
   return deleteFile(fileOf(user, folder));
 }

@@ -6,14 +6,14 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { dataFolder, noWorkspaceFolder, userFolder } from './locations.js';
 
-/** The real path of the named folder, or of the current one. Throws a UsageError if it is missing or not a folder. */
+/** The real path of the named or the current folder. Throws a UsageError if the path is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
-  // Worker threads cannot start without a current folder, even if another one is named.
+  // Worker threads cannot start without a current folder, even if `named` is another folder.
   const current = currentFolder();
   return realFolder(named ?? current);
 }
 
-/** The real path of the folder. Throws a UsageError if it is missing or not a folder. */
+/** The real path of the folder. Throws a UsageError if the path is missing or not a folder. */
 export async function realFolder(folder: string): Promise<string> {
   const name = visibleLine(folder);
   try {
@@ -28,7 +28,7 @@ export async function realFolder(folder: string): Promise<string> {
   throw new UsageError(`${name} is not a folder. Use a folder.`);
 }
 
-/** Creates an empty folder outside of every workspace. Returns its path. */
+/** Creates the empty folder in the user's data that serves as a workspace. Returns its path. */
 export async function emptyFolder(environment: Environment): Promise<string> {
   const folder = noWorkspaceFolder(environment);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -45,18 +45,18 @@ export function currentFolder(): string {
 }
 
 /*
- * All files of the user (configuration, rules, agents, trusted folders, suspended scripts, their key, the audit log)
- * must be outside of the workspace, and their paths must use no link inside it: scripts and the authors of the
- * workspace's files may write there. No other module checks this rule.
+ * The user's own files, such as the configuration, the rules, the stored scripts and the audit log, must be outside of
+ * the workspace, and their paths must use no link inside of the workspace: scripts and the authors of the workspace's
+ * files may write there. No other module checks this rule.
  */
 
-/** Checks every path of the user's own folders. `workspace` is a real path. Throws a UsageError for a path in it. */
+/** Throws a UsageError if a path of the user's own folders leads into the workspace. `workspace` is a real path. */
 export function demandOwnFoldersOutside(workspace: string, environment: Environment): void {
   demandAll(Object.values(userFolder(environment)), workspace, 'configuration', 'XDG_CONFIG_HOME');
   demandAll(Object.values(dataFolder(environment)), workspace, 'data', 'XDG_DATA_HOME');
 }
 
-/** The same check for one file in these folders. Throws a UsageError. */
+/** Throws a UsageError if the path of one of the user's own files leads into the workspace. */
 export function demandOutside(path: string, workspace: string): void {
   // defence: own-file-outside-workspace, without it: const isTheirs = path === workspace;
   const isTheirs = leadsInto(workspace, path);
@@ -79,9 +79,9 @@ function demandAll(paths: readonly string[], workspace: string, what: string, va
 const MAX_LINKS = 40;
 
 /**
- * Whether the resolution of a path passes through a folder, given by its real path: at its end, or at a symbolic link
- * that the rest depends on. Dangling links and missing parts are resolved too. The folder is also recognised by its
- * identity, because the file system may allow several spellings.
+ * Whether the resolution of `path` and its symbolic links enters `folder`, which is a real path. Dangling links and
+ * missing parts are resolved too. The folder is also recognised by its inode, because the file system may allow several
+ * spellings of its path.
  */
 export function leadsInto(folder: string, path: string): boolean {
   const identity = statsOf(folder);
@@ -113,7 +113,7 @@ function namesOf(path: string, root: string): string[] {
     .filter((name) => name !== '' && name !== '.');
 }
 
-/** Both are real paths. */
+/** Whether `path` is `folder` or inside of it. Both are absolute paths. */
 function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/u.test(way);
@@ -123,7 +123,7 @@ function isSame(left: BigIntStats | undefined, right: BigIntStats | undefined): 
   return left !== undefined && left.ino !== 0n && left.ino === right?.ino && left.dev === right.dev;
 }
 
-/** Undefined if there is no entry, or no accessible one. */
+/** The stats of the entry at a path, which may be a link; undefined if there is no accessible entry. */
 function statsOf(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });

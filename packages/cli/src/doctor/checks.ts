@@ -11,7 +11,7 @@ import { wantsColour, type Environment } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
-/** One finding. `fix`: the way to correct it, if there is one. */
+/** One finding. `fix` is the way to correct the problem, if there is one. */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';
@@ -22,8 +22,8 @@ export interface Check {
 const OLDEST_NODE = [20, 19] as const;
 
 /**
- * Checks Node.js, the platform, the components, git, the terminal and the stored data. A `missing` part is required; a
- * `warning` is not. Never rejects.
+ * Checks Node.js, the platform, the components, git, the terminal and the stored data. A part with the status `missing`
+ * is required; a part with the status `warning` is not. Never rejects.
  */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
   const [working, git] = await Promise.all([checkWorking(), checkGit()]);
@@ -145,7 +145,7 @@ async function checkSandbox({ harness }: OpenHarness, name: string): Promise<Che
   };
 }
 
-/** The second sandbox, which is optional: it works, is not installed, or is installed and does not work. */
+/** Checks the optional second sandbox. Returns a warning only if this sandbox is installed and does not work. */
 async function checkIsolatedVm(folder: string): Promise<Check> {
   const name = 'isolated-vm';
   if (!isInstalled(isolatedVmFile))
@@ -207,7 +207,7 @@ async function checkGit(): Promise<Check> {
   };
 }
 
-/** Sets up the sandbox and runs a command in it, unless it is disabled. */
+/** Sets up the sandbox of `exec` and runs a command in it. Does not start a sandbox that is disabled. */
 export async function checkExecSandbox(exec: Settings['exec'] | undefined): Promise<Check> {
   const name = 'exec sandbox';
   if (exec?.sandbox === 'off') {

@@ -8,7 +8,8 @@ import type { Check } from './checks.js';
 const PATIENCE_MS = 1_000;
 
 /**
- * Checks which agents can use their model: their key is set, they need no key, or their server on this machine answers.
+ * Checks which agents can use their model. An agent can use it if its key is set, if it needs no key, or if its server
+ * on this machine answers.
  */
 export async function checkModels(
   environment: Environment,

@@ -1,9 +1,9 @@
 const SECRET_NAME = /key|token|secret|passw|passphrase|credential|authorization|bearer|cookie|^auth$/iu;
-/** Names of secrets that may be numbers; `maxTokens` is not one. */
+/** The names of secrets that may be numbers. `maxTokens` is no secret. */
 const SECRET_NUMBER_NAME = /secret|passw|passphrase|credential|^pin$/iu;
 const MASK = '••••••';
 
-/** The same data with secrets masked, at any depth: all values below a secret's name, and passwords in addresses. */
+/** Masks secrets in data, at any depth: all values below a secret's name, and passwords in addresses. */
 export function maskSecrets(value: unknown, name = ''): unknown {
   // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && (SECRET_NAME.test(name) || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);

@@ -18,7 +18,7 @@ import { openHarnessWithServers } from './open-harness.js';
 /** A harness for the settings, with its approvals and its store. */
 export interface CliHarness {
   readonly harness: Harness;
-  /** The MCP servers; undefined if there are none. Closed with the harness. */
+  /** The MCP servers, which `close` closes; undefined if there are none. */
   readonly servers: McpServers | undefined;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
@@ -34,7 +34,7 @@ export interface CliHarnessOptions extends TerminalOptions {
   screen: Screen;
   /** The origin of the harness's scripts. */
   origin: Origin;
-  /** The stored texts of its conversation, if it has one. */
+  /** The stored texts of the conversation; undefined if the scripts belong to no conversation. */
   cabinet?: Cabinet;
   /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
@@ -62,7 +62,8 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   });
   const onInternalError = internalErrorReporter(kept, screen);
   const warn = screen.notice;
-  // The harness sets no time limit for a question. The asker suspends it, at once or after `approvalTimeoutMs`.
+  // The harness sets no time limit for a question. The asker suspends the question, at once or after
+  // `approvalTimeoutMs`.
   const limits = { ...settings.limits, approvalTimeoutMs: MAX_TIMER_MS };
   const { harness, servers, tools, suggestRule } = await openHarnessWithServers(
     { ...settings, limits },
@@ -89,7 +90,7 @@ export async function openCliHarness(options: CliHarnessOptions): Promise<CliHar
   return { harness, servers, approvals, rules, kept, validateInput: known.validateInput, close };
 }
 
-/** Reports only once for all failures to write the user's own data. */
+/** Reports internal errors. Reports the failure to write the user's own data only once. */
 function internalErrorReporter({ store, folder }: PersistentState, screen: Screen): (detail: string) => void {
   let isReported = false;
   return (detail) => {
@@ -104,7 +105,7 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
   };
 }
 
-/** Stored rules are read only if they can apply: `auto` and `deny` ask nothing. */
+/** The rules of the workspace. Reads the stored rules only for `ask`, because `auto` and `deny` do not use them. */
 async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
   const folder = approve === 'ask' ? new RuleFolder(userFolder(process.env), cwd) : undefined;
   const remembered = await folder?.list(screen.notice);
@@ -115,7 +116,7 @@ async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen)
   );
 }
 
-/** The tools of the harness, once there is one. */
+/** The tools of the harness; empty until the harness is open. */
 class KnownTools {
   tools: () => readonly Tool[] = () => [];
 

@@ -1,7 +1,7 @@
 import { createCompiler, QuickJsPool, type Compiler } from '@toolscript/core';
 import type { SandboxRuntime } from '@toolscript/core/protocol';
 
-/** The components that run scripts, without tools. Idle until they are warmed or used. */
+/** The runtime and the compiler of scripts. They are idle until they are warmed or used. */
 export interface Engines {
   readonly runtime: SandboxRuntime;
   readonly compiler: Compiler;
@@ -19,16 +19,16 @@ export function openEngines(): Engines {
   };
 }
 
-/** Starts the worker threads, in parallel with the loading of the rest of the program. */
+/** Starts the worker threads, while the rest of the program is loaded. */
 export function startEngines(): Engines {
   const engines = openEngines();
-  // The first use reports a failure.
+  // A failure is reported when the engines are first used.
   engines.runtime.warm().catch(() => {});
   engines.compiler.warm().catch(() => {});
   return engines;
 }
 
-/** The same engines with a `close` that does nothing: their creator closes them. */
+/** The given engines with a `close` that does nothing, because their creator closes them. */
 export function sharedEngines({ runtime, compiler }: Engines): Engines {
   return { runtime, compiler, close: async () => {} };
 }

@@ -11,12 +11,12 @@ import { UsageError } from '../usage-error.js';
 
 /*
  * The tools that scripts get: those that the user's settings expose, without those that the workspace excludes. The
- * tools of the web exist only if the settings name one, and those of the File Cabinet only where conversations are
- * stored.
+ * web tools exist only if the settings name one of them. The tools of the File Cabinet exist only where conversations
+ * are stored.
  */
 
 /**
- * The exposure of the settings. If they name none, scripts get every tool except the web tools that only a pack names.
+ * The exposure that the settings name. If they name no pack and no tools, scripts get every tool except the web tools.
  */
 export function exposureOf(
   settings: Settings,
@@ -33,13 +33,13 @@ export function exposureOf(
   return { ...narrowedExposure(settings), ...(http && { http }) };
 }
 
-/** The tools that the workspace does not exclude. */
+/** Omits the tools that the workspace excludes. */
 export function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Tool[] {
   if (workspaceTools === undefined) return [...tools];
   return tools.filter(({ name }) => workspaceTools.includes(name));
 }
 
-/** Throws a usage error if the workspace names a tool that does not exist. */
+/** Throws a UsageError if the workspace names a tool that does not exist. */
 export function checkWorkspaceTools(tools: readonly Tool[], { workspaceTools = [] }: Settings): void {
   const names = tools.map(({ name }) => name);
   const unknown = workspaceTools.find((name) => !names.includes(name) && !isOfMcp(name));
@@ -64,7 +64,7 @@ function narrowedExposure({ expose, workspaceTools }: Settings): HarnessOptions[
   return { ...expose, mcp: true, ...(expose.tools && { tools: narrowedNames(expose.tools, workspaceTools) }) };
 }
 
-/** If one of two names is a namespace of the other, the narrower one wins. */
+/** The names that both lists cover. If one name is a namespace of the other, the result contains the longer name. */
 function narrowedNames(names: readonly string[], allowed: readonly string[]): string[] {
   const isIn = (name: string, namespace: string) => name === namespace || name.startsWith(`${namespace}.`);
   return [
@@ -80,7 +80,7 @@ const WEB_PACK: readonly string[] = ['webSearch', 'fetchUrl'];
 
 type Exposing = Pick<Settings, 'expose' | 'packs'>;
 
-/** The tools of the web, with the keys of the environment and a cache in the user's own data. */
+/** Creates the web tools, with API keys from the environment and a cache in the user's own data. */
 export async function openWebTools(
   { web }: Settings,
   environment: Environment,
@@ -104,7 +104,7 @@ export function knowsWeb(settings: Settings): boolean {
   return namedWebTools(settings).length > 0 || packsNameWeb(settings);
 }
 
-/** A workspace that lists web tools does not open them: it only narrows. */
+/** Removes web tools from the workspace's list unless the user's exposure names them: a workspace can only narrow. */
 export function withoutUnnamedWeb(settings: Settings): Settings {
   const named = namedWebTools(settings);
   const workspaceTools = settings.workspaceTools?.filter((name) => !WEB_TOOLS.includes(name) || named.includes(name));
@@ -129,7 +129,7 @@ function toolsOfPack(name: string | undefined, packs: Settings['packs'], above: 
   return [...tools, ...[parents].flat().flatMap((parent) => toolsOfPack(parent, packs, [...above, name]))];
 }
 
-/** The File Cabinet, prompts and snippets. They exist where conversations are stored. */
+/** The tools of the File Cabinet, of prompts and of snippets. They exist where conversations are stored. */
 const CABINET_TOOLS: readonly string[] = [
   'saveToFC',
   'fetchFromFC',
@@ -153,12 +153,12 @@ const CABINET_TOOLS: readonly string[] = [
   'snippets.delete',
 ];
 
-/** The stored texts of a conversation, and their owners. */
+/** The store with the texts of a conversation, and the workspace that shares them. */
 export interface Cabinet {
   readonly documents: DocumentStore;
-  /** The workspace whose users share documents. Undefined: no users share documents. */
+  /** The workspace whose users share documents. If it is undefined, no users share documents. */
   readonly workspace?: string | undefined;
-  /** The prompts from files. */
+  /** The prompts that were read from files. */
   readonly prompts?: readonly PromptFile[] | undefined;
 }
 
@@ -189,7 +189,7 @@ async function savedScripts(library: SnippetLibrary): Promise<Tool[]> {
   }
 }
 
-/** The settings for a command without a conversation: the names of the File Cabinet's tools count as absent. */
+/** The settings for a command without a conversation, without the names of the File Cabinet's tools. */
 export function withoutCabinet(settings: Settings): Settings {
   const { expose, packs, workspaceTools } = settings;
   return {
@@ -216,7 +216,7 @@ export function exposesMcp({ expose, packs, workspaceTools }: Pick<Settings, 'ex
   return expose.pack === 'all' || (expose.pack !== undefined && inPacks);
 }
 
-/** Whether a name in a list of tools means tools of MCP servers. */
+/** Whether a name in a list of tools is a tool or a namespace of MCP servers. */
 function isOfMcp(name: string): boolean {
   return name === 'mcp' || name.startsWith('mcp.');
 }

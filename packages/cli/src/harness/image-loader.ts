@@ -1,7 +1,7 @@
 import type { LoadImage } from '@toolscript/core/history';
 import type { McpServers } from '@toolscript/mcp';
 
-/** Loads the bytes of images: from files in a workspace, and from results of MCP servers, which name no file. */
+/** Returns a function that loads images from files in the workspace, and from results of MCP servers. */
 export async function imageLoader(workspace: string, servers: McpServers | undefined): Promise<LoadImage> {
   const { createWorkspace, loadImage } = await import('@toolscript/tools');
   const opened = createWorkspace({ roots: workspace });

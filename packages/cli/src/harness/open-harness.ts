@@ -31,7 +31,7 @@ export interface OpenHarness {
 export interface HarnessSettings {
   approvals?: ApprovalPolicy;
   onInternalError?: (detail: string) => void;
-  /** The store of suspended and interrupted scripts. Default: none. */
+  /** The store of suspended and interrupted scripts. Default: scripts are not stored. */
   kept?: PersistentState | undefined;
   audit?: AuditLog;
   /** Whether scripts get the tools for work on a folder. Default true. */
@@ -40,19 +40,19 @@ export interface HarnessSettings {
   cabinet?: Cabinet | undefined;
   /** Tools that are exposed in addition to those that the settings name. */
   more?: readonly Tool[] | undefined;
-  /** Closed with the harness, and if no harness can be created. */
+  /** The engines, which are closed with the harness, or at once if the harness cannot be created. */
   engines: Engines;
 }
 
 /** A harness with the tools of MCP servers. The caller closes the servers after the harness. */
 interface HarnessWithServers extends OpenHarness {
-  /** Undefined: there are no MCP servers. */
+  /** The MCP servers; undefined if there are none. */
   readonly servers: McpServers | undefined;
 }
 
 /**
- * The harness of the settings with the tools of their MCP servers. `warn` receives the problems that the user should
- * know about.
+ * Opens the harness for the settings, with the tools of their MCP servers. `warn` receives the problems that the user
+ * should know about.
  */
 export async function openHarnessWithServers(
   settings: Settings,
@@ -71,7 +71,7 @@ export async function openHarnessWithServers(
   }
 }
 
-/** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
+/** Opens the harness for the settings, without MCP servers. Throws UsageErrors and ToolscriptUsageErrors. */
 export async function openHarness(
   given: Settings,
   { approvals, onInternalError, kept, audit, coding = true, cabinet, more = [], engines }: HarnessSettings,

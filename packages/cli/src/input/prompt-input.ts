@@ -3,20 +3,20 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { readWhole, sourceFor, stdinBringsText, type TextSource } from './source.js';
 
-/** Maximum length of a prompt with its context: about 250 000 tokens. */
+/** The maximum length of a prompt with its context, in bytes: about 250 000 tokens. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
 /**
- * A program that starts this one may leave stdin open. After this time, in ms, a notice says that the program waits for
- * stdin.
+ * The time in ms after which a notice says that Toolscript waits for stdin: a program that starts Toolscript may leave
+ * stdin open.
  */
 const PATIENCE_MS = 3_000;
 
-/** The parts of a prompt: words of the command line, and the text of stdin as the prompt or as its context. */
+/** The parts of a prompt: the words of the command line, and stdin, which is the prompt or the context of the words. */
 export interface PromptInput {
-  /** Undefined: stdin is the prompt, or the user types prompts. */
+  /** The words of the command line; undefined if stdin is the prompt, or if the user types prompts. */
   readonly said: string | undefined;
-  /** Undefined: the words are the prompt, or the user types prompts. */
+  /** Stdin; undefined if the words are the whole prompt, or if the user types prompts. */
   readonly source: TextSource | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function readPrompt(
   return piped;
 }
 
-/** `notice` is called if the text takes long, because the user may not know that it is read. */
+/** Calls `notice` if reading takes long, because the user may not know that the program reads stdin. */
 async function readPiped(source: TextSource, notice: ((message: string) => void) | undefined): Promise<string> {
   const done = new AbortController();
   const patience = sleep(PATIENCE_MS, undefined, { signal: done.signal, ref: false });

@@ -7,19 +7,19 @@ import { systemCode, UsageError } from '../usage-error.js';
 
 /** A source of text. */
 export interface TextSource {
-  /** Its name in messages. */
+  /** The name of the source in messages. */
   readonly name: string;
   readonly isStdin: boolean;
   /**
-   * The text, as it arrives. A regular file is checked completely before the promise resolves; for a pipe, only the
-   * first chunk is, so that scripts can run while the rest is still being written. Throws UsageErrors.
+   * The text, as it arrives. Before the promise resolves, a regular file is checked completely, and a pipe up to its
+   * first chunk, so that scripts can run while the rest is still being written. Throws UsageErrors.
    */
   open(): Promise<AsyncIterable<string>>;
   /** Stops reading, so that an open pipe does not keep the process alive. Idempotent. */
   close(): void;
 }
 
-/** A FILE argument. `-` means stdin, and so does a missing argument if stdin has data. */
+/** The source that a FILE argument names. `-` means stdin, and so does a missing argument if stdin is redirected. */
 export function sourceFor(file: string | undefined, command: 'run' | 'eval' | 'chat'): TextSource {
   if (file !== undefined && file !== '-') return new FileSource(file);
   if (file === undefined && !stdinBringsText()) throw new UsageError(missingInput(command));
@@ -153,19 +153,19 @@ function inputError(path: string, error: unknown): unknown {
   }
 }
 
-/** Maximum size of an answer or a script, in bytes. */
+/** The maximum size of an answer or a script, in bytes. */
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its position, and no part of the input is shown. A
- * byte order mark stays in the text.
+ * Decodes bytes to text. Rejects invalid UTF-8 with an error that names its position and contains no text of the input.
+ * A byte order mark stays in the text.
  */
 export class StrictTextDecoder {
   readonly #name: string;
   #carried: Uint8Array = new Uint8Array();
   #bytesBefore = 0;
 
-  /** `name`: the input's name in messages. */
+  /** `name` is the input's name in messages. */
   constructor(name: string) {
     this.#name = visibleLine(name);
   }
@@ -207,13 +207,13 @@ function tooLarge(name: string): string {
   return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Use a smaller input.`;
 }
 
-/** The length of the valid UTF-8 prefix. `incomplete`: the bytes end inside a character that may still be completed. */
+/** The length of the valid UTF-8 prefix. `incomplete` is true if the bytes end in the middle of a character. */
 export interface Utf8Scan {
   readonly validBytes: number;
   readonly incomplete: boolean;
 }
 
-/** Well-formed sequences as in the Unicode Standard, table 3-7: no overlong forms, no surrogates. */
+/** Accepts the sequences of the Unicode Standard, table 3-7, without overlong forms and surrogates. */
 export function scanUtf8(bytes: Uint8Array): Utf8Scan {
   if (isUtf8(bytes)) return { validBytes: bytes.length, incomplete: false };
   let at = 0;

@@ -11,7 +11,7 @@ export interface ClientFoldersOptions {
   readonly onTools: () => void;
 }
 
-/** The tools for work on a folder. They follow the folders that a client has open. */
+/** Moves the tools for work on a folder to the folders that a client has open. */
 export class ClientFolders {
   readonly #harness: Harness;
   readonly #settings: Settings;
@@ -24,7 +24,7 @@ export class ClientFolders {
     this.#options = options;
   }
 
-  /** Moves the tools to the folders of a client. If none is usable, the tools keep their current folders. */
+  /** Moves the tools to the folders of a client. If no folder is usable, the tools keep their current folders. */
   use(folders: readonly string[]): void {
     const usable = folders.flatMap((folder) => this.#usable(folder) ?? []);
     if (usable.length > 0) this.#last = this.#last.then(() => this.#move(usable));
@@ -45,7 +45,7 @@ export class ClientFolders {
     this.#options.onTools();
   }
 
-  /** The real path of a folder. Undefined, after a warning, if it does not exist or holds the user's own files. */
+  /** The real path of a folder. Warns and returns undefined if it does not exist or contains the user's own files. */
   #usable(folder: string): string | undefined {
     try {
       const real = realpathSync(folder);

@@ -11,8 +11,8 @@ import { isUsageError } from '../usage-error.js';
 import type { McpPlace } from './mcp-files.js';
 
 /**
- * The real path of the current folder. If that cannot be a workspace: an empty folder, because MCP clients start
- * servers in any folder, or a UsageError if `isNeeded`.
+ * The real path of the current folder. MCP clients start servers in any folder. If the current folder cannot be a
+ * workspace, returns an empty folder, or throws a UsageError if `isNeeded`.
  */
 export async function currentWorkspace(
   environment: Environment,
@@ -31,7 +31,7 @@ export async function currentWorkspace(
   }
 }
 
-/** The workspace and the files of a command's servers; `cwd` and `config` are its options. Throws UsageErrors. */
+/** The workspace and the files that name a command's servers. `cwd` and `config` are options of the command. */
 export async function mcpPlace({ cwd, config }: { cwd?: string; config?: string }, screen: Screen): Promise<McpPlace> {
   const workspace =
     cwd === undefined ? await currentWorkspace(process.env, { warn: screen.notice }) : await workspaceFolder(cwd);

@@ -1,14 +1,14 @@
 import type { Gateway } from '@toolscript/mcp';
 
-/** Clients get one notification for all changes within this time, in ms. */
+/** The time in ms without further changes after which clients get one notification for all changes. */
 const REFRESH_MS = 200;
 
-/** Notifies the clients of a gateway that the tools have changed, a moment after the last change. */
+/** Notifies the clients of a gateway, shortly after the last of several changes of its tools. */
 export class GatewayRefresh {
   #gateway: Gateway | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Call this after each change. */
+  /** Requests a notification. Called after each change. */
   readonly request = (): void => {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#gateway?.refresh(), REFRESH_MS).unref();

@@ -10,7 +10,7 @@ import { shellWord } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
-/** The servers of one file, by name. Their entries are checked when they are started. */
+/** The servers of one file, by name. An entry is checked when its server is started. */
 export interface McpFile {
   readonly path: string;
   readonly servers: Readonly<Record<string, unknown>>;
@@ -18,19 +18,19 @@ export interface McpFile {
   readonly sha256: string;
 }
 
-/** A server that is used. */
+/** A server of the configuration, with its file. */
 export interface McpEntry {
-  /** The entry of the file, unchanged. It is checked when the server is started. */
+  /** The entry of the file, unchanged. The entry is checked when the server is started. */
   readonly entry: unknown;
   readonly path: string;
-  /** A file that the user names on the command line is the user's. */
+  /** The owner of the file. The user owns a file that the command line names. */
   readonly owner: 'user' | 'workspace';
 }
 
 export interface McpConfiguration {
   /** The servers, by name. */
   readonly servers: Readonly<Record<string, McpEntry>>;
-  /** Whether the workspace has a file that is not used. */
+  /** Whether the workspace has a file of servers that is not used, because the user has not trusted it. */
   readonly isPartial: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface McpPlace {
   readonly user: UserFolder;
   /** A real path. */
   readonly workspace: string;
-  /** Replaces the files of the user and of the workspace. */
+  /** The path of a file that replaces the files of the user and of the workspace. */
   readonly file?: string | undefined;
   /** Called for files and entries that are ignored. */
   readonly warn: (message: string) => void;
@@ -61,7 +61,7 @@ export async function readMcpConfiguration(place: McpPlace): Promise<McpConfigur
 }
 
 /**
- * The file with which a workspace names MCP servers; undefined if there is none. Throws a UsageError if there are two.
+ * The workspace's file of MCP servers; undefined if the workspace has none. Throws a UsageError if it has two.
  */
 export async function readWorkspaceFile(workspace: string): Promise<McpFile | undefined> {
   const found: McpFile[] = [];
@@ -73,7 +73,7 @@ export async function readWorkspaceFile(workspace: string): Promise<McpFile | un
   throw new UsageError(`Both ${found.map(({ path }) => visibleLine(path)).join(' and ')} exist. Keep one of them.`);
 }
 
-/** The servers of a file; undefined if there is no such file. Throws a UsageError if it names no servers. */
+/** The servers of a file; undefined if the file does not exist. Throws a UsageError if the file is not valid. */
 async function readMcpFile(path: string): Promise<McpFile | undefined> {
   const text = await readTextFile(path);
   if (text === undefined) return undefined;
@@ -92,7 +92,7 @@ async function demandFile(path: string): Promise<McpFile> {
   throw new UsageError(`There is no file ${visibleLine(path)}. Name one with { "mcpServers": { … } }.`);
 }
 
-/** The workspace's file, if it is trusted. */
+/** The workspace's file, if the user has trusted its current content. */
 async function readTrustedFile({ user, workspace, warn }: McpPlace): Promise<{ file?: McpFile; isPartial: boolean }> {
   const found = await readWorkspaceFile(workspace);
   if (found === undefined) return { isPartial: false };
@@ -128,8 +128,8 @@ function serversIn(value: unknown, path: string): Record<string, unknown> {
 type Servers = Readonly<Record<string, unknown>>;
 
 /**
- * Changes the servers in a file, and creates a missing file. The rest of the file stays. Concurrent changes by several
- * processes are all kept. Throws a UsageError if the file cannot be read or written.
+ * Changes the servers in a file, and creates a missing file. The other members of the file stay. Concurrent changes by
+ * several processes are all kept. Throws a UsageError if the file cannot be read or written.
  */
 export async function changeServers(path: string, change: (servers: Servers) => Servers): Promise<void> {
   await withFileLock(path, async () => {
@@ -145,8 +145,8 @@ export async function changeServers(path: string, change: (servers: Servers) => 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/gsu;
 
 /**
- * The first name that occurs twice in the servers of a configuration: JSON.parse would silently drop the first one.
- * `text` is valid JSON.
+ * The first name that occurs twice in the servers of a configuration. JSON.parse keeps only the last of two entries
+ * with the same name. `text` is valid JSON.
  */
 function repeatedName(text: string): { name: string; line: number } | undefined {
   const path: string[] = [];

@@ -16,10 +16,10 @@ import { demandShallow } from './server-environment.js';
 import { openServers } from './open-servers.js';
 
 export interface GatewayFlags {
-  /** The file of the servers. Replaces the files of the user and of the workspace. */
+  /** The path of an mcp.json that replaces the user's and the workspace's files. */
   config?: string;
   cwd?: string;
-  /** `coding`: scripts get the tools for work on a folder. */
+  /** `coding` gives scripts the tools for work on a folder. */
   tools?: 'coding';
   approve?: Settings['approve'];
 }
@@ -29,12 +29,15 @@ export interface OpenGateway {
   close(): Promise<void>;
 }
 
-/** Clients give a server about 10 s to start. The tools of slower servers are added later. */
+/**
+ * The time in ms that the gateway waits for its servers, because clients give the gateway about 10 s to start. The
+ * tools of slower servers are added later.
+ */
 export const SERVERS_WAIT_MS = 5_000;
 
 /**
- * Opens the gateway that the flags describe, over the user's data folder. `warn` is called for problems that the user
- * should know. Throws UsageErrors.
+ * Opens the gateway that the flags describe, with the user's data folder. `warn` is called for problems that the user
+ * should know about. Throws UsageErrors.
  */
 export async function openGateway(flags: GatewayFlags, warn: (message: string) => void): Promise<OpenGateway> {
   demandShallow(process.env);
@@ -75,7 +78,7 @@ export interface GatewayParts extends Required<Pick<HarnessSettings, 'audit' | '
   readonly warn: (message: string) => void;
 }
 
-/** A gateway over servers that are open. Its scripts are stored with those of the other commands. */
+/** Creates a gateway for opened servers. Its scripts are stored with those of the other commands. */
 export async function makeGateway(
   settings: Settings,
   { servers: starting, refresh, coding, followsRoots, warn, ...parts }: GatewayParts,
@@ -104,13 +107,13 @@ function gatewayEngines() {
   return { runtime, compiler, close: async () => void (await Promise.all([runtime.close(), compiler.close()])) };
 }
 
-/** The exact commands, for the user of a client that cannot ask. */
+/** The exact commands, for the user of a client that cannot ask questions. */
 function howToDecide(scriptId: string): string {
   const command = `${ownCommand()} approvals`;
   return `in a terminal, \`${command} show ${scriptId}\` shows the calls, and \`${command} approve ${scriptId}\` or \`${command} deny ${scriptId}\` decides`;
 }
 
-/** Exposes all tools of the servers, even if the user's configuration exposes fewer. */
+/** The settings of the gateway. They expose all tools of the servers, even if the user's configuration does not. */
 async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
   const { config, approve } = flags;
   const cwd = flags.cwd ?? (await currentWorkspace(process.env, { isNeeded: flags.tools === 'coding', warn }));

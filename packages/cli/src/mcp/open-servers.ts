@@ -14,7 +14,7 @@ type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | '
 
 export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'> {
   readonly environment: Environment;
-  /** Answers questions of servers. Undefined: questions are refused. */
+  /** Answers questions of servers. If it is undefined, questions are refused. */
   readonly onElicitation?: McpOptions['onElicitation'] | undefined;
   /** Called after the tools for scripts have changed. */
   readonly onTools?: () => void;
@@ -23,8 +23,8 @@ export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'
 }
 
 /**
- * Starts the MCP servers of the settings. Undefined if there are none, or if scripts can use none of them. A server
- * that fails is reported; the others work. Throws a UsageError for a file that cannot be read.
+ * Starts the MCP servers of the settings. Returns undefined if there are none, or if scripts can use none of them. A
+ * server that fails is reported, and the other servers work. Throws a UsageError for a file that cannot be read.
  */
 export async function openServers(
   settings: ServerSettings,
@@ -37,7 +37,7 @@ export async function openServers(
   return connectServers(servers, settings.cwd, options);
 }
 
-/** Starts servers whose files were already read. */
+/** Starts the given servers. Returns undefined if there are none. */
 export async function connectServers(
   servers: McpConfiguration['servers'],
   workspace: string,
@@ -56,7 +56,7 @@ export async function connectServers(
       ...options,
       ...safeguards,
       ...(onElicitation === undefined ? {} : { onElicitation }),
-      // Only the login itself registers this program at a server.
+      // Only `toolscript mcp login` registers this program at a server.
       authProvider: (server) => (known.includes(server) ? logins(server) : undefined),
       howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,
       roots: [workspace],
@@ -73,7 +73,7 @@ export interface PreparedServers {
   readonly safeguards: Pick<McpOptions, 'environment' | 'refuse' | 'trustStore'>;
 }
 
-/** The entries of the servers to start, and the options that apply to them in every command. */
+/** The entries of the servers to start, and the options with which every command starts them. */
 export async function prepareServers(
   servers: McpConfiguration['servers'],
   environment: Environment,
@@ -82,7 +82,7 @@ export async function prepareServers(
   const { fileTrustStore } = await import('@toolscript/mcp');
   const { mcpFile, mcpTrustFile } = userFolder(environment);
   const trusted = fileTrustStore(mcpTrustFile);
-  // Another file may use the same name for a different server.
+  // A file other than the user's own may use the same name for a different server.
   const keyOf = (name: string) => {
     const path = servers[name]?.path ?? mcpFile;
     return path === mcpFile ? name : `${name} of ${path}`;
@@ -102,7 +102,7 @@ export async function prepareServers(
   };
 }
 
-/** Only `toolscript mcp login` waits for the browser. */
+/** A redirect address that nothing listens at: only `toolscript mcp login` waits for the browser. */
 const NO_REDIRECT = 'http://127.0.0.1/callback';
 
 /** Reports each problem of a server once. */
@@ -129,14 +129,14 @@ function serverReporter(warn: (message: string) => void): (event: McpEvent) => v
   };
 }
 
-/** The reason why a tool is held back, in a few words. */
+/** The reason why scripts do not get an untrusted tool, in a few words. */
 export const HELD_BACK: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'new',
   changed: 'changed',
   'other-server': 'of a different server',
 };
 
-/** The same reasons as clauses of a sentence. */
+/** The reason why scripts do not get an untrusted tool, as a clause of a sentence. */
 export const HELD_BACK_BECAUSE: Readonly<Record<UntrustedTool['change'], string>> = {
   added: 'it is new',
   changed: 'it has changed',

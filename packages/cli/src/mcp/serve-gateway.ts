@@ -16,7 +16,7 @@ export type HttpFlags = Pick<AccessFlags, 'allowHost' | 'allowOrigin'> & LogFlag
 
 const DEFAULT_HOST = '127.0.0.1';
 
-/** Serves the gateway at `/mcp` until `ended`, after the checks of the server: token, Host and Origin. */
+/** Serves the gateway at `/mcp` until `ended` resolves. Each request is checked for its token, Host and Origin. */
 export async function serveGateway(
   { gateway }: OpenGateway,
   { http, ...flags }: HttpFlags & { http: string },
@@ -32,7 +32,7 @@ export async function serveGateway(
   try {
     const address = await listenAt(app, host, port, '--http');
     screen.line(urlOf(address));
-    const secret = isLocalHost(address.address) ? token : 'KEY, of toolscript keys add NAME';
+    const secret = isLocalHost(address.address) ? token : 'KEY (create one: toolscript keys add NAME)';
     screen.line(screen.style.dim(`Clients send: Authorization: Bearer ${secret}`));
     await ended;
   } finally {
@@ -40,7 +40,7 @@ export async function serveGateway(
   }
 }
 
-/** The gateway as a route of the server: the scopes of a caller's key decide what it may do. */
+/** The gateway as a route of the server. The scopes of a caller's key decide what the caller may do. */
 export function endpointOf(gateway: GatewayHttp) {
   return {
     fetch: (request: Request, { caller, body }: { caller: Caller; body: unknown }) =>

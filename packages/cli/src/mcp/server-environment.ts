@@ -6,15 +6,15 @@ import { UsageError } from '../usage-error.js';
 import type { McpConfiguration, McpEntry } from './mcp-files.js';
 import { narrowedEntry } from './workspace-servers.js';
 
-/** The number of nested gateways: each was started as a server by the previous one. */
+/** The variable with the number of gateways above a server. Each gateway sets it for the servers that it starts. */
 const DEPTH = 'TOOLSCRIPT_MCP_DEPTH';
 
-/** Gateways may be nested up to this depth. */
+/** The maximum number of gateways above a gateway. */
 const MAX_DEPTH = 1;
 
 /**
- * The entries to start. Programs run in a folder where no script can write, and their PATH contains no folder of the
- * workspace.
+ * The entries of the servers, as they are started. Unless an entry sets `cwd` or PATH, its program starts in a folder
+ * where no script can write, and its PATH contains no folder of the workspace.
  */
 export function startedEntries(
   servers: McpConfiguration['servers'],
@@ -69,6 +69,6 @@ function withVariables(
   { path, depth }: Record<'path' | 'depth', Readonly<Record<string, string>>>,
 ): object {
   const { env = {} } = entry;
-  // The reader of the entry reports an invalid one.
+  // An invalid `env` stays, so that it is reported when the entry is checked.
   return typeof env === 'object' && env !== null ? { ...entry, env: { ...path, ...env, ...depth } } : entry;
 }

@@ -1,7 +1,7 @@
 import { shellWord } from '../terminal/own-command.js';
 import { visibleWord } from '../terminal/untrusted.js';
 
-/** Describes a server on one line: its name, and its program or address. No variables are expanded. */
+/** Describes a server on one line: its name, and its program or address. Does not expand variables. */
 export function serverLine(name: string, entry: unknown): string {
   const { command, url } = targetOf(entry);
   const targets = [command?.map(shellWord).join(' '), url === undefined ? undefined : visibleWord(url)];

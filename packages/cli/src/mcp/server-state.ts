@@ -26,7 +26,7 @@ export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
   };
 }
 
-/** `1 tool`, `2 tools`. */
+/** The number of a server's tools, such as `1 tool` or `2 tools`. */
 export function toolCount({ tools }: Pick<McpServerStatus, 'tools'>): string {
   return counted(tools.length, 'tool');
 }

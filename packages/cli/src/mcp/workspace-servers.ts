@@ -14,9 +14,9 @@ export function narrowedEntry(entry: unknown): unknown {
 }
 
 /**
- * Returns why a program must not be started for a workspace, as the end of a sentence; undefined if it may be. Scripts
- * can change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path;
- * `startFolder`: where its programs start.
+ * Returns why a workspace's server must not be started, as the end of a sentence; undefined if it may be started.
+ * Scripts can change all files of a workspace, and a server runs outside of the sandbox. `workspace` is a real path.
+ * `startFolder` is the folder in which the workspace's servers start.
  */
 export function refusalInside(
   { workspace, startFolder }: { workspace: string; startFolder: string },

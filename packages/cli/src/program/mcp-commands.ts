@@ -5,26 +5,30 @@ import type { McpFlags } from '../commands/mcp.js';
 import { collect, example, type Settle } from './toolscript-command.js';
 
 const SERVER = 'the server, as mcp.json names it';
-const CONFIG = "the servers of this file, in place of your own and the workspace's";
+const CONFIG = 'the servers of this file, in place of your own and those of the workspace';
 
 /** `toolscript mcp`: the gateway, and the servers that it combines. */
 export function addMcp(program: Command, settle: Settle): void {
   const mcp = program
     .command('mcp')
-    .description('Offer your MCP servers to another program as one server, which takes scripts; or manage them')
+    .description('Offer your MCP servers to another program as one server that runs scripts, or manage your servers')
     .option('--config <file>', CONFIG)
-    .option('--http <host:port>', 'serve Streamable HTTP at /mcp there, with a token (default: stdin and stdout)')
+    .option('--http <host:port>', 'serve Streamable HTTP at /mcp, with a token (default: use stdin and stdout)')
     .addOption(new Option('--tools <set>', 'also offer the tools for work on a folder').choices(['coding']))
     .option('--cwd <folder>', 'the workspace (default: the folders of the client, or this folder)')
     .addOption(
       new Option(
         '--approve <who>',
-        'who decides about calls that need an approval (default: the user of the client, or a terminal)',
+        'the policy for calls that need an approval (default: the user of the client or of a terminal decides)',
       ).choices(['auto', 'deny', 'ask']),
     )
-    .option('--log-level <level>', 'with --http: what is logged to stderr (default: warn)')
-    .option('--allow-host <name>', 'with --http: a further name under which clients reach it', collect)
-    .option('--allow-origin <origin>', 'with --http: the origin of pages that may call it', collect)
+    .option('--log-level <level>', 'with --http: the level of the log on stderr (default: warn)')
+    .option('--allow-host <name>', 'with --http: a further host name of the server; may be repeated', collect)
+    .option(
+      '--allow-origin <origin>',
+      'with --http: the origin of pages that may call the server; may be repeated',
+      collect,
+    )
     .addHelpText(
       'after',
       example(
@@ -49,8 +53,8 @@ export function addMcp(program: Command, settle: Settle): void {
 function addList(mcp: Command, settle: Settle): void {
   mcp
     .command('list')
-    .description('Show the servers, and the file that names each; starts none')
-    .option('--json', 'print them as JSON')
+    .description('Show the servers with the file that names each, without starting them')
+    .option('--json', 'print the servers as JSON')
     .action(async (_flags: object, command: Command) => {
       const { listServers } = await commands();
       settle(await listServers(command.optsWithGlobals<McpServerFlags>()));
@@ -60,13 +64,17 @@ function addList(mcp: Command, settle: Settle): void {
 function addAdd(mcp: Command, settle: Settle): void {
   mcp
     .command('add')
-    .argument('<name>', 'what it is called: scripts write tools.mcp.NAME.TOOL')
+    .argument('<name>', 'the name of the server: scripts write tools.mcp.NAME.TOOL')
     .argument('[command...]', 'after --: the program and its arguments')
     .description('Add a server to your mcp.json')
     .option('--url <url>', 'the address of a remote server, in place of a command')
-    .option('--header <name:value>', 'a header of its requests, such as Authorization:Bearer ${TOKEN}', collect)
-    .option('--env <name=value>', 'a variable of its environment; may be repeated', collect)
-    .addOption(new Option('--scope <scope>', 'whose file (default: user)').choices(['user', 'workspace']))
+    .option(
+      '--header <name:value>',
+      'a header of requests to the server, such as Authorization:Bearer ${TOKEN}; may be repeated',
+      collect,
+    )
+    .option('--env <name=value>', "a variable of the server's environment; may be repeated", collect)
+    .addOption(new Option('--scope <scope>', 'the owner of the file (default: user)').choices(['user', 'workspace']))
     .addHelpText(
       'after',
       example(
@@ -85,7 +93,7 @@ function addRemove(mcp: Command, settle: Settle): void {
     .command('remove')
     .argument('<name>', SERVER)
     .description('Remove a server from your mcp.json')
-    .addOption(new Option('--scope <scope>', 'whose file (default: user)').choices(['user', 'workspace']))
+    .addOption(new Option('--scope <scope>', 'the owner of the file (default: user)').choices(['user', 'workspace']))
     .action(async (name: string, _flags: object, command: Command) => {
       const { removeServer } = await commands();
       settle(await removeServer(name, command.optsWithGlobals<AddFlags>()));
@@ -96,8 +104,8 @@ function addTest(mcp: Command, settle: Settle): void {
   mcp
     .command('test')
     .argument('[names...]', 'the servers (default: all)')
-    .description('Start servers, and show what each offers')
-    .option('--json', 'print their states as JSON')
+    .description('Start servers, and show the tools of each')
+    .option('--json', "print the servers' states as JSON")
     .action(async (names: string[], _flags: object, command: Command) => {
       const { testServers } = await commands();
       settle(await testServers(names, command.optsWithGlobals<McpServerFlags>()));
@@ -109,7 +117,7 @@ function addTrust(mcp: Command, settle: Settle): void {
     .command('trust')
     .argument('<name>', SERVER)
     .description('Show the tools of a server that are new or have changed, and trust them')
-    .option('--yes', 'trust them without a question')
+    .option('--yes', 'trust the tools without a question')
     .action(async (name: string, _flags: object, command: Command) => {
       const { trustServer } = await commands();
       settle(await trustServer(name, command.optsWithGlobals<TrustFlags>()));

@@ -6,10 +6,10 @@ import type { ScriptFlags } from '../commands/script-command.js';
 import type { Engines } from '../harness/engines.js';
 import { collect, example, refuseMistyped, type Settle } from './toolscript-command.js';
 
-/** Runs a command with the engines that run its scripts. */
+/** Starts the engines that run scripts, calls a command with them, and closes them. */
 export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
 
-export const SCRIPT = "the script's id, or the start of it (toolscript approvals lists them)";
+export const SCRIPT = "the script's id, or a prefix of it (toolscript approvals lists the ids)";
 
 const WORKSPACE = 'the workspace: the folder that tools may access (default: this folder)';
 
@@ -18,11 +18,11 @@ export function addChat(program: Command, settle: Settle, withEngines: WithEngin
     .command('chat', { isDefault: true })
     .argument(
       '[prompt...]',
-      'the task; the text of a pipe is added to it, or is the task (- also names stdin); without one, a conversation starts',
+      'the task; the text of a pipe is added to the task, or is the task (- also means stdin); without a task, a conversation starts',
     )
     .description('Talk to a model; the word chat may be omitted')
-    .option('--agent <name>', 'the agent (default: the first whose key is set)')
-    .option('--model <name>', "replaces the agent's model; also scripted:FILE")
+    .option('--agent <name>', 'the agent (default: the first one whose API key is set)')
+    .option('--model <name>', "the model, in place of the agent's own; scripted:FILE plays a scenario")
     .option('--continue', 'continue the last conversation about this workspace')
     .addOption(new Option('--thread <id>', 'continue this conversation').conflicts('continue'))
     .option('--json', 'print one event a line, as JSON');
@@ -78,7 +78,7 @@ export function addEval(program: Command, settle: Settle, withEngines: WithEngin
     .argument('[file]', 'a script file, or - for stdin')
     .description('Run one script')
     .option('-e, --code <code>', 'the script itself')
-    .option('--continue-on-error', 'accepted for symmetry with run; one script has no later ones')
+    .option('--continue-on-error', 'has no effect on a single script; accepted because run has this option')
     .option('--json', 'print the outcome, as JSON')
     .addHelpText(
       'after',
@@ -135,7 +135,7 @@ export function addRecover(program: Command, settle: Settle, withEngines: WithEn
     .command('recover')
     .argument('<id>', SCRIPT)
     .description('Recover an interrupted script; completed calls are not repeated')
-    .option('--force', 'even if another process may still run it: its current call may take effect')
+    .option('--force', 'recover even if another process may still run the script; its current call may take effect')
     .addOption(thenOption())
     .option('--json', 'print the same as run or eval: one event a line, or the outcome')
     .addHelpText('after', example('toolscript recover scr_abc_0', 'toolscript recover scr_abc_0 --force'))
@@ -168,7 +168,7 @@ export function addExposureOptions(command: Command, workspace = WORKSPACE): voi
     .option('--cwd <folder>', workspace)
     .option('--pack <name>', 'expose the tools of a pack')
     .option('--tools <names>', 'expose these tools, separated by commas', splitNames)
-    .option('--mcp-config <file>', "the MCP servers of this file, in place of your own and the workspace's");
+    .option('--mcp-config <file>', 'the MCP servers of this file, in place of your own and those of the workspace');
 }
 
 function addScriptOptions(command: Command): void {
@@ -180,7 +180,7 @@ function addScriptOptions(command: Command): void {
       ).choices(['auto', 'deny', 'ask']),
     )
     .addOption(
-      new Option('--mode <mode>', 'dry-run checks and calls nothing (default: enabled)').choices([
+      new Option('--mode <mode>', 'the mode; dry-run checks scripts and calls no tool (default: enabled)').choices([
         'enabled',
         'dry-run',
         'disabled',
@@ -212,15 +212,15 @@ function addResumeSettings(command: Command): void {
   addExposureOptions(command, 'the workspace: only the one in which the script was started');
 }
 
-/** The options for the place and the form of a model's final answer. */
+/** Adds the options for the destination and the format of a model's final answer. */
 function addAnswerOptions(command: Command): void {
   command
     .addOption(new Option('-p, --print', 'print only the final answer').conflicts('json'))
     .option(
       '--output-schema <file>',
-      'demand JSON that is valid for this JSON Schema as the final answer; print only it',
+      'require a final answer in JSON that is valid for this JSON Schema; print only the answer',
     )
-    .option('-o, --output <file>', 'write the final answer to this file; an existing one is replaced');
+    .option('-o, --output <file>', 'write the final answer to this file; an existing file is replaced');
 }
 
 function addSandboxOptions(command: Command): void {
@@ -229,7 +229,7 @@ function addSandboxOptions(command: Command): void {
     .addOption(
       new Option(
         '--exec-sandbox <on|off>',
-        'off runs the programs of exec without the OS sandbox, with your rights (default: on)',
+        'off runs the programs of exec without the OS sandbox, with your permissions (default: on)',
       ).choices(['on', 'off']),
     );
 }

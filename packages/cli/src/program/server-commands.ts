@@ -8,7 +8,7 @@ export function addServe(program: Command, settle: Settle): void {
   program
     .command('serve')
     .description('Serve conversations over HTTP, with a web page')
-    .option('--port <port>', 'the port to listen on; 0 selects a free one (default: 4319)')
+    .option('--port <port>', 'the port to listen on; 0 selects a free port (default: 4319)')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--workspace <folder>', 'the folder that tools may access (default: none, with the demo agent only)')
     .option('--open', 'open the web page in your browser')
@@ -17,12 +17,9 @@ export function addServe(program: Command, settle: Settle): void {
       'the database of conversations and scripts: postgres://… or libsql:FILE (default: a file in the data folder)',
     )
     .option('--events <url>', 'the live events: redis://… or rediss://… (default: in the database)')
-    .option(
-      '--role <roles>',
-      'the work of this process, out of api, worker and persistence (default: all, in one process)',
-    )
+    .option('--role <roles>', 'the roles of this process: api, worker, persistence (default: all)')
     .option('--workers <number>', 'maximum concurrent runs (default: 8)')
-    .option('--runs-per-principal <number>', 'maximum concurrent runs of one principal (default: any)')
+    .option('--runs-per-principal <number>', 'maximum concurrent runs of one principal (default: no maximum)')
     .option(
       '--log-level <level>',
       'the level of the log on stderr: trace, debug, info, warn, error, fatal, silent (default: warn)',
@@ -53,9 +50,9 @@ export function addKeys(program: Command, settle: Settle): void {
     .command('add')
     .argument('<name>', 'the user or program of the key')
     .description('Create a key and print it once')
-    .option('--principal <name>', 'the owner of the threads, runs and approvals that it can access (default: the name)')
-    .option('--scopes <scopes>', 'its permissions, out of read, run, approve and admin (default: read,run)')
-    .option('--expires <days>', 'its expiry, such as 90d (default: never)')
+    .option('--principal <name>', 'the owner of the threads, runs and approvals to access (default: the name)')
+    .option('--scopes <scopes>', "the key's permissions: read, run, approve, admin (default: read,run)")
+    .option('--expires <days>', 'the days until the key expires, such as 90d (default: it never expires)')
     .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
     .option('--json', 'print the key as JSON')
     .addHelpText(
@@ -69,13 +66,13 @@ export function addKeys(program: Command, settle: Settle): void {
     .action(async (name: string, flags: NewKeyFlags) => settle(await (await keyCommands()).addKey(name, flags)));
   keys
     .command('list', { isDefault: true })
-    .description('List the keys, without their secrets')
+    .description('List the API keys, without their secrets')
     .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
     .option('--json', 'print them as JSON')
     .action(async (flags: KeyFlags) => settle(await (await keyCommands()).listKeys(flags)));
   keys
     .command('revoke')
-    .argument('<keys...>', 'their names or ids')
+    .argument('<keys...>', 'the names or ids of the keys')
     .description('Delete keys; a running server rejects them from then on')
     .option('--store <url>', 'the database of your servers, postgres://… (default: the data folder of this machine)')
     .action(async (names: string[], flags: KeyFlags) => settle(await (await keyCommands()).revokeKeys(names, flags)));
@@ -91,18 +88,18 @@ export function addAdmin(program: Command, settle: Settle): void {
     letters
       .command(name)
       .option('--store <url>', 'the database of the service (default: a file in the data folder)')
-      .option('--events <url>', 'its live events (default: in the database)');
+      .option('--events <url>', 'the live events of the service (default: in the database)');
   subcommand('list')
-    .description('List them, with the first event that is missing and the reason')
+    .description('List the dead letters, with the first event that is missing and the reason')
     .option('--json', 'print them as JSON')
     .action(async (flags: DeadLetterFlags) => settle(await (await adminCommands()).listDeadLetters(flags)));
   subcommand('retry')
     .argument('<runs...>', 'the ids of runs')
-    .description('Store their events again')
+    .description('Store the events of runs again')
     .action(async (runs: string[], flags: DeadLetterFlags) => settle(await (await adminCommands()).retry(runs, flags)));
   subcommand('drop')
     .argument('<runs...>', 'the ids of runs')
-    .description('Delete their live events; those that are stored in threads stay')
+    .description('Delete the live events of runs; events that are stored in threads stay')
     .addHelpText('after', example('toolscript admin dead-letter drop run_… --events redis://events.example.com'))
     .action(async (runs: string[], flags: DeadLetterFlags) => settle(await (await adminCommands()).drop(runs, flags)));
 }

@@ -22,7 +22,7 @@ export function addTools(program: Command, settle: Settle): void {
 export function addDoctor(program: Command, settle: Settle): void {
   program
     .command('doctor')
-    .description("Check this machine's requirements, with the fix for each missing one")
+    .description('Check this machine, and show the fix for each missing part')
     .option('--cwd <folder>', 'the workspace')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', example('toolscript doctor', 'toolscript doctor --json'))
@@ -37,8 +37,8 @@ export function addTrust(program: Command, settle: Settle): void {
     .command('trust')
     .argument('[folder]', 'the workspace (default: this folder)')
     .description("Trust a workspace's toolscript.config.json, agents and MCP servers")
-    .option('--yes', 'trust its MCP servers without a question')
-    .option('--remove', 'no longer trust it')
+    .option('--yes', "trust the workspace's MCP servers without a question")
+    .option('--remove', 'end the trust in the workspace')
     .addHelpText('after', example('toolscript trust my-project', 'toolscript trust my-project --remove'))
     .action(async (folder: string | undefined, flags: TrustFolderFlags) => {
       const { trustFolder } = await import('../commands/trust.js');

@@ -7,17 +7,17 @@ import { SCRIPT } from './script-commands.js';
 import type { SnippetsFlags } from '../commands/snippets.js';
 import { example, type Settle } from './toolscript-command.js';
 
-const SNIPPET = "the script's name (toolscript snippets lists them)";
-const CONVERSATION = "the conversation's id, or the start of it (toolscript threads lists them)";
+const SNIPPET = "the script's name (toolscript snippets lists the names)";
+const CONVERSATION = "the conversation's id, or a prefix of it (toolscript threads lists the ids)";
 
 export function addThreads(program: Command, settle: Settle): void {
   const threads = program
     .command('threads')
     .description('Show the conversations that can be continued; rename, export or delete them')
-    .option('--all', 'of every workspace')
+    .option('--all', 'show the conversations of every workspace')
     .option('--cwd <folder>', 'the workspace (default: this folder)')
-    .option('--search <text>', 'those with this text in their title or in your prompts')
-    .option('--json', 'print them as JSON')
+    .option('--search <text>', 'show only conversations with this text in the title or in your prompts')
+    .option('--json', 'print the conversations as JSON')
     .addHelpText(
       'after',
       example(
@@ -43,11 +43,11 @@ export function addThreads(program: Command, settle: Settle): void {
         'jsonl',
       ]),
     )
-    .option('-o, --output <file>', 'the file; an existing one is replaced')
+    .option('-o, --output <file>', 'the file to write; an existing file is replaced')
     .action(async (id: string, flags: ExportFlags) => settle(await (await threadCommands()).exportThread(id, flags)));
   threads
     .command('delete')
-    .argument('<ids...>', "the conversations' ids, or the starts of them (toolscript threads lists them)")
+    .argument('<ids...>', "the conversations' ids, or prefixes of them (toolscript threads lists the ids)")
     .description('Delete conversations with all their messages')
     .action(async (ids: string[]) => settle(await (await threadCommands()).deleteThreads(ids)));
 }
@@ -55,10 +55,10 @@ export function addThreads(program: Command, settle: Settle): void {
 export function addSnippets(program: Command, settle: Settle): void {
   const snippets = program
     .command('snippets')
-    .description('Show the scripts that models have saved for later scripts; show one, or delete it')
+    .description('Show the scripts that models have saved for later scripts; show or delete a saved script')
     .option('--cwd <folder>', 'the workspace (default: this folder)')
-    .option('--thread <id>', `also those of a conversation: ${CONVERSATION}`)
-    .option('--json', 'print them as JSON')
+    .option('--thread <id>', `show also the scripts of a conversation: ${CONVERSATION}`)
+    .option('--json', 'print the scripts as JSON')
     .addHelpText('after', example('toolscript snippets show topEarners', 'toolscript snippets delete topEarners'))
     .action(async (flags: SnippetsFlags) => settle(await (await snippetCommands()).listSavedScripts(flags)));
   snippets
@@ -66,7 +66,7 @@ export function addSnippets(program: Command, settle: Settle): void {
     .argument('<name>', SNIPPET)
     .description('Print a saved script with the schemas of its input and result')
     .addOption(scopeOption())
-    .option('--saved <version>', 'this version (default: the newest)', versionNumber)
+    .option('--saved <version>', 'the version to print (default: the newest)', versionNumber)
     .action(async (name: string, _flags: object, command: Command) =>
       settle(await (await snippetCommands()).showSavedScript(name, command.optsWithGlobals())),
     );
@@ -82,19 +82,19 @@ export function addSnippets(program: Command, settle: Settle): void {
 
 function versionNumber(value: string): number {
   if (/^[1-9]\d{0,8}$/u.test(value)) return Number(value);
-  throw new InvalidArgumentError('It must be a number, as `toolscript snippets` shows it.');
+  throw new InvalidArgumentError('The version must be a number, as `toolscript snippets` shows it.');
 }
 
 function scopeOption(): Option {
-  return new Option('--scope <scope>', 'the one of this scope').choices(['thread', 'principal', 'workspace']);
+  return new Option('--scope <scope>', 'the saved script of this scope').choices(['thread', 'principal', 'workspace']);
 }
 
 export function addApprovals(program: Command, settle: Settle): void {
   const approvals = program
     .command('approvals')
     .description('Show the scripts that wait for a decision, or were interrupted')
-    .option('--all', 'also running and ended ones')
-    .option('--json', 'print them as JSON')
+    .option('--all', 'show also running and ended scripts')
+    .option('--json', 'print the scripts as JSON')
     .addHelpText('after', example('toolscript approvals', 'toolscript approvals show scr_abc_0'))
     .action(async (flags: ListFlags) => {
       const { listApprovals } = await import('../commands/approvals.js');
@@ -104,7 +104,7 @@ export function addApprovals(program: Command, settle: Settle): void {
     .command('show')
     .argument('<id>', SCRIPT)
     .description('Show a script, its operations and its pending approvals')
-    .option('--json', 'print it as JSON')
+    .option('--json', 'print the script as JSON')
     .action(async (id: string, _flags: object, command: Command) => {
       const { showApprovals } = await import('../commands/approvals.js');
       settle(await showApprovals(id, command.optsWithGlobals()));
@@ -120,7 +120,7 @@ export function addApprovals(program: Command, settle: Settle): void {
     .command('delete')
     .argument('<id>', SCRIPT)
     .description('Delete a script; it never runs again')
-    .option('--json', 'print the deleted ones as JSON')
+    .option('--json', 'print the id of the deleted script as JSON')
     .action(async (id: string, _flags: object, command: Command) => {
       const { deleteApproval } = await import('../commands/approvals.js');
       settle(await deleteApproval(id, command.optsWithGlobals()));
@@ -128,9 +128,9 @@ export function addApprovals(program: Command, settle: Settle): void {
   approvals
     .command('prune')
     .description('Delete old scripts')
-    .option('--ended-days <days>', 'those that ended longer ago (default: 7)')
-    .option('--waiting-days <days>', 'those that have waited for a decision for longer (default: 90)')
-    .option('--json', 'print the deleted ones as JSON')
+    .option('--ended-days <days>', 'delete scripts that ended more than this many days ago (default: 7)')
+    .option('--waiting-days <days>', 'delete scripts that have waited longer for a decision (default: 90)')
+    .option('--json', 'print the ids of the deleted scripts as JSON')
     .action(async (_flags: object, command: Command) => {
       const { pruneApprovals } = await import('../commands/approvals.js');
       settle(await pruneApprovals(command.optsWithGlobals()));
@@ -142,12 +142,12 @@ export function addUndo(program: Command, settle: Settle): void {
     .command('undo')
     .argument('[id]', `${SCRIPT}; default: the newest script of this workspace that changed files`)
     .description('Undo the file changes of a script; changes by commands of exec are not recorded')
-    .option('--redo', 'make the changes again that the last undo reverted')
+    .option('--redo', 'redo the changes that the last undo reverted')
     .option('--dry-run', 'show the changed lines, and change nothing')
     .option('--yes', 'undo without a question')
     .option('--cwd <folder>', 'the workspace of the newest script (default: this folder)')
     .option('--thread <id>', 'the newest script of this conversation')
-    .option('--json', 'print what was undone, as JSON')
+    .option('--json', 'print the report of the undo as JSON')
     .addHelpText(
       'after',
       example('toolscript undo --dry-run', 'toolscript undo scr_abc_0', 'toolscript undo scr_abc_0 --redo'),
@@ -170,7 +170,7 @@ function addDecision(approvals: Command, settle: Settle, verdict: 'approve' | 'd
   approvals
     .command(verdict)
     .argument('<id>', SCRIPT)
-    .argument('[approval...]', 'these of its calls (default: all that are pending)')
+    .argument('[approval...]', 'the ids of the approvals (default: all pending approvals)')
     .description(description)
     .option('--note <text>', 'a note; the script reads it if you deny')
     .action(async (id: string, names: string[], flags: DecideFlags) => {

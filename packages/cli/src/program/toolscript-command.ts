@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.js';
 /** Reports the exit status of a command. */
 export type Settle = (status: number) => void;
 
-/** The words of other programs for a subcommand. */
+/** The names that other programs use for a subcommand. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   delete: ['rm', 'del', 'remove', 'erase'],
   rename: ['mv', 'title'],
@@ -22,7 +22,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   deny: ['refuse', 'reject'],
 };
 
-/** The words for listing, which a command without `list` does by itself. */
+/** The names of a list subcommand. A command without this subcommand lists if it is run by itself. */
 const LIST = ['list', 'ls'];
 
 /** A command that reports wrong usage with the problem, its cause and the correct form. */
@@ -46,7 +46,7 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
-/** Throws a UsageError if a prompt of one word is almost the name of a command: it is hardly ever a prompt. */
+/** Throws a UsageError if a prompt of one word is similar to the name of a command: the word is probably mistyped. */
 export function refuseMistyped(chat: Command): void {
   const sentence = chat.args.length === 1 ? mistypedCommand(chat) : undefined;
   if (sentence !== undefined) throw new UsageError(sentence);
@@ -79,7 +79,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'string' && value.trim() === '';
 }
 
-/** Undefined if the first word resembles no command. */
+/** Explains a mistyped command. Returns undefined if the first word is not similar to a command. */
 function mistypedCommand(command: Command): string | undefined {
   const [word] = command.args;
   const { parent } = command;
@@ -105,7 +105,7 @@ function mistypedSubcommand(command: Command, word: string): string {
   const problem = `There is no command ${name} ${word}.`;
   const own = ownCommand();
   const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
-  // A command without `list` lists by itself.
+  // A command without a `list` subcommand lists if it is run by itself.
   const lists = namesIn(command).includes('list') ? [] : LIST;
   const nearest = nearestName(word, [...candidates, ...lists]);
   if (nearest !== undefined && lists.includes(nearest)) return `${problem} To list: ${own} ${name}`;
@@ -130,7 +130,7 @@ function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(' ');
 }
 
-/** Undefined if the parser's own message is sufficient. */
+/** Describes a mistake of the command line. Returns undefined if the parser's own message is sufficient. */
 function describe(command: Command, message: string, code: string): string | undefined {
   const [first = '', second = ''] = [...message.matchAll(/'(.*?)'/gu)].map(([, quoted]) => quoted as string);
   const named = (flags: string) => command.options.find((option) => option.flags === flags);
@@ -196,7 +196,7 @@ function flagOf(option: Option | undefined): string | undefined {
   return option?.long ?? option?.short;
 }
 
-/** The full name of a command, without the name of the program. */
+/** The full name of a command, such as `mcp add`, without the name of the program. */
 function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;

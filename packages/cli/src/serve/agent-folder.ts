@@ -43,8 +43,8 @@ interface Opened {
 }
 
 /**
- * The agents of the user and of the workspace, read again for each request, and the demo. Each set of settings has a
- * separate harness, so that a run continues with the harness that it started with.
+ * The agents of the user and of the workspace, and the demo agent. Agent files are read again for each request. Each
+ * set of settings has a separate harness, so that a run continues with the harness that it started with.
  */
 export class AgentFolder implements AgentDirectory {
   readonly #options: AgentFolderOptions;
@@ -59,7 +59,7 @@ export class AgentFolder implements AgentDirectory {
     return [...[...agents.values()].map((found) => this.#served(found)), this.#options.demo];
   }
 
-  /** Default: the configured agent, the first one whose key is set, or the demo. */
+  /** Finds an agent. Default: the configured agent, or the first one whose API key is set, or the demo agent. */
   async find(slug: string | undefined = this.#options.settings.agent): Promise<ServedAgent | undefined> {
     const { demo } = this.#options;
     if (slug === demo.config.slug) return demo;
@@ -115,7 +115,7 @@ export class AgentFolder implements AgentDirectory {
     return { ...full, harness: full.harness.narrowed(narrowedTo(full.harness, expose).tools) };
   }
 
-  /** A change of the remembered rules gives a new harness, so that runs which begin or resume later obey it. */
+  /** Opens a new harness if the remembered rules have changed, so that runs that begin or resume later obey them. */
   async #opened(settings: Settings, agent: AgentConfig): Promise<Opened> {
     const { limits, expose, packs, mode, workspaceTools } = settings;
     const remembered = await this.#options.rules.list(this.#options.warn);

@@ -8,7 +8,7 @@ interface App {
   readonly server: Server;
 }
 
-/** Opens a server. Throws a UsageError that names the option for another address. */
+/** Opens a server at an address. Throws a UsageError with the option to change if the server cannot use the address. */
 export async function listenAt(app: App, host: string, port: number, option: string): Promise<AddressInfo> {
   try {
     await app.listen({ host, port });

@@ -27,9 +27,9 @@ export interface ServiceFlags extends AccessFlags, LogFlags, StorageFlags {
   /** The folder of the coding tools. Without it, the server offers only the demo agent. */
   workspace?: string;
   workers?: number;
-  /** Maximum number of concurrent runs of one principal. */
+  /** The maximum number of concurrent runs of one principal. */
   runsPerPrincipal?: number;
-  /** Default: all roles, in one process. */
+  /** The roles of this process. Default: all roles. */
   roles?: readonly ServerRole[];
 }
 
@@ -38,9 +38,9 @@ type App = Awaited<ReturnType<typeof createServer>>;
 export interface OpenService {
   readonly app: App;
   readonly token: string;
-  /** Notes for the user. */
+  /** The lines that tell the user about the service. */
   readonly about: readonly string[];
-  /** Drains and closes everything. */
+  /** Drains the service, and closes everything that it has opened. */
   close(): Promise<void>;
 }
 
@@ -93,12 +93,12 @@ export async function openService(flags: ServiceFlags, warn: (message: string) =
   return { app, token, about: await aboutService(agents.directory, workspace, flags.roles), close };
 }
 
-/** Undefined: without a workspace, no script changes files. */
+/** Returns undefined without a workspace, because no script can then change files. */
 async function openUndoing(settings: Settings, parts: Parameters<typeof openUndo>[1], hasWorkspace: boolean) {
   return hasWorkspace ? openUndo(settings, parts) : undefined;
 }
 
-/** Keys of the data folder stay valid on this machine. */
+/** The API keys of the database and those of the data folder, which stay valid on this machine. */
 function keysOf({ keys }: Storage, { folder }: PersistentState): ApiKeyStore {
   const own = new KeyFolder(folder.keysFolder);
   return keys === undefined ? own : joinKeys([keys, own]);

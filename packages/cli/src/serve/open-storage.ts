@@ -15,19 +15,19 @@ import { UsageError } from '../usage-error.js';
 export interface Storage {
   readonly stores: ServiceStores;
   readonly log: EventLog;
-  /** The scripts of the conversations. Undefined: they are in the data folder. */
+  /** The scripts of the conversations; undefined if they are in the data folder. */
   readonly scripts?: HarnessStore;
-  /** The API keys of all servers of a database. Undefined: they are in the data folder. */
+  /** The API keys of all servers of a database; undefined if the keys are in the data folder. */
   readonly keys?: ApiKeyStore;
-  /** The audit log of all servers of a database. Undefined: it is in the data folder. */
+  /** The audit log of all servers of a database; undefined if the log is in the data folder. */
   readonly audit?: AuditTable;
   close(): Promise<void>;
 }
 
 export interface StorageFlags {
-  /** The URL of the database. Default: the file of the data folder. */
+  /** The URL of the database. Default: a file in the data folder. */
   store?: string;
-  /** The URL of the live events. Default: in the database. */
+  /** The URL of the service for live events. Default: live events go through the database. */
   events?: string;
 }
 

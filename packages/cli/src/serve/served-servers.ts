@@ -8,7 +8,7 @@ import { makeGateway, SERVERS_WAIT_MS, type GatewayParts } from '../mcp/open-gat
 import { openServers } from '../mcp/open-servers.js';
 import { endpointOf } from '../mcp/serve-gateway.js';
 
-/** The MCP servers of a service: their tools are for its agents, and for MCP clients at `/mcp`. */
+/** The MCP servers of a service. The service's agents use their tools, and so do MCP clients at `/mcp`. */
 export class ServedServers {
   readonly servers: McpServers | undefined;
   readonly #settings: Settings;
@@ -37,7 +37,7 @@ export class ServedServers {
     return new ServedServers(servers, { settings, refresh, warn });
   }
 
-  /** The gateway at `/mcp`: scripts with the tools of the servers, and no others. */
+  /** The gateway at `/mcp`. Its scripts get only the tools of the MCP servers. */
   async endpoint(parts: Pick<GatewayParts, 'audit' | 'engines' | 'onInternalError'>): Promise<McpEndpoint> {
     const { gateway, harness } = await makeGateway(this.#settings, {
       ...parts,

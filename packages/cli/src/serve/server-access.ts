@@ -6,7 +6,7 @@ import { throughStore } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 
 export interface AccessFlags {
-  /** The address to listen on. Default: only this machine's. */
+  /** The address to listen on. Default: an address that only this machine can reach. */
   host?: string;
   /** Additional host names of the server. */
   allowHost?: readonly string[];

@@ -12,10 +12,10 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 const DEFAULT_LEVEL = 'warn';
 
-/** Shorter values are switches, not secrets. */
+/** The minimum length of a secret. Shorter values are settings such as `true`. */
 const MIN_LENGTH = 8;
 
-/** The server's log on stderr, one JSON object a line, without the secrets of the environment. */
+/** The options of the server's log. The server writes one JSON object a line to stderr, without secrets. */
 export function serverLog(
   { logLevel = DEFAULT_LEVEL, logRequests = false }: LogFlags,
   environment: Environment,

@@ -8,8 +8,8 @@ import { systemCode, UsageError } from '../usage-error.js';
 const MIN_LENGTH = 16;
 
 /**
- * The token of this machine's user: that of `TOOLSCRIPT_TOKEN`, or one that is created once and stored for its owner
- * alone.
+ * The token of this machine's user. `TOOLSCRIPT_TOKEN` contains it; otherwise it is created once, and stored in a file
+ * that no other user can read.
  */
 export function obtainServerToken(path: string, environment: Environment): string {
   const named = environment['TOOLSCRIPT_TOKEN'];
@@ -23,7 +23,7 @@ export function obtainServerToken(path: string, environment: Environment): strin
     chmodSync(path, 0o600);
     return token;
   } catch (error) {
-    // Another server has created the file meanwhile.
+    // EEXIST means that another server has created the file meanwhile.
     if (systemCode(error) === 'EEXIST') return readToken(path) ?? token;
     throw new UsageError(
       `${visibleLine(path)} cannot be written (${systemCode(error) ?? 'unknown error'}). Give your user write permission, or set TOOLSCRIPT_TOKEN.`,

@@ -5,7 +5,7 @@ import { UsageError } from '../usage-error.js';
 import type { PersistentState } from './persistent-state.js';
 
 /**
- * The stored script with this id, or with the only id that has this prefix; scripts that have not ended take
+ * The stored script whose id is this text, or the only one whose id begins with it. Scripts that have not ended take
  * precedence. Throws a UsageError if no script or several scripts match.
  */
 export async function findScript({ store }: PersistentState, text: string): Promise<KeptScript> {
@@ -19,7 +19,8 @@ export async function findScript({ store }: PersistentState, text: string): Prom
 }
 
 /**
- * The entry with this name, or the only one whose name has this prefix. The prefix that all names share may be omitted.
+ * The item whose name is this text, or the only one whose name begins with it. The text may omit `say.prefix`, with
+ * which all names begin. Throws a UsageError if no item or several items match.
  */
 export function theOne<Item>(
   items: readonly Item[],

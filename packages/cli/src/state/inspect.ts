@@ -2,10 +2,10 @@ import type { Harness, KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
-/** `principal` is omitted for the user of this machine. */
+/** The owner of a script. `principal` is omitted for the user of this machine. */
 type ScriptOwner = { readonly principal?: string };
 
-/** All readable details of a stored script. Throws a UsageError if there is none. */
+/** All readable details of a stored script. Throws a UsageError if the script does not exist. */
 export async function inspectKept(
   harness: Pick<Harness, 'inspect'>,
   scriptId: string,
@@ -33,8 +33,8 @@ export async function inspectWhole(
 }
 
 /**
- * The owner of a script that an API key of the server started. The user of this machine sees and decides the scripts of
- * all keys.
+ * The owner of a script, which may be the principal of a server's API key: the user of this machine sees and decides
+ * the scripts of all keys.
  */
 export function ownerOf({ principal }: Pick<KeptScript, 'principal'>): ScriptOwner {
   return principal === undefined ? {} : { principal };

@@ -16,11 +16,11 @@ export interface PersistentState {
   readonly folder: DataFolder;
   readonly store: ScriptStore;
   readonly origins: OriginFolder;
-  /** The first secret seals; every secret opens. */
+  /** The secrets for suspended scripts. The first secret seals, and every secret opens. */
   readonly suspensionKey: () => SuspensionSecrets;
 }
 
-/** `origin`: of the scripts that will be started. `scripts`: their store; default: files in the data folder. */
+/** `origin` is the origin of the scripts to start. `scripts` is their store; default: files in the data folder. */
 export function openState(environment: Environment, origin?: Origin, scripts?: HarnessStore): PersistentState {
   const folder = dataFolder(environment);
   const origins = new OriginFolder(folder.originsFolder);
@@ -41,7 +41,7 @@ export function openStateFor(environment: Environment, origin: Origin, scripts?:
   return kept;
 }
 
-/** The audit log: each decision, and each call with effects. */
+/** Opens the audit log, which records each decision, and each call with effects. */
 export function openAudit(environment: Environment, path = dataFolder(environment).auditFile): AuditFile {
   const { TOOLSCRIPT_TOKEN: token = '' } = environment;
   const secrets = [token, ...environmentSecrets(environment)];
@@ -55,14 +55,14 @@ interface ScriptStoreParts {
   readonly origins: OriginFolder;
   /** The origin of the scripts that this process starts. */
   readonly origin: Origin | undefined;
-  /** The earlier versions of changed files, deleted with their script. */
+  /** The earlier versions of the files that scripts changed. They are deleted with their script. */
   readonly changes: ChangesFolder;
 }
 
 /**
- * This program's store of scripts: it records where each script was started, knows which scripts this process holds,
- * and can be detached. A detached store writes nothing more, as if the process had ended: an interrupted script can be
- * recovered later.
+ * The store of scripts. It records where each script was started, and knows which scripts this process has claimed.
+ * After `leave`, it stores nothing more, as if the process had ended, so that an interrupted script can be recovered
+ * later.
  */
 class ScriptStore implements HarnessStore {
   readonly claim: Claims;
@@ -110,12 +110,12 @@ class ScriptStore implements HarnessStore {
     };
   }
 
-  /** Scripts that are started from now on belong to this conversation. */
+  /** Sets the conversation of the scripts that are started from now on. */
   setThread(thread: string): void {
     if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
   }
 
-  /** The scripts that this process holds. */
+  /** The scripts that this process has claimed. */
   get held(): readonly string[] {
     return [...this.#held.keys()];
   }
@@ -139,7 +139,7 @@ class ScriptStore implements HarnessStore {
 const OriginSchema = z.strictObject({
   /** The real path of the folder that the script's tools may access. */
   workspace: z.string(),
-  /** `mcp`: a client of the gateway waits for the result. */
+  /** The command that started the script. For `mcp`, a client of the gateway waits for the result. */
   command: z.enum(['run', 'eval', 'chat', 'mcp']),
   /** The conversation that the script belongs to. */
   thread: z.string().optional(),
@@ -150,12 +150,12 @@ const OriginSchema = z.strictObject({
 /** The circumstances of a script's start. */
 export type Origin = z.infer<typeof OriginSchema>;
 
-/** The folder from which to inspect a script: its own workspace if that still exists, or else the current folder. */
+/** The folder in which to inspect a script: the script's workspace if it still exists, or else the current folder. */
 export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
   return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
 }
 
-/** `origins/<script>.json`, written before any other data of the script. */
+/** The files `origins/<script>.json`. Each is written before any other data of its script. */
 class OriginFolder {
   readonly #path: string;
 
@@ -191,7 +191,7 @@ class OriginFolder {
   }
 }
 
-/** `changes/<script>`: the earlier versions of the files that a script changed, for undo. The file tools write them. */
+/** The folders `changes/<script>` with earlier versions of changed files, for undo. The file tools write them. */
 export class ChangesFolder {
   readonly #path: string;
 
@@ -204,7 +204,7 @@ export class ChangesFolder {
     if (isScriptId(scriptId)) await rm(join(this.#path, scriptId), { recursive: true, force: true });
   }
 
-  /** Deletes the earlier versions of files of scripts that another process, on this or another machine, has deleted. */
+  /** Deletes the folders of scripts that another process, on this or another machine, has deleted. */
   async deleteOrphans({ journal }: Pick<HarnessStore, 'journal'>): Promise<void> {
     const names = await readdir(this.#path).catch(() => [] as string[]);
     for (const name of names) if (isScriptId(name) && (await journal.read(name)) === undefined) await this.delete(name);
@@ -218,9 +218,9 @@ const MIN_LENGTH = 32;
 export type SuspensionSecrets = readonly (string | Uint8Array)[];
 
 /**
- * The secrets that seal suspended scripts: the first secret seals, and every secret opens. The secrets of the
- * environment variable, separated by commas, come first. The key file is created only if the variable is unset. Throws
- * a UsageError for an unsafe secret or key file.
+ * The secrets for suspended scripts: the first secret seals, and every secret opens. TOOLSCRIPT_SUSPENSION_KEY may
+ * contain several secrets, separated by commas, which precede that of the key file. The key file is created only if the
+ * variable is unset. Throws a UsageError for an unsafe secret or key file.
  */
 export function suspensionKeys(path: string, environment: Environment): SuspensionSecrets {
   const name = visibleLine(path);
@@ -230,22 +230,22 @@ export function suspensionKeys(path: string, environment: Environment): Suspensi
   return stored === undefined ? secrets : [...secrets, stored];
 }
 
-/** The secrets of the environment variable. Throws a UsageError for a secret that is short enough to be guessed. */
+/** The secrets in TOOLSCRIPT_SUSPENSION_KEY. Throws a UsageError for a secret that is short enough to be guessed. */
 function environmentSecrets(environment: Environment): readonly string[] {
   const text = environment[VARIABLE] ?? '';
   const secrets = text === '' ? [] : text.split(',').map((secret) => secret.trim());
   // defence: sealing-secrets-are-long, without it: return secrets;
   if (secrets.every((secret) => secret.length >= MIN_LENGTH)) return secrets;
   throw new UsageError(
-    `${VARIABLE} contains a secret of fewer than ${MIN_LENGTH} characters. Create one: openssl rand -base64 32. Separate several with commas: the first one seals, each one opens.`,
+    `${VARIABLE} contains a secret of fewer than ${MIN_LENGTH} characters. Create a longer one: openssl rand -base64 32. Separate several secrets with commas: the first one seals, and each one opens.`,
   );
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * Once a day, and only after a script was stored: deletes scripts that ended a week ago. Waiting scripts are only
- * deleted on the user's request.
+ * Deletes the scripts that ended more than a week ago, at most once a day, and only if this process has stored a
+ * script. Suspended scripts are deleted only when the user requests it.
  */
 export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
   if (!store.hasKept || store.isLeft) return;
@@ -258,6 +258,6 @@ export async function pruneDaily({ store, folder }: PersistentState): Promise<vo
     await pruneScripts(store);
     await new ChangesFolder(folder.changesFolder).deleteOrphans(store);
   } catch {
-    // A failed clean-up can wait for another day; `toolscript approvals prune` reports the error.
+    // The next process tries the clean-up again after a day. `toolscript approvals prune` reports the error.
   }
 }

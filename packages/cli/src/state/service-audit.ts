@@ -5,8 +5,8 @@ import { visible } from '../terminal/untrusted.js';
 import { openAudit } from './persistent-state.js';
 
 /**
- * The audit log of a server. With a table, an entry is in a file of this machine before it is copied to the table; the
- * terminal's own entries are in another file, and are not copied.
+ * Opens the audit log of a server. If the server has a table for it, each entry is first written to a file on this
+ * machine and then copied to the table. Commands at the terminal write to a different file, which is not copied.
  */
 export function openServiceAudit(
   table: AuditTable | undefined,

@@ -1,7 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { UsageError } from '../usage-error.js';
 
-/** Asks the user at the terminal; only `y` and `yes` agree. `advice`: what to do without a terminal, for the UsageError. */
+/**
+ * Asks the user at the terminal. Returns true only for `y` and `yes`. Without a terminal, throws a UsageError with
+ * `advice`, which tells the user what to do instead.
+ */
 export async function agrees(question: string, advice: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UsageError(`There is no terminal to ask at. ${advice}`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

@@ -22,7 +22,7 @@ export function markOf({ look }: Piece, { bold, italic, cyan, dim }: Style): Mar
   }
 }
 
-/** Markers that may start a construct. Markers inside a word are part of it: `a_b`, `2**3`, `list[0]`. */
+/** Markers that may start a construct. A marker inside a word is part of the word: `a_b`, `2**3`, `list[0]`. */
 const MAYBE = /`|(?<![\p{L}\p{N}_*])\*|(?<![\p{L}\p{N}\])])\[/u;
 
 const WHOLE = [
@@ -36,20 +36,20 @@ const WHOLE = [
   },
 ];
 
-/** Maximum length of a pending construct: a longer one is shown as it is. */
+/** The maximum length of a construct. A longer one is shown as plain text. */
 const LONGEST = 400;
 
 /** The maximum length of a character, in UTF-16 units. */
 const MAX_CHARACTER = 2;
 
-/** Parses the text of one line as it streams. Nothing is lost: an incomplete marker is text. */
+/** Parses the text of one line as it streams. Shows a marker as text if its construct is incomplete. */
 export class InlineReader {
   #text = '';
   /** The start of the unread text; the character before it shows whether a marker is inside a word. */
   #at = 0;
   readonly #maybe = new RegExp(MAYBE, 'gu');
 
-  /** Returns the text that can be shown. A marker that later text may complete is held back. */
+  /** Returns the text that can be shown. Buffers a marker whose construct later text may complete. */
   push(text: string): Piece[] {
     this.#text = this.#text.slice(Math.max(0, this.#at - MAX_CHARACTER)) + text;
     this.#at = Math.min(this.#at, MAX_CHARACTER);
@@ -74,7 +74,7 @@ export class InlineReader {
     this.#maybe.lastIndex = this.#at;
     const sign = this.#maybe.exec(this.#text)?.index ?? this.#text.length;
     if (sign > this.#at) return this.#plain(sign - this.#at);
-    // The maximum length, plus one character that may show that it is another construct.
+    // One character more than the maximum length shows whether the construct ends there.
     const text = this.#text.slice(this.#at, this.#at + LONGEST + 1);
     for (const { pattern, pieces } of WHOLE) {
       const match = pattern.exec(text);

@@ -5,7 +5,8 @@ import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';
 
 /**
- * The patterns of lines. Each matches from the line's first visible character; the text before it is the line's lead.
+ * The patterns of lines. Each pattern matches from the line's first visible character. The white space before this
+ * character is the line's lead.
  */
 const LINE = {
   fence: /^(?:`{3,}|~{3,})/u,
@@ -14,22 +15,22 @@ const LINE = {
   item: /^([-*+]|\d{1,9}[.)]) +/u,
   quote: /^(?:> ?){1,8}/u,
   rule: /^(?:-{3,}|\*{3,}|_{3,})\s*$/u,
-  /** The first word and the start of the second: it is not a horizontal rule, and the marker is complete. */
+  /** The first word and the start of the second: the line is running text, and its marker is complete. */
   decided: /^[\s>]*[^\s>]\S*\s+\S/u,
 } as const;
 
-/** After this many undecided characters, a line is running text. */
+/** The number of characters after which a line of an undecided kind counts as running text. */
 const MAX_OPENING = 400;
 
 /** The indentation that makes a line code, and disables all markers except those of a list or a fence. */
 const CODE_INDENT = 4;
 
 /**
- * A line of the text.
+ * The state of the current line.
  *
- *   beginning ──its first signs──▶ running ──its end──▶ beginning
- *       ├──the first signs of another──▶ whole ──its end, shown──▶ beginning
- *       └──its end, shown──▶ beginning
+ *   beginning ──running text──▶ running ──line break──▶ beginning
+ *       ├──code, fence or table──▶ whole ──line break, line shown──▶ beginning
+ *       └──line break, line shown──▶ beginning
  */
 type Reading =
   | { readonly type: 'beginning' }
@@ -43,7 +44,7 @@ type Running = Extract<Reading, { type: 'running' }>;
 /**
  * Renders streamed Markdown for a terminal: text appears as soon as its words are complete, in lines of the screen's
  * width, and control characters are escaped. Tables appear when they are complete. Markers that may be part of a name,
- * a power or an index stay: no word is lost.
+ * a power or an index stay in the text.
  */
 export class MarkdownStream {
   readonly #style: Style;
@@ -51,13 +52,13 @@ export class MarkdownStream {
   readonly #wrap: WordWrap;
   readonly #visible = new VisibleStream();
   #reading: Reading = { type: 'beginning' };
-  /** The white space before the line's first visible character, tabs as spaces. */
+  /** The white space before the line's first visible character, with tabs as spaces. */
   #lead = '';
   /** The text after the lead that is not shown yet. */
   #held = '';
   /** The open code fence, if any. */
   #fence: { readonly sign: string; readonly indent: number } | undefined;
-  /** Lines that are a table if the second is a separator. */
+  /** The lines of a possible table. They are a table if the second line is a separator. */
   #table: string[] = [];
   #above: 'nothing' | 'blank' | 'code' | 'other' = 'nothing';
   #isInList = false;
@@ -151,7 +152,7 @@ export class MarkdownStream {
     this.#start();
   }
 
-  /** Starts a line of running text: its markers become the prefix of each of its screen lines. */
+  /** Starts a line of running text. The line's markers become the prefix of its screen lines. */
   #start(): void {
     const opening = this.#held.slice(0, MAX_OPENING);
     const [item, sign = ''] = LINE.item.exec(opening) ?? [];
@@ -159,7 +160,7 @@ export class MarkdownStream {
     if (item !== undefined) this.#isInList = true;
     else if (heading !== undefined || this.#above !== 'other') this.#leaveList();
     this.#spaceBefore();
-    // Even a deep lead never fills a line.
+    // The indentation takes at most half of the line.
     const lead = ' '.repeat(Math.min(this.#lead.length, Math.floor(this.#columns() / 2)));
     if (item !== undefined) return this.#startRunning(item, `${lead}${/^\d/u.test(sign) ? sign : '•'} `);
     if (heading !== undefined) return this.#startRunning(heading, '', '', this.#style.bold);
@@ -189,7 +190,7 @@ export class MarkdownStream {
     if (this.#above !== 'nothing') this.#above = 'blank';
   }
 
-  /** Writes one blank line for any number of blank lines, and none at the start. */
+  /** Writes one blank line for any number of blank lines. Omits blank lines at the start of the text. */
   #spaceBefore(): void {
     if (this.#above === 'blank') {
       this.#wrap.setPrefix('');
@@ -204,7 +205,8 @@ export class MarkdownStream {
   }
 
   /**
-   * Opens a code fence. Returns false if the line is not a fence: an info string after backticks contains no backtick.
+   * Opens a code fence. Returns false if the line is not a fence, because its info string after backticks contains a
+   * backtick.
    */
   #openFence(): boolean {
     const sign = LINE.fence.exec(this.#held)?.[0] ?? '';
@@ -251,7 +253,7 @@ export class MarkdownStream {
     }
   }
 
-  /** A row wider than the screen must not widen the other rows. */
+  /** The widths of a table's columns, limited to the screen's width, so that a wide cell does not widen other rows. */
   #columnWidths(rows: readonly string[][]): number[] {
     const widths: number[] = [];
     const widest = this.#columns();

@@ -5,7 +5,8 @@ import { visibleWord } from './untrusted.js';
 let known: string | undefined;
 
 /**
- * The command that started this program, so that printed commands can be pasted: by its name, by npx, or by its file.
+ * The command that starts this program: its name, npx with its name, or node with its file. Printed commands begin with
+ * it, so that users can paste them.
  */
 export function ownCommand(): string {
   known ??= commandOf(process.argv[1], process.env);
@@ -13,15 +14,15 @@ export function ownCommand(): string {
 }
 
 export function commandOf(program: string | undefined, environment: NodeJS.ProcessEnv): string {
-  // npx adds its own folders to the PATH of its programs; the user's shell does not have them.
+  // npx adds its own folders to the PATH of the programs that it starts. The user's shell does not have these folders.
   if (environment['npm_command'] === 'exec') return 'npx toolscript';
   const folders = (environment['PATH'] ?? '').split(delimiter);
-  // The entry is a link, or a wrapper of a package manager.
+  // The `toolscript` in PATH is a link or a package manager's wrapper, so its path differs from that of the program.
   const isInstalled = folders.some((folder) => existsSync(join(folder, 'toolscript')));
   return program === undefined || isInstalled ? 'toolscript' : `node ${shellWord(program)}`;
 }
 
-/** A word that can be pasted into a shell; hidden characters are visible. */
+/** Quotes a word so that it can be pasted into a shell. Escapes hidden characters. */
 export function shellWord(text: string): string {
   const shown = visibleWord(text);
   return /^[\w@%+=:,./-]+$/u.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;

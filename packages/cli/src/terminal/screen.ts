@@ -1,6 +1,6 @@
 import { cutToWidth } from './width.js';
 
-/** The part of a stream that a screen needs. */
+/** The members of a stream that a screen uses. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -13,8 +13,8 @@ const DEFAULT_ROWS = 24;
 const ERASE_LINE = '\r\x1b[2K';
 
 /**
- * The output of the commands to stdout and stderr. On a terminal it keeps one live line below the output, and holds all
- * output back while a question is open; elsewhere it only writes.
+ * The output of the commands to stdout and stderr. On a terminal, it keeps one live line below the output, and buffers
+ * all output while a question is open. Without a terminal, it only writes.
  */
 export class Screen {
   readonly style: Style;
@@ -44,7 +44,7 @@ export class Screen {
 
   get rows(): number {
     const { rows = 0 } = this.#out;
-    // Some terminals report no height.
+    // Some terminals report the height 0.
     return rows < 1 ? DEFAULT_ROWS : rows;
   }
 
@@ -88,7 +88,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** Holds output back on a terminal, so that none appears between a question and its answer. */
+  /** Buffers the output of a terminal, so that no output appears between a question and its answer. */
   hold(): void {
     this.#erase();
     this.toLineStart();
@@ -119,14 +119,14 @@ export function openScreen(): Screen {
   return new Screen(process.stdout, process.stderr, process.env);
 }
 
-/** Whether a user may be at a terminal. Opens no terminal. */
+/** Whether a user may be at a terminal. Does not open a terminal. */
 export function hasTerminal(): boolean {
   return process.stdout.isTTY || process.stderr.isTTY;
 }
 
 type Mark = (text: string) => string;
 
-/** Styles by meaning; without a terminal that shows colour they change nothing. */
+/** Functions that style a text. They return the text unchanged if the stream does not show colours. */
 export interface Style {
   readonly dim: Mark;
   readonly bold: Mark;
@@ -139,7 +139,7 @@ export interface Style {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `FORCE_COLOR` first, then `NO_COLOR`, then whether the stream is a terminal that is not `dumb`. */
+/** Whether to use colour. `FORCE_COLOR` takes precedence over `NO_COLOR`, and both over the type of the terminal. */
 export function wantsColour(isTerminal: boolean, environment: Environment): boolean {
   const forced = environment['FORCE_COLOR'];
   if (forced !== undefined) return forced !== '0' && forced !== 'false';

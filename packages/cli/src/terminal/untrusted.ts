@@ -2,10 +2,10 @@ import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 
 /**
  * Text of a script, a model, a tool or a file may contain characters that control a terminal, or that disguise the
- * text. This module shows such characters as `\u{…}`; line ends, tabs and all visible characters stay unchanged.
+ * text. This module shows such characters as `\u{…}`. Line endings, tabs and all visible characters stay unchanged.
  */
 
-/** Emoji, keycaps and letters that need their joiners to look right. They pass unchanged. */
+/** CRLF, and the emoji, keycaps and letters that need hidden characters to look right. They stay unchanged. */
 const SEQUENCE = [
   String.raw`\r(?=\n)`,
   String.raw`\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\uFE0F?(?:\u200D\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\uFE0F?)*`,
@@ -19,7 +19,7 @@ const SEQUENCE_OR_HIDDEN = new RegExp(`(${SEQUENCE})|${HIDDEN}`, 'gu');
 const ANY_HIDDEN = new RegExp(HIDDEN, 'gu');
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 
-/** Makes any text safe to print, line ends kept. */
+/** Escapes the hidden characters of a text, so that it is safe to print. Keeps line endings. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(
@@ -28,18 +28,18 @@ export function visible(text: string): string {
   );
 }
 
-/** Prose on one line: line ends and tabs become spaces. */
+/** Makes prose safe to print on one line. Replaces line endings and tabs with spaces. */
 export function visibleTitle(text: string): string {
   return visible(onOneLine(text));
 }
 
-/** Names on one line: no invisible character passes, not even in an emoji, because two names must not look the same. */
+/** Makes a name safe to print on one line. Escapes even the hidden characters of emoji: no two names may look alike. */
 export function visibleLine(text: string): string {
   // defence: lines-show-invisible, without it: return visible(onOneLine(text)).replace(ANY_HIDDEN, (found) => found);
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
 }
 
-/** The exact characters of a word on one line: line ends and tabs are also escaped. */
+/** Makes a word safe to print on one line. Also escapes line endings and tabs, so that no character is replaced. */
 export function visibleWord(text: string): string {
   return visibleLine(text.replace(/[\r\n\t]/gu, escapeCharacter));
 }
@@ -48,7 +48,7 @@ function onOneLine(text: string): string {
   return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
 }
 
-/** `visible` for text that arrives in chunks: characters that the next chunk may change are held back. */
+/** Applies `visible` to text that arrives in chunks. Buffers characters whose escaping depends on the next chunk. */
 export class VisibleStream {
   #held = '';
 
@@ -69,8 +69,8 @@ export class VisibleStream {
 const JSON_HIDDEN = new RegExp(String.raw`(?![\n])[${INVISIBLE_CHARACTERS}]`, 'gu');
 
 /**
- * JSON that is safe on a terminal: the same value, with hidden characters of its texts as `\uXXXX`. One line, unless
- * `indent` is given.
+ * The JSON of a value, safe to print: hidden characters in strings are escaped as `\uXXXX`, which does not change the
+ * value. The JSON is on one line, unless `indent` is given.
  */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(JSON_HIDDEN, escapeForJson);

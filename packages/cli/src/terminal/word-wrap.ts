@@ -3,16 +3,16 @@ import { textWidth } from './width.js';
 type Mark = (piece: string) => string;
 
 /**
- * Breaks running text into lines between its words. A word is written when it is complete; a word longer than a line
- * is left to the terminal.
+ * Breaks running text into lines between its words. A word is written when it is complete. The terminal wraps a word
+ * that is longer than a line.
  */
 export class WordWrap {
   readonly #write: (text: string) => void;
   readonly #columns: () => number;
   #prefix = '';
-  /** A line is open: its prefix was written. */
+  /** True if a line is open: its prefix was written. */
   #isOpen = false;
-  /** The width of the line's content, and of its prefix alone. */
+  /** The width of the open line, and (`#start`) that of its prefix alone. */
   #column = 0;
   #start = 0;
   #word = { text: '', width: 0 };
@@ -37,7 +37,7 @@ export class WordWrap {
     this.#column = this.#start;
   }
 
-  /** `mark` puts the style around each piece. */
+  /** Adds running text. `mark` styles each word. */
   add(text: string, mark: Mark): void {
     for (const [piece] of text.matchAll(/\s+|\S+/gu)) {
       if (piece.trim() === '') this.#addSpace(piece.length);
@@ -58,7 +58,7 @@ export class WordWrap {
     this.#breakLine();
   }
 
-  /** Writes the word that was held back. */
+  /** Writes the buffered word. */
   flush(): void {
     const { text, width } = this.#word;
     if (text === '') return;

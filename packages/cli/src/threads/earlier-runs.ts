@@ -12,13 +12,13 @@ export async function refuseWhereHeld({ runs }: ServiceStores, threadId: string)
 
 export interface ClaimedRun {
   readonly run: Run;
-  /** The machine has not restarted since the dead process claimed it, so the scripts' journals are complete. */
+  /** True if the machine has not restarted since the dead process claimed the run: the journals are then complete. */
   readonly isOfThisBoot: boolean;
 }
 
 /**
- * Claims the run of a dead process; undefined if there is none. Throws a UsageError if another process works on the
- * thread, or if a server has queued work for it.
+ * Claims the run of a dead process. Returns undefined if there is none. Throws a UsageError if another process works on
+ * the thread, or if a server has queued work for the thread.
  */
 export async function claimInterrupted(stores: ServiceStores, threadId: string): Promise<ClaimedRun | undefined> {
   await refuseWhereHeld(stores, threadId);
@@ -29,12 +29,12 @@ export async function claimInterrupted(stores: ServiceStores, threadId: string):
   if (queued === undefined) return undefined;
   if (queued.reason !== 'interrupted')
     throw new UsageError(
-      `A server has queued a prompt or a decision of ${threadId}. Let it finish with toolscript serve, or start a new conversation.`,
+      `A server has queued a prompt or a decision of ${threadId}. To let a server finish this work: toolscript serve. Or start a new conversation.`,
     );
   const claimed = await runs.claim({ ...ownClaim(), runId: queued.runId });
   if (claimed === undefined) throw await busyError(stores, threadId);
   const { run } = claimed;
-  // Undefined if another process has claimed the run in between.
+  // `before` is undefined if another process has claimed the run in between.
   const before = running.find(({ runId, epoch }) => runId === run.runId && epoch === run.epoch - 1);
   return { run, isOfThisBoot: before !== undefined && isOfThisBoot(before) };
 }
@@ -45,7 +45,7 @@ export async function closeInterrupted(held: HeldRun): Promise<void> {
   await held.end();
 }
 
-/** The error for a thread that another process has claimed first. */
+/** The error for a thread whose run another process has claimed first. */
 export async function busyError({ runs }: ServiceStores, threadId: string): Promise<UsageError> {
   const [running] = (await runs.list({ threadId, state: 'running' })).runs;
   return heldError(threadId, running === undefined ? undefined : holderOf(running)?.pid);

@@ -17,14 +17,14 @@ import type { ThreadFile, ThreadFiles } from './thread-files.js';
 
 export interface ImportOptions {
   readonly warn: (message: string) => void;
-  /** Sets the time that the stores' clock shows from now on, in ms since 1970. */
+  /** Sets the time of the stores' clock, in ms since the Unix epoch. */
   readonly setTime: (time: number) => void;
 }
 
 /**
- * Imports the conversations that earlier versions stored in files. All ids are derived from the file, and each step
- * is idempotent: an import that was killed is completed, and concurrent imports do the same work. The mark is written
- * last, so that a later deleted conversation is not imported again.
+ * Imports the conversations that earlier versions of Toolscript stored in files. All ids are derived from the file, and
+ * each step is idempotent, so that a later import completes an interrupted one, and concurrent imports do no harm. The
+ * last step marks the file, so that a conversation is not imported again after it has been deleted.
  */
 export async function importThreads(stores: ServiceStores, files: ThreadFiles, options: ImportOptions): Promise<void> {
   for (const file of files.unimported()) {
@@ -77,7 +77,7 @@ async function importRun(
 ): Promise<void> {
   const draft = runDraft(head, events, index);
   const { run } = await stores.runs.create(draft);
-  // An earlier import that was killed may have ended the run.
+  // An earlier import that was interrupted may have ended the run.
   if (run.state !== 'running') return;
   const fence: RunFence = { runId: run.runId, epoch: run.epoch };
   const envelopes = new EventEnvelopes(run);
@@ -89,7 +89,7 @@ async function importRun(
     renamed.push(event);
     state.take(event);
   }
-  // Omits the epoch, because another process may have imported the run by now.
+  // The epoch is omitted, because another process may have imported the run meanwhile.
   await stores.threads.append(renamed);
   await finishRun(stores, fence, state);
 }

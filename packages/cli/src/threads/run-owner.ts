@@ -3,24 +3,27 @@ import { isLeaseHeld, type Run } from '@toolscript/core/protocol';
 import { LEASE_MS, ownOwner } from '@toolscript/server/runs';
 import { systemCode } from '../usage-error.js';
 
-/** The claim of a run by this process. */
+/** The data with which this process claims a run. */
 export function ownClaim(): { owner: string; leaseMs: number } {
   return { owner: ownOwner(), leaseMs: LEASE_MS };
 }
 
-/** The process that holds the run; undefined if none does. The lease decides if this machine cannot know. */
+/**
+ * The live process that has claimed the run; undefined if there is none. The lease decides if this machine cannot know
+ * whether the process is alive.
+ */
 export function holderOf(
   { owner = '', leaseExpiresAt = 0 }: Pick<Run, 'owner' | 'leaseExpiresAt'>,
   own: ProcessIdentity = ownIdentity(),
 ): { readonly pid: number | undefined } | undefined {
   const identity = parseIdentity(owner);
-  // This process asks before it starts a run, so its own earlier run has ended.
+  // This process calls `holderOf` before it starts a run, so its own earlier run has ended.
   if (identity?.instance !== undefined && identity.instance === own.instance) return undefined;
   const isHolderAlive = identity === undefined ? undefined : isHere(identity, own);
   return (isHolderAlive ?? isLeaseHeld(Date.now(), leaseExpiresAt, LEASE_MS)) ? { pid: identity?.pid } : undefined;
 }
 
-/** Whether the process is alive. Undefined if this machine cannot know. */
+/** Whether the process is alive; undefined if this machine cannot know. */
 function isHere(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
   const known = isAlive(identity, own);
   const knowsOnlyNumbers = identity.bootId === undefined && own.bootId === undefined;

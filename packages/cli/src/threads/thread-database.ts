@@ -20,7 +20,7 @@ import { ThreadFiles } from './thread-files.js';
 /** The user's conversations. */
 export class ThreadDatabase {
   readonly stores: ServiceStores;
-  /** The live events of runs, for servers on the same data folder. */
+  /** The live events of runs, for servers that use the same data folder. */
   readonly log: EventLog;
   readonly #database: OpenDatabase;
   readonly #files: ThreadFiles;
@@ -33,8 +33,8 @@ export class ThreadDatabase {
   }
 
   /**
-   * Opens the database, and imports the files of earlier versions. Throws a UsageError if the database cannot be
-   * opened.
+   * Opens the database, and imports the conversations that earlier versions of Toolscript stored in files. Throws a
+   * UsageError if the database cannot be opened.
    */
   static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
     // The worker thread of the database cannot start without a current folder.
@@ -71,7 +71,8 @@ export class ThreadDatabase {
   }
 
   /**
-   * The thread with this id, or the only one whose id has this prefix. Throws a UsageError if none or several match.
+   * The thread whose id is this text, or the only one whose id begins with it. Throws a UsageError if no thread or
+   * several threads match.
    */
   async find(text: string): Promise<StoredThread> {
     return theOne(await this.list(), text, ({ threadId }) => threadId, {
@@ -96,7 +97,7 @@ export class ThreadDatabase {
     await throughStore(this.stores.threads.rename(threadId, title));
   }
 
-  /** Deletes a thread, and its file from an earlier version. */
+  /** Deletes a thread, and the file in which an earlier version of Toolscript stored it. */
   async delete({ threadId }: StoredThread): Promise<void> {
     this.#files.delete(threadId);
     await throughStore(this.#delete(threadId));

@@ -5,8 +5,9 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { orRefuse, UsageError } from '../usage-error.js';
 
 /*
- * The format of a conversation in earlier versions: a file of JSON lines, first the thread, then the events of its
- * runs without streamed deltas. A truncated line at the end of the file is ignored.
+ * The format in which earlier versions of Toolscript stored a conversation: a file of JSON lines. The first line is the
+ * thread. The other lines are its agents, and the events of its runs without streamed deltas. A truncated line at the
+ * end of the file is ignored.
  */
 
 const HeadSchema = z.strictObject({
@@ -18,7 +19,7 @@ const HeadSchema = z.strictObject({
   title: z.string(),
 });
 
-/** The thread's agent after this line. The last such line applies. */
+/** The line for the thread's agent. The last such line of a file applies. */
 const AgentSchema = z.strictObject({
   type: z.literal('voice'),
   agent: z.string(),
@@ -33,14 +34,14 @@ export interface ThreadText {
   readonly events: readonly StreamEvent[];
 }
 
-/** Reads the file of a thread. Throws a UsageError for a file that is not a thread, or cannot be read. */
+/** Reads the file of a thread. Throws a UsageError for a file that contains no thread, or that cannot be read. */
 export function readThreadFile(path: string): ThreadText {
   const name = visibleLine(path);
   const text = orRefuse(
     () => readFileSync(path, 'utf8'),
     (code) => `${name} cannot be read (${code}), so its conversation is not imported. Give your user read permission.`,
   );
-  // The last line is empty, or truncated.
+  // The text after the last line break is empty, or a truncated line.
   const lines = text.split('\n').slice(0, -1);
   const values = lines.map((line, index) => parseLine(line, name, index + 1));
   const head = HeadSchema.safeParse(values[0]);

@@ -5,15 +5,15 @@ import { orRefuse, systemCode } from '../usage-error.js';
 
 const ENDING = '.jsonl';
 
-/** A conversation in a file of JSON lines, as earlier versions stored it. */
+/** A conversation in a file of JSON lines, as earlier versions of Toolscript stored it. */
 export interface ThreadFile {
   readonly name: string;
   readonly path: string;
-  /** The time of the last write, in ms since 1970. */
+  /** The time of the last write, in ms since the Unix epoch. */
   readonly changedMs: number;
 }
 
-/** Conversations of earlier versions, and a mark for each that was imported. */
+/** The conversations that earlier versions of Toolscript stored, and a mark for each file that was imported. */
 export class ThreadFiles {
   readonly #folder: string;
   readonly #marks: string;
@@ -23,7 +23,7 @@ export class ThreadFiles {
     this.#marks = marks;
   }
 
-  /** The files that were never imported, oldest first. Throws a UsageError if the folder cannot be read. */
+  /** The files that are still to be imported, oldest first. Throws a UsageError if the folder cannot be read. */
   unimported(): ThreadFile[] {
     const names = orRefuse(
       () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),
@@ -79,7 +79,7 @@ function damagedMark(changedMs: number): string {
   return `damaged ${changedMs}\n`;
 }
 
-/** Empty if there is no folder. */
+/** The names of a folder's entries; empty if the folder does not exist. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

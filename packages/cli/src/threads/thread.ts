@@ -30,31 +30,31 @@ export interface ThreadSettings {
   readonly database: ThreadDatabase;
   readonly workspace: string;
   readonly agent: CurrentInstructions;
-  /** Whether the files of the conversation are announced to the model. */
+  /** Whether the model is told about the conversation's stored files. */
   readonly announcesFiles: boolean;
-  /** Reports once that the conversation is no longer stored. */
+  /** Called once if the conversation is no longer stored. */
   readonly onLost: (message: string) => void;
 }
 
-/** The ids and the position of a run's next event; generated if omitted. */
+/** The ids of a run, and the number of its next event. Omitted members are generated. */
 export interface RunNames {
   readonly runId?: string;
   readonly turnId?: string;
   readonly nextSeq?: number;
 }
 
-/** The way in which a script of the thread continues. */
+/** The way in which a script of the thread resumes. */
 export type Continuation =
-  /** The script continues in the run that waits for it, or in a new run. `names`: those of the run's next event. */
+  /** The script resumes in the run that waits for it, or in a new run. `names` identifies this run. */
   | { readonly type: 'script'; readonly names: RunNames }
   /**
-   * The script continues with the whole run in which it was interrupted. `history`: the conversation before the run.
+   * The whole run in which the script was interrupted is recovered. `history` is the conversation before this run.
    */
   | {
       readonly type: 'run';
       readonly events: readonly StreamEvent[];
       readonly history: readonly OutputItem[];
-      /** No journal was lost, so a script without a journal has performed only reads. */
+      /** True if no journal was lost: a script without a journal has then performed only reads. */
       readonly storeIsWhole: boolean;
     };
 
@@ -114,7 +114,7 @@ export class Thread {
     return this.#system;
   }
 
-  /** Aborts if the started run must stop. */
+  /** Aborts if the active run must stop; undefined if no run is active. */
   get signal(): AbortSignal | undefined {
     return this.#run?.signal;
   }
@@ -126,8 +126,8 @@ export class Thread {
   }
 
   /**
-   * Starts to resume or recover a script. The run that waits for it, or was interrupted in it, continues; a new run
-   * starts if that one has ended.
+   * Starts to resume or recover a script. If the script's run is suspended or interrupted, this run continues.
+   * Otherwise a new run starts.
    */
   async beginResume(scriptId: string, decisions: Decisions): Promise<Continuation> {
     if (this.#isLost) return { type: 'script', names: {} };
@@ -144,7 +144,7 @@ export class Thread {
     await this.#run?.flushEvents();
   }
 
-  /** Ends a run that has emitted all its events. `requests`: its pending approvals. */
+  /** Ends a run that has emitted all its events. `requests` are the pending approvals of the run. */
   async endRun(requests: readonly ApprovalRequest[] = []): Promise<void> {
     await this.#run?.end(new Map(requests.map((request) => [request.approvalId, request])));
     const stopped = this.#run?.stopped;
@@ -214,7 +214,7 @@ export class Thread {
     return { type: 'run', events, history, storeIsWhole };
   }
 
-  /** The run of a dead process, now held by this one. */
+  /** Claims the run of a dead process. Returns undefined if there is none. */
   async #interrupted(): Promise<Interrupted | undefined> {
     const claimed = await claimInterrupted(this.#stores, this.id);
     return claimed === undefined ? undefined : { held: await this.#hold(claimed.run), ...claimed };
@@ -225,7 +225,7 @@ export class Thread {
     if (interrupted !== undefined) await closeInterrupted(interrupted.held);
   }
 
-  /** Deletes the live events of the last run if it has ended: the thread store has them. */
+  /** Deletes the live events of the last run if this run has ended, because the thread store also has its events. */
   async #trimLog(): Promise<void> {
     const last = (await this.#runs()).at(-1);
     if (last !== undefined && isFinalRunState(last.state)) await this.#settings.database.log.delete(last.runId);
@@ -256,7 +256,7 @@ export class Thread {
     return claimed.run;
   }
 
-  /** A run for a script whose own run has ended. */
+  /** Creates a run for a script whose own run has ended. */
   #createForScript(scriptId: string): Promise<Run> {
     const resumed = { ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem;
     return this.#create([resumed], { threadId: this.id });
@@ -294,7 +294,7 @@ interface Interrupted extends ClaimedRun {
   readonly held: HeldRun;
 }
 
-/** Whether these events announce the script. */
+/** Whether these events contain the start of the script. */
 function announces(events: readonly StreamEvent[], scriptId: string): boolean {
   return extendHistory([], events).some((item) => item.type === 'script_execution' && item.script_id === scriptId);
 }

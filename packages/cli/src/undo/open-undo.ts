@@ -13,7 +13,7 @@ export interface OpenUndo {
 
 type Parts = Pick<HarnessSettings, 'audit' | 'onInternalError' | 'engines'> & { readonly kept: PersistentState };
 
-/** Undoes the scripts of the workspace of these settings. Opens the harness on the first use. */
+/** Opens the undo for the scripts of the settings' workspace. The harness is opened when it is first used. */
 export async function openUndo(settings: Settings, parts: Parts): Promise<OpenUndo> {
   const tools = await import('@toolscript/tools');
   const workspace = tools.createWorkspace({
@@ -30,7 +30,7 @@ export async function openUndo(settings: Settings, parts: Parts): Promise<OpenUn
   };
 }
 
-/** The user has confirmed the undo, so only the user's `deny` rules still apply. */
+/** The policy for an undo that the user has confirmed: only `deny` still applies. */
 function confirmed({ approve, rules }: Settings): ApprovalPolicy {
   return withoutAsking(approve === 'deny' ? 'deny' : 'auto', rules);
 }

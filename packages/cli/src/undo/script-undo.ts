@@ -6,9 +6,9 @@ import type { conflictRefusal, planUndo, undoChanges, UndoPlan, UndoRefusal, Wor
 export interface FolderUndoOptions {
   /** The workspace of the scripts, with the records of their changes. */
   readonly workspace: Workspace;
-  /** Has the tools that undo their own calls, and the store of the scripts. */
+  /** The harness with the tools that undo their own calls, and with the store of the scripts. */
   readonly harness: () => Promise<Pick<Harness, 'inspect' | 'revertible' | 'revert'>>;
-  /** Decides about the calls to undo, after the user has confirmed the undo. */
+  /** The policy that decides about the calls to undo, after the user has confirmed the undo. */
   readonly approvals: ApprovalPolicy;
   /** Functions of `@toolscript/tools`, which are loaded only for an undo. */
   readonly tools: {
@@ -22,12 +22,12 @@ type Script = Pick<UndoRequest, 'scriptId' | 'direction'>;
 
 /** The tools that record their changes to files. */
 const RECORDING = ['writeFile', 'applyPatch'];
-/** These tools start programs, which may change any file without a record. */
+/** The tools that start programs. A program may change any file without a record. */
 const COMMANDS = ['exec', 'shell'];
 
 /**
- * Undoes the scripts of one workspace: first their files, all or none, and then the calls that their tools can undo,
- * newest first. A redo repeats only the changes to files.
+ * Undoes the scripts of one workspace: first all or none of a script's changes to files, and then the calls that their
+ * tools can undo, newest first. A redo repeats only the changes to files.
  */
 export class FolderUndo implements ScriptUndo {
   readonly #options: FolderUndoOptions;
@@ -78,7 +78,7 @@ export class FolderUndo implements ScriptUndo {
     };
   }
 
-  /** The calls with effects, newest first; none for a redo. Undefined if there is no such script. */
+  /** The calls with effects, newest first; none for a redo. Undefined if the script does not exist. */
   async #callsOf({
     scriptId,
     principal,
@@ -101,7 +101,7 @@ function running({ scriptId }: KeptScriptDetails): UndoRefusal {
   return { refused: 'busy', message: `${scriptId} is running. Wait until it has ended, or end it.`, conflicts: [] };
 }
 
-/** True if no call can be undone, or if the files themselves prevent the undo. */
+/** True if a refusal of the files ends the undo: no call can be undone, or the files themselves prevent the undo. */
 function isOnlyFiles({ refused }: UndoRefusal, { calls }: UndoReport): boolean {
   return calls.length === 0 || (refused !== 'nothing_recorded' && refused !== 'already_undone');
 }

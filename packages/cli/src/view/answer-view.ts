@@ -25,14 +25,14 @@ import { SubAgentLines } from './sub-agent-lines.js';
 import { PlainSink, SourceSink, markdownSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './values.js';
 
-/** Receives the events of a run as they happen and shows them. */
+/** Receives the events of a run and shows them as they happen. */
 export interface EventView {
   take(event: StreamEvent): void;
   /** Cleans up the screen after the last event. */
   end(): void;
 }
 
-/** Shows nothing, because stdout carries data. */
+/** A view that shows nothing, because stdout carries data. */
 export const silentView: EventView = { take: () => {}, end: () => {} };
 
 type Payload = StreamEvent['payload'];
@@ -40,7 +40,7 @@ type Payload = StreamEvent['payload'];
 /** The id of the live line of the pending model request. */
 const MODEL = 'model';
 
-/** The codes of diagnostics that are not shown. The view already shows the progress and the value that they report. */
+/** The codes of diagnostics that the view omits, because it already shows the progress and the value. */
 const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {
@@ -58,9 +58,9 @@ export class AnswerView implements EventView {
   readonly #live: LiveCalls;
   readonly #isDryRun: boolean;
   readonly #model: string | undefined;
-  /** The open items, which are shown as they stream. */
+  /** The sinks of the open items, by item id. They show text as it streams. */
   readonly #sinks = new Map<string, TextSink>();
-  /** The items of which a part was shown. */
+  /** The ids of the open items with a delta, so that a part of their text was shown. */
   readonly #begun = new Set<string>();
   readonly #shownCalls = new Set<string>();
   /** Calls that a user has seen in a question. */
@@ -113,7 +113,7 @@ export class AnswerView implements EventView {
       case 'script_progress':
         return this.#screen.line(`  ${this.#screen.style.dim(`… ${visibleLine(payload.message)}`)}`);
       default:
-        // The questions show approvals; the command shows errors of the answer itself.
+        // The asker shows approvals. The command shows errors of the answer itself.
         return;
     }
   }
@@ -184,7 +184,7 @@ export class AnswerView implements EventView {
     this.#sinks.get(id)?.push(delta);
   }
 
-  /** `whole`: the text to show if it arrived at once. */
+  /** Ends the sink of an item. `whole` is the text to show if the item had no deltas. Returns whether it had a sink. */
   #endSink(itemId: string, whole = ''): boolean {
     const sink = this.#sinks.get(itemId);
     if (!this.#begun.delete(itemId)) sink?.push(whole);
@@ -277,7 +277,7 @@ export class AnswerView implements EventView {
 
   #showDiagnostics({ diagnostics = [], status }: ScriptExecutionOutputItem): void {
     for (const { severity, code, message, line } of diagnostics) {
-      // TypeScript's warnings were wrong if the script has completed.
+      // TypeScript's warnings have no use after the script has completed.
       const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
       if (severity === 'error' || isSettled || HIDDEN_CODES.has(code)) continue;
       const place = line === undefined ? '' : `line ${line}: `;
@@ -287,7 +287,7 @@ export class AnswerView implements EventView {
   }
 }
 
-/** The text of an item without deltas; a script is shown by its banner. */
+/** The text of an item without deltas; empty for a script, which its banner shows. */
 function wholeText(item: OutputItem): string {
   if (item.type === 'message' || item.type === 'reasoning') return item.content;
   if (item.type === 'hosted_code') return item.source_code;

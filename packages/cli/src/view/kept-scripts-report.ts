@@ -23,7 +23,7 @@ export type ListedApproval = KeptScript['approvals'][number] & { readonly input?
 
 type Listed = Omit<KeptScript, 'approvals'> & { readonly approvals: readonly ListedApproval[] };
 
-/** A few lines for each script. */
+/** The list of scripts, with a few lines for each script and the commands for them. */
 export function listLines(
   scripts: readonly (Listed & { workspace: string | null })[],
   nowMs: number,
@@ -64,12 +64,12 @@ function hints(scripts: readonly Listed[]): string[] {
       ? [`To see the details: ${ownCommand()} approvals show ID. To decide and resume: ${ownCommand()} resume ID`]
       : []),
     ...(scripts.some(({ state }) => state === 'interrupted')
-      ? [`To recover an interrupted one: ${ownCommand()} resume ID`]
+      ? [`To recover an interrupted script: ${ownCommand()} resume ID`]
       : []),
   ];
 }
 
-/** The script with the waiting lines marked, its plan, its operations, and each pending call. */
+/** The details of a script: its text with marks at the lines of pending calls, its plan, and its calls. */
 export function detailLines(
   details: KeptScriptDetails,
   origin: Origin | undefined,

@@ -3,7 +3,7 @@ import type { Screen } from '../terminal/screen.js';
 import { AnswerView, type EventView } from './answer-view.js';
 import { resumedBanner } from './script-report.js';
 
-/** Announces that a script continues, and shows its completed work if its process ended in the middle. */
+/** Announces that a script resumes, and shows the completed calls of an interrupted script. */
 export function showResumed(
   screen: Screen,
   view: EventView,

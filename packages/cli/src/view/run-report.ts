@@ -6,14 +6,14 @@ import { counted, shortDuration } from './values.js';
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
-/** The figures of an agent's run. */
+/** The statistics of an agent's run. */
 export interface RunFigures {
   readonly answers: number;
   readonly durationMs: number;
   readonly usage: Usage | undefined;
 }
 
-/** `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s` */
+/** Returns a line such as `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s`. */
 export function figuresLine({ answers, durationMs, usage }: RunFigures, { prices }: AgentConfig, style: Style): string {
   const parts = [
     counted(answers, 'answer'),
@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   refusal: 'the model refused',
 };
 
-/** Explains why a run ended without completing; undefined if it completed or still waits. */
+/** Explains why a run ended without completing. Returns undefined if the run has completed or is suspended. */
 export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
   if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
   if (status !== 'incomplete') return undefined;

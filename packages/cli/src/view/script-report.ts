@@ -9,7 +9,7 @@ import type { Style, Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { counted, shortDuration } from './values.js';
 
-/** `▶ script 1a2b3c4d (ts, 12 lines)` */
+/** The line for a script, such as `▶ script 1a2b3c4d (ts, 12 lines)`. */
 export function banner(item: ScriptExecutionItem, style: Style): string {
   const lines = item.source_code === '' ? 0 : item.source_code.replace(/\r?\n$/u, '').split('\n').length;
   const state = item.status === 'pending' ? ', pending' : '';
@@ -21,7 +21,7 @@ export function startedBanner(sha256: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(sha256)}`)}`;
 }
 
-/** The line for a script that continues. The script's text was shown at its start. */
+/** The line for a script that resumes. It omits the size, because the script was shown when it started. */
 export function resumedBanner(scriptId: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} continues`;
 }
@@ -34,7 +34,7 @@ function shortHash(sha256: string): string {
   return sha256.slice(0, 8);
 }
 
-/** The end of a script, in one line or, after a failure, a few. */
+/** Describes the end of a script in one line. A failure may take more lines. */
 export function summary(output: ScriptExecutionOutputItem, style: Style): string {
   const took = `in ${shortDuration(output.metadata.duration_ms)}`;
   const calls = callCounts(output);
@@ -65,7 +65,7 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
   if (error === undefined) return [];
-  // The compiler's messages contain the line and the column.
+  // The compiler's messages already contain the line and the column.
   const saysPlace = error.line === undefined || error.message.includes(`(line ${error.line}`);
   const place = saysPlace
     ? ''
@@ -114,7 +114,7 @@ function reasonOf({ status, error }: Operation): string {
 
 const MAX_ARGUMENT_LENGTH = 60;
 
-/** The subject of a call in a few safe characters: its first argument, or the files that a patch names. */
+/** A summary of a call's arguments that is safe to print: the first argument, or the files that a patch names. */
 export function callSummary(input: unknown): string {
   if (typeof input !== 'object' || input === null) return input === undefined ? '' : short(scalar(input));
   const [first] = Object.values(input);
@@ -138,7 +138,7 @@ function stringArgument(text: string): string {
   return `${lines[0]} … (${counted(lines.length, 'line')})`;
 }
 
-/** A quoted name shows where it starts and ends. */
+/** Whether a name begins or ends with white space. Quotes then show where the name begins and ends. */
 function hasBlankEdge(text: string): boolean {
   return text !== text.trim();
 }
@@ -158,10 +158,10 @@ function short(text: string): string {
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 100;
-/** A call that ends within this time, in ms, is never shown. */
+/** The time in ms before a running call is shown on the live line. */
 const PATIENCE_MS = 300;
 
-/** The running tool calls, on the screen's live line. The timer never keeps the process alive. */
+/** Shows the running tool calls on the screen's live line. The timer does not keep the process alive. */
 export class LiveCalls {
   readonly #screen: Screen;
   readonly #calls = new Map<string, { text: string; sinceMs: number }>();
@@ -224,7 +224,7 @@ interface Step {
   readonly status: 'pending' | 'in_progress' | 'completed';
 }
 
-/** A host may have a tool of the same name with different arguments. */
+/** The steps of a plan; none for other arguments, because a host's own `updatePlan` may take other arguments. */
 function stepsOf(input: unknown): readonly Step[] {
   const plan: unknown = (input as { plan?: unknown } | null | undefined)?.plan;
   return Array.isArray(plan) && plan.every(isStep) ? plan : [];

@@ -10,12 +10,12 @@ const MAX_TEXT = 100;
 const MARKS: Readonly<Record<string, string>> = { completed: '✔', suspended: '⏸' };
 
 /**
- * The lines of sub-agents, indented under the script that launched them. Each line names its agent, because several may
- * work at once.
+ * Creates the lines of sub-agents, indented under the script that launched them. Each line names its agent, because
+ * several agents may work at once.
  */
 export class SubAgentLines {
   readonly #style: Style;
-  /** The names of the agents, by their runs: the slug and a number. */
+  /** The names of the agents, such as `reviewer 2`, by the ids of their runs. */
   readonly #names = new Map<string, string>();
 
   constructor(style: Style) {

@@ -5,7 +5,7 @@ import type { Style } from '../terminal/screen.js';
 
 export interface SuspendedScript {
   scriptId: string;
-  /** Undefined: only the commands are shown. */
+  /** The details with the pending approvals; undefined to show only the commands. */
   details: Pick<KeptScriptDetails, 'pendingApprovals'> | undefined;
   /** The options that the commands must repeat. */
   options: readonly string[];
@@ -44,7 +44,7 @@ export function clientCommandLines(scriptId: string): string[] {
   ];
 }
 
-/** The commands that resume a script, ready to be pasted. */
+/** The lines with the commands that resume or delete a script. They can be pasted into a shell. */
 export function commandLines(
   scriptId: string,
   state: 'suspended' | 'interrupted',

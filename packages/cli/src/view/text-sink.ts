@@ -8,7 +8,7 @@ export interface TextSink {
   end(): void;
 }
 
-/** Shows text without formatting; hidden characters are escaped. */
+/** Shows text without formatting. Escapes hidden characters. */
 export class PlainSink implements TextSink {
   readonly #write: (text: string) => void;
   readonly #stream = new VisibleStream();
@@ -29,7 +29,7 @@ export class PlainSink implements TextSink {
   }
 }
 
-/** Shows a model's text at a terminal. */
+/** Returns a sink that renders a model's Markdown at a terminal. */
 export function markdownSink(screen: Screen): TextSink {
   let hasBegun = false;
   const write = (text: string) => {
@@ -47,7 +47,7 @@ export class SourceSink implements TextSink {
   readonly #stream = new VisibleStream();
   #isLineOpen = false;
   #hasBegun = false;
-  /** Blank lines that are held until one with text follows. */
+  /** The number of buffered blank lines. They are written before the next line with text. */
   #blankLines = 0;
 
   /** `decode` converts the stream to source text. */

@@ -13,7 +13,7 @@ const CHANGES: Readonly<Record<File['change'], string>> = {
   delete: 'remove',
 };
 
-/** The lines about the planned changes, with the changed text if it is known. */
+/** The lines about the planned changes, with the diff of each file if the report contains it. */
 export function undoLines(report: UndoReport, style: Style): string[] {
   const { direction, files, calls, refusal } = report;
   if (refusal !== undefined) return leftLines(report, style);

@@ -34,7 +34,7 @@ describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `scri
       expect(first.status).toBe(0);
       expect(first.shown).toContain(`[w] would always allow in this workspace: ${COVERS}`);
       expect(first.shown.indexOf(COVERS)).toBeLessThan(first.shown.indexOf(PROMPT));
-      expect(first.shown).toContain('always in this workspace (toolscript rules --remove ends it)');
+      expect(first.shown).toContain('always in this workspace (to end this: toolscript rules --remove NUMBER)');
 
       const [file, ...more] = filesBelow(config);
       expect(more).toEqual([]);

@@ -356,7 +356,7 @@ describe('an interrupted script', () => {
     expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
     const replayed = await place.run(['replay', id]);
     expect(replayed).toMatchObject({ status: 0 });
-    expect(replayed.stdout).toMatch(/now slow[\s\S]*the tape ends here/u);
+    expect(replayed.stdout).toMatch(/now slow[\s\S]*the replay ends here/u);
     const resumed = await place.run(['resume', id, '--then', 'auto']);
     expect(resumed.status).toBe(0);
     expect(resumed.stdout).toMatch(/may or may not have taken effect[\s\S]*caught: .*not known[\s\S]*"the end"/u);

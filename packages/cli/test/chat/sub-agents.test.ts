@@ -85,6 +85,6 @@ describe('sub-agents in a conversation', () => {
       [script(code), text('No.')],
       ['--agent', 'leader', '--approve', 'auto'],
     );
-    expect(stdout).toContain('The agent leader may not launch third. Add it to "agents.names" in the file of leader');
+    expect(stdout).toContain('The agent leader may not launch third. Launch other instead. The user can add third');
   });
 });

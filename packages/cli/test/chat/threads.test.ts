@@ -268,7 +268,7 @@ describe.skipIf(!isPosix)('a closed reader of stdout', () => {
     skip(!existsSync('/dev/full'), 'there is no /dev/full here');
     const { stderr } = await new Scene().shell('toolscript threads > /dev/full; echo "status $?" >&2');
     expect(stderr).toBe(
-      'toolscript: stdout cannot be written (ENOSPC). Free disk space, or redirect stdout to another place.\nstatus 1\n',
+      'toolscript: stdout cannot be written (ENOSPC). Free disk space, or redirect stdout to a file that you can write to.\nstatus 1\n',
     );
   });
 });

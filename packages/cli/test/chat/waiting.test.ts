@@ -60,7 +60,7 @@ describe('a script of a conversation that waits for the user', () => {
         env: { TOOLSCRIPT_MODE: mode },
       });
       expect(resumed.status).toBe(2);
-      expect(resumed.stderr).toContain('Scripts are disabled');
+      expect(resumed.stderr).toContain('so no script is resumed');
     }
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });

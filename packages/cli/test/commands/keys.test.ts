@@ -44,7 +44,7 @@ describe('toolscript keys', () => {
     const added = await keys('add', 'ci', '--principal', 'ada', '--scopes', 'approve,read', '--expires', '90d');
     expect(added.status).toBe(0);
     expect(added.stdout).toMatch(/^tsk_[0-9a-f]{16}_[\w-]{43}\n$/u);
-    expect(added.stderr).toMatch(/^The key is shown only this once\. It may read, approve, for ada, until /u);
+    expect(added.stderr).toMatch(/^The key is shown only this once\. It allows read, approve for ada, until /u);
     const listed = await keys('list', '--json');
     expect(JSON.parse(listed.stdout)).toEqual([
       {

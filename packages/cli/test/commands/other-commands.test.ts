@@ -57,7 +57,7 @@ describe('toolscript eval', () => {
     expect(stdout).toContain(
       '> 1 | return await tools.readFile({ path: 1 })\n        |                               ^',
     );
-    expect(stdout).toContain('hint: It is declared as: tools.readFile(args: { path: string;');
+    expect(stdout).toContain('hint: The tool is declared as: tools.readFile(args: { path: string;');
     expect(stdout).not.toContain('tool call');
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Place } from '../support/place.js';
 
-const THREAD = "the conversation's id, or the start of it (toolscript threads lists them)";
-const SCRIPT = "the script's id, or the start of it (toolscript approvals lists them)";
+const THREAD = "the conversation's id, or a prefix of it (toolscript threads lists the ids)";
+const SCRIPT = "the script's id, or a prefix of it (toolscript approvals lists the ids)";
 
 /** A command line, and the text of stderr after `toolscript: `. */
 const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[] = [
@@ -47,11 +47,11 @@ const MISTAKES: readonly (readonly [args: readonly string[], sentence: string])[
   ],
   [
     ['threads', 'delete'],
-    "<ids...> is missing: the conversations' ids, or the starts of them (toolscript threads lists them). Write: toolscript threads delete <ids...>",
+    "<ids...> is missing: the conversations' ids, or prefixes of them (toolscript threads lists the ids). Write: toolscript threads delete <ids...>",
   ],
   [
     ['threads', 'delete', 'thr_1', ''],
-    "<ids...> is empty: the conversations' ids, or the starts of them (toolscript threads lists them). Write: toolscript threads delete <ids...>",
+    "<ids...> is empty: the conversations' ids, or prefixes of them (toolscript threads lists the ids). Write: toolscript threads delete <ids...>",
   ],
   [['threads', 'export', ''], `<id> is empty: ${THREAD}. Write: toolscript threads export <id>`],
   [['threads', '--search', ''], '--search is empty. Write: --search <text>'],

@@ -68,7 +68,7 @@ describeWithPostgres('toolscript serve --store postgres://…', () => {
     expect(await status()).toBe(401);
     expect(await here.toolscript(['keys', 'list', '--store', 'libsql:x.db'])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--store: only postgres://… has API keys of its own.'),
+      stderr: expect.stringContaining('--store: only a postgres://… database has API keys of its own.'),
     });
   });
 

@@ -23,7 +23,7 @@ describe('the key of suspended scripts', () => {
   it('has at least 32 characters', () => {
     for (const text of ['short', `${NEW},short`, `${NEW},`])
       expect(() => suspensionKeys('/nowhere', { TOOLSCRIPT_SUSPENSION_KEY: text })).toThrow(
-        'Create one: openssl rand -base64 32.',
+        'Create a longer one: openssl rand -base64 32.',
       );
   });
 

@@ -3,7 +3,7 @@ import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 
 const milliseconds = z.number().int().min(1);
 
-/** The model that an agent talks to. The code that creates providers reads it. */
+/** The model that an agent talks to. The code that creates providers reads these settings. */
 const ModelReferenceSchema = z.strictObject({
   /** The wire format: `openai-responses`, `openai-chat`, `anthropic-messages`. */
   api: z.string().min(1),
@@ -16,11 +16,11 @@ const ModelReferenceSchema = z.strictObject({
   allowInsecureHttp: z.boolean().optional(),
   /** The program, with its arguments, whose output is the key. It runs without a shell. */
   apiKeyCommand: z.array(z.string()).min(1).optional(),
-  /** Added to every request. */
+  /** The headers that are added to every request. */
   headers: z.record(z.string(), z.string()).optional(),
-  /** Added to the query of the URL: `api-version` of Azure, for example. */
+  /** The parameters that are added to the URL of every request: for example, `api-version` for Azure. */
   query: z.record(z.string(), z.string()).optional(),
-  /** Merged into the request body: lists such as `tools` are appended. */
+  /** Members that are merged into the request body. A list, such as `tools`, is appended to the list in the body. */
   extraBody: z.record(z.string(), z.unknown()).optional(),
   retries: z
     .strictObject({
@@ -36,9 +36,9 @@ const ModelReferenceSchema = z.strictObject({
   idleTimeoutMs: milliseconds.optional(),
   answerTimeoutMs: milliseconds.optional(),
   totalTimeoutMs: milliseconds.optional(),
-  /** The summary of reasoning (`openai-responses`). */
+  /** The level of detail of the reasoning summary (`openai-responses`). */
   reasoningSummary: z.enum(['auto', 'concise', 'detailed', 'none']).optional(),
-  /** Whether thinking is shown (`anthropic-messages`). */
+  /** Whether the answer contains a summary of the thinking (`anthropic-messages`). */
   thinkingDisplay: z.enum(['summarized', 'omitted']).optional(),
 });
 
@@ -46,20 +46,28 @@ const count = z.number().int().min(1);
 
 const dollars = z.number().min(0);
 
-/** The price of a million tokens, in US dollars. */
+/** The prices of a million tokens, in US dollars. */
 const PricesSchema = z.strictObject({
   input: dollars,
   output: dollars,
-  /** The price of input that the provider read from its cache or wrote to it. Default: the price of other input. */
+  /** The price of input that the provider reads from its cache. Default: the price of other input. */
   cacheRead: dollars.optional(),
+  /** The price of input that the provider writes to its cache. Default: the price of other input. */
   cacheWrite: dollars.optional(),
 });
 
 export type Prices = Readonly<z.infer<typeof PricesSchema>>;
 
-/** An agent: a model, how scripts arrive from it, and the limits of its runs. Plain data, so that it can be a file. */
+/**
+ * An agent: a model, how scripts arrive from it, and the limits of its runs. It is plain data, so a file can hold it.
+ */
 export const AgentConfigSchema = z.strictObject({
-  slug: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/u, 'a slug is lower-case letters, digits and any of . _ -'),
+  slug: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,63}$/u,
+      'a slug is 1 to 64 lower-case letters, digits and any of . _ -, and starts with a letter or digit',
+    ),
   /** The name that users read. Default: the slug. */
   name: z.string().min(1).optional(),
   description: z.string().optional(),
@@ -69,13 +77,16 @@ export const AgentConfigSchema = z.strictObject({
    * answer's text. `hosted`: the model's provider runs its code instead, and this code calls the tools.
    */
   carrier: z.enum(['tool', 'custom', 'text', 'hosted']).default('tool'),
-  /** For scripts in text: whether the answer ends at a script's closing tag, or the text after it is kept. */
+  /**
+   * For scripts in text: whether the answer ends at a script's closing tag (`stop`) or continues after the tag
+   * (`continue`).
+   */
   afterScript: z.enum(['stop', 'continue']).default('stop'),
-  /** Appended to the system text that teaches scripts. */
+  /** The agent's own text, which is appended to the system text that teaches scripts. */
   instructions: z.string().optional(),
   /** Maximum tokens of the system text that teaches scripts. */
   instructionTokens: count.optional(),
-  /** The tools that the harness should expose, and the pack. The code that creates the harness reads them. */
+  /** The tools that the harness should expose. The code that creates the harness reads `tools` and `pack`. */
   tools: z.array(z.string()).optional(),
   pack: z.string().optional(),
   /** Tools that the model may also call one by one. If scripts are disabled, the model may call all tools. */
@@ -94,7 +105,7 @@ export const AgentConfigSchema = z.strictObject({
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
   /** Overrides of the limits of one script. */
   limits: LimitChangesSchema.optional(),
-  /** Continues with later scripts and calls of an answer after a script has failed. */
+  /** True: the run continues with the later scripts and calls of an answer after a script has failed. */
   continueOnError: z.boolean().default(false),
   /** Maximum number of answers of one run. */
   maxTurns: count.default(20),

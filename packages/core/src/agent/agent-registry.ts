@@ -11,7 +11,7 @@ export interface AgentRegistry {
   list(): readonly AgentConfig[];
 }
 
-/** Names of models for the built-in agents. */
+/** The names of the models of the built-in agents, by slug. */
 export type DefaultModels = Partial<Record<keyof typeof DEFAULT_MODELS, string>>;
 
 /** The built-in agents. The host chooses the models that they talk to. */
@@ -45,7 +45,7 @@ export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   ];
 }
 
-/** Later agents replace earlier ones with the same slug. */
+/** Creates a registry. Later agents replace earlier agents with the same slug. */
 export function createAgentRegistry(agents: readonly AgentInput[] = defaultAgents()): AgentRegistry {
   const bySlug = new Map(agents.map((agent) => [agent.slug, defineAgent(agent)]));
   return {

@@ -48,7 +48,7 @@ export interface AgentRunSettings {
   /** Replaces the generated system text. */
   readonly system: string | undefined;
   readonly loadImage: LoadImage | undefined;
-  /** Results of calls, which may carry images. */
+  /** Results of calls. They may contain images. */
   readonly results: readonly unknown[];
   readonly scriptSourceDeltas: boolean;
   readonly budget: RunBudget;
@@ -57,12 +57,12 @@ export interface AgentRunSettings {
 }
 
 /**
- * One run: it requests answers until one contains no script and no call.
+ * The state of a run. The run requests answers until an answer contains no script and no call.
  *
  *   compacting ◀──too long──┐
- *       └──a summary──▶ asking ──an answer──▶ deciding ──it had scripts or calls──▶ asking
+ *       └──a summary──▶ asking ──an answer──▶ deciding ──scripts or calls ran──▶ asking
  *                         │                      │
- *                         └──no turn is left─────┴──it had none, waits, failed, was cancelled or stopped──▶ done
+ *                         └──limit reached───────┴──nothing ran, suspended, failed, cancelled or incomplete──▶ done
  */
 type State = { readonly type: 'asking' | 'compacting' } | Deciding | Done;
 
@@ -86,10 +86,10 @@ export interface RecoveryOptions {
   readonly storeIsWhole: boolean;
 }
 
-/** Reasons that end the run, regardless of earlier answers. */
+/** Reasons for an incomplete answer that end the run, even if the answer's scripts or calls have results. */
 const FINAL_REASONS = ['content_filter', 'context_window', 'refusal'];
 
-/** Maximum time in ms that the provider may continue after the signal. */
+/** Maximum time in ms that the provider may continue after the signal aborts. */
 const GRACE_MS = 2000;
 
 export class AgentRun {
@@ -166,10 +166,10 @@ export class AgentRun {
 
   async #continueWith(start: () => Promise<Outcome>): Promise<void> {
     const { conditions } = this.#settings;
-    // The run begins here if the script is one of an earlier run.
+    // The run begins here if the script belongs to an earlier run.
     this.#begin(this.#log.nextSeq === 0 ? { input: [] } : {});
     const outcome = await start();
-    // The script was not resumed: another run owns the suspension, or resumed the script before.
+    // The harness refused to resume the script: for example, another process holds the script.
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) return this.#end(this.#failed({ code: refusal.code, message: refusal.message }));
     const call = this.#resumedCall(outcome);
@@ -203,7 +203,7 @@ export class AgentRun {
     const started = run.startedCalls.get(call.call_id);
     if (call.type === 'script_execution' && call.status === 'pending') return work.script(pendingBlock(call));
     const saved = await this.#savedCall(run.requestedCalls.get(call.call_id), call);
-    // A read may be repeated, and so may a call that left no stored lines.
+    // A read may be repeated, and so may a call of which the store has no lines.
     const mayRepeat = saved === undefined && (started === undefined || started.effect === 'read');
     if (call.type === 'function_call' && mayRepeat) return work.call(call);
     const scriptId = call.type === 'script_execution' ? call.script_id : (started?.scriptId ?? saved);
@@ -236,8 +236,8 @@ export class AgentRun {
   }
 
   /**
-   * Whether the script has made only reads: the store has no lines of the script, and no process can make another call
-   * for it.
+   * Returns true if the script has made only reads. The store then has no lines of the script, and the script's process
+   * can make no other call for it.
    */
   async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
     if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
@@ -261,7 +261,10 @@ export class AgentRun {
     return settled;
   }
 
-  /** The structured call that this run resumed; undefined if it resumed a script. A later prompt may have closed it. */
+  /**
+   * The structured call that this run resumed; undefined if the run resumed a script. A later prompt may have closed
+   * the call.
+   */
   #resumedCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
     return this.#log.items.find(
       (item): item is FunctionCallItem => item.type === 'function_call' && item.call_id === operation?.callId,
@@ -272,7 +275,10 @@ export class AgentRun {
     return new AnswerWork({ ...this.#settings.work, host: this.#host }, hasFailed);
   }
 
-  /** The places in the answer's text where the player looks for scripts. */
+  /**
+   * How the player treats scripts in the answer's text: it runs them, replaces them with a warning, or leaves them as
+   * text.
+   */
   get #scriptsInText(): 'run' | 'warn' | 'none' {
     const { agent, conditions } = this.#settings;
     if (agent.carrier !== 'text') return 'none';
@@ -307,7 +313,8 @@ export class AgentRun {
     const { provider, conditions } = this.#settings;
     const { signal, harness } = conditions;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
-    // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover it.
+    // A closed harness cannot run the scripts of the answer. The run gets no last event, so that a host can recover the
+    // run.
     harness.assertOpen();
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
@@ -410,7 +417,7 @@ export class AgentRun {
     if (error !== undefined) {
       if (!hasResults && this.#hostedCode.takeFailure(error)) return { type: 'asking' };
       if (!hasResults) return this.#failed(error);
-      // Scripts that ran keep their results: the answer ends after them.
+      // Scripts that ran keep their results, so the failure ends only the answer.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
       return this.#waitsForClient ? { type: 'done', status: 'completed' } : { type: 'asking' };
     }
@@ -450,8 +457,8 @@ export class AgentRun {
 }
 
 /**
- * The reason why the harness has not run the script: it belongs to another principal, is unknown, or another process
- * holds it. Undefined: the script has run.
+ * The reason why the harness has not run the script: the script belongs to another principal or is unknown, or another
+ * process holds it. Undefined: the script has run.
  */
 function refusalOf(outcome: Outcome): ScriptFailure | undefined {
   return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;

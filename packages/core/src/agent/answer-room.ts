@@ -4,7 +4,7 @@ import type { Amounts, RunBudget } from './run-budget.js';
 /** Minimum tokens of an answer. If the budget has room for fewer, the run requests no answer. */
 export const MIN_ANSWER_TOKENS = 64;
 
-/** Maximum tokens of an answer that keep the run within its budget, whatever the model writes. */
+/** The maximum number of tokens of an answer that keeps the run within its budget, whatever the model writes. */
 export function answerRoom(budget: RunBudget, inputTokens: number, prices: Prices | undefined): number {
   const byTokens = budget.left('tokens') - inputTokens;
   if (prices === undefined || prices.output === 0) return Math.floor(byTokens);

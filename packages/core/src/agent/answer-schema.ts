@@ -1,23 +1,25 @@
 import { ToolscriptUsageError } from '../protocol/index.js';
 import { compileJsonSchema } from '../tools/index.js';
 
-/** A final answer that is JSON: its value, or why it does not fit. */
+/** The JSON value of a final answer, or the problem if the answer does not fit the schema. */
 export type CheckedAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
 /** The JSON Schema of a final answer. */
 export interface AnswerSchema {
-  /** The text that asks for such an answer. It ends a prompt. */
+  /** The text that requests an answer which fits the schema. It ends a prompt. */
   readonly request: string;
   check(answer: string): CheckedAnswer;
-  /** The prompt that asks to repair an answer that does not fit. An answer is repaired once. */
+  /**
+   * The prompt that asks the model to repair an answer that does not fit the schema. The model repairs an answer once.
+   */
   repair(problem: string): string;
 }
 
 const MAX_ISSUES = 5;
 
-/** Reads a JSON Schema. Throws a `ToolscriptUsageError` that says why it cannot be used. */
+/** Reads a JSON Schema. Throws a `ToolscriptUsageError` that says why the schema cannot be used. */
 export function answerSchema(schema: unknown): AnswerSchema {
   const validate = validator(schema);
   const request = `End with an answer that is one JSON value and nothing else: no other text, no code fence. It must be valid for this JSON Schema:\n${JSON.stringify(schema)}`;
@@ -63,7 +65,7 @@ export function schemaProblem(schema: unknown): string | undefined {
   }
 }
 
-/** Models often write JSON in a code fence, even if the prompt forbids it. */
+/** Removes a code fence: models often write JSON in one, even if the prompt forbids it. */
 function withoutFence(text: string): string {
   return /^```(?:json)?\s*\n(.*)\n```$/su.exec(text)?.[1] ?? text;
 }

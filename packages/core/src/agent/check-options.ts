@@ -6,7 +6,7 @@ interface Member {
   readonly isOptional?: true;
 }
 
-/** The required options of a run, for JavaScript hosts that the type checker does not protect. */
+/** The options that are checked at the start of a run, for JavaScript hosts that the type checker does not protect. */
 const MEMBERS: Readonly<Record<string, Member>> = {
   provider: {
     isRight: (value) => hasMethod(value, 'stream'),

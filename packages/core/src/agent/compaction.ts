@@ -7,8 +7,8 @@ import { SaidText, shownText, type UsageSum } from './run-account.js';
 
 /*
  * The model itself summarises a conversation that nears the model's context window. The summary is an item, and
- * replaces everything before it in later requests. Toolscript never rewrites an earlier answer: it drops data that is
- * bound to one (the prompt cache, sealed reasoning) as a whole.
+ * replaces everything before it in later requests. Toolscript never rewrites an earlier answer. It drops an answer
+ * together with all data that is bound to the answer (the prompt cache, sealed reasoning).
  */
 
 /** The share of the window at which the conversation is summarised. The rest is room for the answer and the summary. */
@@ -21,7 +21,7 @@ const COMPACTION_REQUEST = `The conversation has grown too long to continue as i
 - Findings, with exact names, paths, values and error messages.
 - Remaining work, starting with the next step.`;
 
-/** The share of a model's window that a conversation uses. */
+/** Estimates how much of a model's context window a conversation uses. */
 export class ContextSize {
   readonly #window: number | undefined;
   /** Tokens of the system text and the tools, with which every request begins. */
@@ -34,7 +34,7 @@ export class ContextSize {
     this.#beginning = window === undefined ? 0 : estimateTokens(beginning());
   }
 
-  /** Records the provider's token count of an answer, which is the last of `items` items. */
+  /** Records the provider's token count of the last answer. `items`: the number of items that the count stands for. */
   note(totalTokens: number | undefined, items: number): void {
     if (totalTokens === undefined) return;
     this.#known = totalTokens;

@@ -11,11 +11,11 @@ export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWr
 }
 
 /**
- * Tokens by price category. Some formats include cached tokens in the input and others count them separately, and
- * some servers count reasoning separately from the output; the total distinguishes them.
+ * Tokens by price category. Some formats include cached tokens in the input, and others count them separately. Some
+ * servers count reasoning separately from the output. The total tells these cases apart.
  */
 export function billedTokens(usage: Usage): {
-  /** Input tokens that the cache neither held nor stored. */
+  /** Input tokens that were neither read from the cache nor written to it. */
   fresh: number;
   cacheRead: number;
   cacheWrite: number;

@@ -17,9 +17,9 @@ const MAX_TITLE = 80;
 const MAX_URL = 200;
 
 /**
- * The message that announces the files of a thread to its model: those that no earlier message has announced as they
- * are now. Undefined if there are none. Earlier messages never change, so that providers keep their caches.
- * `history`: the conversation before this turn.
+ * The message that announces a thread's files to its model: the files that are new, changed or deleted since the
+ * earlier announcements. Undefined if there are none. Earlier messages never change, so that providers keep their
+ * caches. `history`: the conversation before this turn.
  */
 export async function fileAnnouncement(
   documents: DocumentStore,
@@ -54,7 +54,7 @@ async function allFiles(documents: DocumentStore, threadId: string): Promise<Doc
   return files;
 }
 
-/** The last line about each key, without those that were deleted. */
+/** The last announced line of each file, by key. Files that were announced as deleted are omitted. */
 function announcedLines(history: readonly OutputItem[]): ReadonlyMap<string, string> {
   const known = new Map<string, string>();
   for (const item of sinceCompaction(history)) {
@@ -73,8 +73,8 @@ function keyOf(line: string): string {
 }
 
 /**
- * Unknown authors choose the titles of web pages, so the line contains only the addresses. The model itself named the
- * addresses.
+ * Unknown authors choose the titles of web pages, so the line of a web page contains only its address, which the model
+ * itself named.
  */
 function lineOf(file: DocumentInfo): string {
   const { title = '', source } = fileAbout(file);

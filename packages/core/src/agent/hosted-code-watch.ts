@@ -4,7 +4,7 @@ import { newId } from '../text/crypto.js';
 import type { RunLog } from './run-log.js';
 
 const LOST_MESSAGE =
-  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation continued without it. Its completed calls took effect. The model reads them, and new code starts in a new container.';
+  'The provider’s code did not finish and cannot be resumed: its container ended, or the conversation continued without it. Its completed calls took effect. The model reads their results, and new code starts in a new container.';
 
 /** Follows the code that the provider runs in a conversation, and reports code that is lost. */
 export class HostedCodeWatch {
@@ -25,7 +25,7 @@ export class HostedCodeWatch {
     return this.#read().waiting.length > 0;
   }
 
-  /** Marks the code that is lost since the last request, and reports it to users. */
+  /** Marks the code that has been lost since the last request, and reports the loss to users. */
   reportLost(): void {
     for (const code of this.#read().lost) {
       if (code.lost === true) continue;

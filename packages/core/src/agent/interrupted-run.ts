@@ -1,6 +1,6 @@
 import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
-/** A structured call that had started. `scriptId`: the script that saves it. */
+/** A call that has started. `scriptId`: the script that makes the call, or saves a structured call. */
 interface StartedCall {
   readonly effect: ToolEffect;
   readonly scriptId: string | undefined;
@@ -38,7 +38,7 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
   return { openItems: [...open], itemIds, startedCalls, requestedCalls };
 }
 
-/** Whether a script of the same answer has failed: the run then skips the later scripts of the answer. */
+/** Whether a script of the answer has failed: the run then skips the later scripts of the answer. */
 export function hasFailedScript(items: readonly OutputItem[], answerId: unknown): boolean {
   if (answerId === undefined) return false;
   const ofAnswer = new Set(

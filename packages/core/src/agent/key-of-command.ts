@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Maximum time in ms: the program may ask its user for a password. */
+/** The maximum time in ms that the program may run. Its user may have to enter a password. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * Reads a key from the output of a program, without a shell, when it is first needed. Failures are not cached: the next
- * request starts the program again.
+ * Returns a function that reads a key from the output of a program when the key is first needed. The program runs
+ * without a shell. Failures are not cached: the next request starts the program again.
  */
 export function keyOfCommand([program, ...rest]: readonly string[]): () => Promise<string> {
   let key: Promise<string> | undefined;

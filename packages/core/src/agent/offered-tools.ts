@@ -20,7 +20,7 @@ export interface OfferedTools {
   readonly functions: ReadonlyMap<string, string>;
   /** The offered names of tools without arguments. */
   readonly withoutArguments: ReadonlySet<string>;
-  /** The callers of the tools that the provider's code may call, by their offered names. */
+  /** The callers of the tools that the provider's code may call, by the tools' offered names. */
   readonly callers: ReadonlyMap<string, ToolCallers>;
 }
 
@@ -57,7 +57,10 @@ export function offerTools(
   };
 }
 
-/** A call that may wait for a user outlives the code that made it, so by default such code makes only reads. */
+/**
+ * A call that waits for a user may outlive the provider's code that made it, so this code may call only reads by
+ * default.
+ */
 function hostedMembers({ callers, effect, outputSchema }: Tool): Pick<FunctionTool, 'callers' | 'outputSchema'> {
   // defence: hosted-code-only-reads, without it: const chosen = callers ?? 'both';
   const chosen = callers ?? (effect === 'read' ? 'both' : 'direct');
@@ -119,7 +122,7 @@ export function agentLimits(
   return { ...AGENT_LIMITS, ...hostLimits, ...limits, ...ofRun };
 }
 
-/** The system text of an agent's runs, for a host that stores it with a thread. Undefined: there is none. */
+/** The system text of an agent's runs, for a host that stores the text with a thread. Undefined if there is no text. */
 export function agentSystem(
   harness: Harness,
   provider: Pick<ModelProvider, 'capabilities'>,
@@ -129,7 +132,10 @@ export function agentSystem(
   return systemText(harness, agentFor(provider, agent), mode);
 }
 
-/** Scripts arrive as an argument if the provider has no tools that take raw text, or runs no code. */
+/**
+ * Returns the agent as the provider can serve it: scripts arrive as a tool's argument if the provider lacks raw-text
+ * tools or hosted code, and the agent's `carrier` needs them.
+ */
 export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
   const { customTools, hostedCode = false } = capabilities;
   const isMissing = (agent.carrier === 'custom' && !customTools) || (agent.carrier === 'hosted' && !hostedCode);

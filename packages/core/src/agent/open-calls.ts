@@ -3,7 +3,9 @@ import { newId } from '../text/crypto.js';
 
 export type OpenCall = FunctionCallItem | ScriptExecutionItem;
 
-/** The calls and scripts without a result, in order. For a script that arrived as a call, the script. */
+/**
+ * The calls and scripts without a result, in order. If a script arrived as a call, the list contains only the script.
+ */
 export function openCalls(items: readonly OutputItem[]): OpenCall[] {
   const open = new Map<string, OpenCall>();
   for (const item of items) {
@@ -25,7 +27,7 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
   return [...open.values()];
 }
 
-const NOT_RUN = 'There is no result: this was not run.';
+const NOT_RUN = 'There is no result: this call or script did not run. Send it again if it is still needed.';
 const CUT_OFF =
   'There is no result: the process ended while this script ran. Its completed calls took effect: check before you repeat any of them.';
 const UNKNOWN =
@@ -49,7 +51,7 @@ export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
     call_id,
     status: waits ? 'suspended' : 'failed',
     report,
-    /** The output replaces a missing result, because the call did not end. */
+    /** True: the output replaces a missing result, because the call did not end. */
     stands_in: true,
     logs: [],
     operations: [],
@@ -65,25 +67,31 @@ export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
   };
 }
 
-/** The scripts and calls without a result after a script or a call of the same answer, in order. */
+/**
+ * The other scripts and calls of the same answer that have no result, in order. `callId`: a script or call of the
+ * answer.
+ */
 export function callsAfter(items: readonly OutputItem[], callId: string): OpenCall[] {
   const isIt = (item: OutputItem) => item.type === 'script_execution' || item.type === 'function_call';
   const item = items.findLast((candidate) => isIt(candidate) && candidate.call_id === callId);
   if (item?.answer_id === undefined) return [];
-  // A call may have been announced before the script of an earlier one.
+  // The position does not matter: a call may have been announced before the script of an earlier call.
   return openCalls(items).filter((call) => call.answer_id === item.answer_id && call.call_id !== callId);
 }
 
 const SPOKEN: readonly string[] = ['reasoning', 'hosted_code', 'hosted_code_output'];
 
-/** The index at which the model's output without a result begins: its answer did not end. */
+/**
+ * The index of the first trailing item of reasoning, hosted code or the model's text. No result follows these items, so
+ * their answer did not end.
+ */
 export function lastSpoken(items: readonly OutputItem[]): number {
   return (
     items.findLastIndex(({ type, role }) => !SPOKEN.includes(type) && !(type === 'message' && role === 'assistant')) + 1
   );
 }
 
-/** The script of a pending item, as a segment of text. */
+/** The script of a pending item, in the form that `AnswerWork` runs. */
 export function pendingBlock(script: ScriptExecutionItem) {
   const {
     type: _type,

@@ -53,8 +53,8 @@ export class RunAccount {
   }
 
   /**
-   * Returns the same answer. Its script may run before its usage is counted. So the budget reserves the maximum usage
-   * until the answer has arrived, and then the usage that the provider reports.
+   * Yields the payloads of the answer. A script of the answer may run before the usage of the answer is counted. So the
+   * budget reserves the maximum usage until the answer has arrived, and then the usage that the provider reports.
    */
   async *arriving(answer: AsyncIterable<EventPayload>): AsyncGenerator<EventPayload> {
     const hold = this.#hold;
@@ -73,12 +73,14 @@ export class RunAccount {
     }
   }
 
-  /** Resolves when the answer that the budget reserves has arrived, or at once if there is none. */
+  /**
+   * Resolves when the answer for which the budget reserves usage has arrived, or at once if there is no such answer.
+   */
   get arrival(): Promise<void> {
     return this.#hold === undefined ? Promise.resolve() : this.#arrival;
   }
 
-  /** A provider counts one answer; the run's events count all of them. */
+  /** Returns the payload with the usage of the whole run, because a provider reports the usage of one answer. */
   counted(payload: EventPayload): EventPayload {
     if (payload.type !== 'usage_update') return payload;
     this.usage.note(payload.usage);
@@ -152,7 +154,10 @@ export class UsageSum {
     this.#current = usage;
   }
 
-  /** Estimates the figures that the provider did not report completely. Returns whether it estimated any. */
+  /**
+   * Adds the usage of an answer that has ended. Estimates the figures that the provider did not report completely.
+   * Returns whether it estimated any.
+   */
   endAnswer(answer: CountedAnswer): boolean {
     const isCounted = answer.said.isWhole && this.#current !== undefined;
     const isEstimated = !isCounted && (answer.said.items > 0 || this.#current !== undefined);
@@ -179,7 +184,7 @@ export class UsageSum {
     return estimateUsage(this.estimateInput(request), said, this.#current);
   }
 
-  /** Tokens for each estimated one, from the provider's last count, plus a fifth. */
+  /** The factor over the plain estimate: the ratio of the last count to its estimate, plus a fifth, but at least 1. */
   #margin(): number {
     if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
     return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
@@ -226,18 +231,18 @@ export function totalOf({
   return total;
 }
 
-/** Input tokens including those that the cache read or stored, which some formats count separately. */
+/** Input tokens, including tokens read from the cache or written to it, which some formats count separately. */
 function inputOf(usage: Usage): number {
   return Math.max(usage.input_tokens, totalOf(usage) - usage.output_tokens);
 }
 
 /*
- * Estimates the usage of an answer whose provider did not report all of it: the connection broke, or the provider
- * never reports usage. A budget depends on the estimate, so it is too high rather than too low: text counts at twice
- * the usual estimate until the provider has counted an input itself.
+ * The code below estimates the usage of an answer if its provider did not report all of the usage: the connection
+ * broke, or the provider never reports usage. A budget depends on the estimate, so the estimate is high rather than
+ * low: text counts at twice the plain estimate until the provider has counted an input itself.
  */
 
-/** The factor over the plain estimate. Code, tables and data need up to this many tokens for each estimated one. */
+/** The factor over the plain estimate. Code, tables and data need up to this many tokens for each estimated token. */
 export const ESTIMATE_MARGIN = 2;
 
 /** Tokens that providers add to a message, a call or a tool. */
@@ -263,7 +268,7 @@ export class SaidText {
       this.#isWhole = payload.status === 'completed' || payload.status === 'incomplete';
   }
 
-  /** The deltas of an item may be missing. */
+  /** Takes the text of a completed item, because the deltas of an item may be missing. */
   #takeItem(id: string, text: string): void {
     if (text.length > (this.#texts.get(id) ?? '').length) this.#texts.set(id, text);
   }
@@ -302,7 +307,7 @@ function estimateUsage(
   };
 }
 
-/** Tokens of a request, without the margin. */
+/** The plain estimate of the tokens of a request, without the margin. */
 export function estimateRequest({ system = '', tools = [], conversation }: ModelRequest): number {
   const shown = conversation.map(shownText).join('\n');
   const images = conversation.reduce((count, item) => count + imagesIn(item), 0);

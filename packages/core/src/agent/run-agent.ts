@@ -36,8 +36,9 @@ interface CommonOptions {
   /** The conversation so far: see `extendHistory`. */
   history?: readonly OutputItem[];
   signal?: AbortSignal;
-  /** Overrides of the agent's own limits and the harness's. */
+  /** Overrides the mode of the agent and of the harness. */
   mode?: HarnessMode;
+  /** Overrides of the limits of the agent and of the harness. */
   limits?: Partial<LimitsInput>;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy;
@@ -52,16 +53,16 @@ interface CommonOptions {
   /** Loads the bytes of images. */
   loadImage?: LoadImage;
   /**
-   * Functions that the caller of the run performs itself. The run ends after an answer that calls one; the next run's
-   * input has the call's `function_call_output`.
+   * Functions that the caller of the run performs itself. The run ends after an answer that calls such a function. The
+   * input of the next run must contain the call's `function_call_output`.
    */
   clientFunctions?: readonly FunctionTool[];
   /** False: an answer contains at most one call. Default: the provider's default. */
   parallelToolCalls?: boolean;
   /**
-   * Resolves when the events of the run that its consumer has received so far are stored. A script, and a structured
-   * call, waits for it before its first call with effects. A host that recovers runs from stored events must set it:
-   * the recovery would run a script again that no stored event names.
+   * Resolves when the events that the run's consumer has received so far are stored. A script or a structured call
+   * waits for this promise before its first call with effects. A host that recovers runs from stored events must set
+   * this option: otherwise, the recovery would repeat a script that no stored event names.
    */
   flushEvents?: () => Promise<void>;
   /** Called with the outcome of each script; a suspended one has its `suspension`. */
@@ -101,11 +102,13 @@ export interface ResumeAgentOptions extends CommonOptions {
   /** Decisions by approval id. Approvals without a decision stay pending. */
   decisions?: Decisions;
   /**
-   * The script of `suspension` was interrupted and its run has ended, so this run recovers it. `force`: even if its
-   * holder may be alive.
+   * If set, this run recovers the script of `suspension`, which was interrupted in a run that has ended. `force`: the
+   * run recovers the script even if its holder may be alive.
    */
   recover?: { readonly force?: boolean };
-  /** An earlier process may have begun to resume the script; in that case the script is recovered. Default false. */
+  /**
+   * True: an earlier process may have begun to resume the script. If so, this run recovers the script. Default false.
+   */
   mayBeResumed?: boolean;
 }
 
@@ -150,9 +153,9 @@ export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 
   /** Claims a script even if its holder may be alive. Default false. */
   force?: boolean;
   /**
-   * The run's harness used this store, and the store has lost nothing since: its machine has not lost power, or the
-   * store flushes. A script without a journal has then performed only reads, and runs again. Default false: the model
-   * reads that the script was interrupted.
+   * True: the run's harness used this store, and the store has lost nothing since then, because its machine has not
+   * lost power or the store flushes its writes. A script without a journal has then performed only reads, and runs
+   * again. Default false: the model reads that the script was interrupted.
    */
   storeIsWhole?: boolean;
 }

@@ -1,6 +1,6 @@
 /*
- * The budget of a run and its sub-agents. A sub-agent's budget is reserved in its parent's for as long as the sub-agent
- * works; what it uses counts in every budget above it, and the rest is returned when it ends.
+ * The budget of a run and its sub-agents. While a sub-agent works, its budget is reserved in its parent's budget. The
+ * usage of the sub-agent counts in every budget above it. The rest is returned when the sub-agent ends.
  */
 
 /** Tokens, US dollars and tool calls. An absent figure is not limited. */
@@ -18,7 +18,7 @@ export class RunBudget {
   readonly #children = new Set<RunBudget>();
   readonly #used: Record<Figure, number>;
 
-  /** `used`: by the same run in an earlier process. */
+  /** `used`: the amounts that the same run used in an earlier process. */
   constructor(limits: Amounts, used: Amounts = {}, parent?: RunBudget) {
     this.#limits = limits;
     this.#parent = parent;
@@ -43,7 +43,7 @@ export class RunBudget {
     return this.#limits.tokens !== undefined || this.#limits.cost !== undefined;
   }
 
-  /** Counts one call; returns false if none is left. Undefined if calls are not limited. */
+  /** The function that counts one call, and returns false if no call is left. Undefined if calls are not limited. */
   get takeCall(): (() => boolean) | undefined {
     if (this.#limits.calls === undefined) return undefined;
     return () => {

@@ -10,8 +10,8 @@ import { EventStream, type PayloadSink } from '../answer/index.js';
 import { sinceCompaction } from './compaction.js';
 
 /*
- * The conversation of a run is a fold: the earlier items, then the events of the run, by the same reducer that folds
- * a response. So the model reads what a reader of the events sees.
+ * The conversation of a run is a fold of the earlier items and the run's events. The same reducer folds a response, so
+ * the model reads what a reader of the events sees.
  */
 class ConversationFold {
   readonly #reducer = new ResponseReducer();
@@ -41,7 +41,7 @@ function inputOf(payload: Extract<EventPayload, { type: 'response_start' }>): re
   return Array.isArray(payload.input) ? (payload.input as OutputItem[]) : [];
 }
 
-/** The conversation after a run's events: its input, its output, and changes of earlier items. */
+/** The conversation after a run's events: its input, its output, and the changes to earlier items. */
 export function extendHistory(history: readonly OutputItem[], events: Iterable<StreamEvent>): readonly OutputItem[] {
   const fold = new ConversationFold();
   fold.add(history);
@@ -100,8 +100,8 @@ export class RunLog implements PayloadSink {
   }
 
   /**
-   * The part of the conversation that the model reads: everything since the last summary. From interrupted items,
-   * only a message's text is kept.
+   * The part of the conversation that the model reads: everything since the last summary. Interrupted items other than
+   * messages are omitted.
    */
   conversation(): OutputItem[] {
     const items = sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');

@@ -53,7 +53,7 @@ export function hostOver(conditions: RunConditions, sourceDeltas: boolean): Scri
   };
 }
 
-/** Sets the status of an interrupted script's item to `suspended`, as for a script that waits for its own decisions. */
+/** Sets the status of an interrupted script's item to `suspended`, as for a script whose own calls need decisions. */
 export function markSuspended({ log }: RunConditions, { scriptId }: Outcome): void {
   const item = log.items.find((one) => one.type === 'script_execution' && one.script_id === scriptId);
   if (item !== undefined) log.emit({ type: 'item_update', item_id: item.id, changes: { status: 'suspended' } });
@@ -95,11 +95,14 @@ export class ScriptInterruption {
     return WITHHELD.includes(payload.type);
   };
 
-  /** The approvals that the interrupted script, or call, waits for; undefined if nothing was interrupted. */
+  /**
+   * Stops dropping events. Returns the approvals that the interrupted script or call waits for; undefined if nothing
+   * was interrupted.
+   */
   settle(): ApprovalRequest[] | undefined {
     if (this.#approvalIds === undefined) return undefined;
     this.#isSettled = true;
-    // Only the ids of the requests are read: the requests are those of the sub-agents' scripts.
+    // The requests belong to the scripts of the sub-agents, and the run reads only their ids.
     return this.#approvalIds.map((approvalId) => ({ approvalId }) as ApprovalRequest);
   }
 

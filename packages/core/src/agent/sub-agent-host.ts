@@ -31,7 +31,7 @@ export interface AgentScope {
   readonly budget: RunBudget;
   /** The events of the run that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** The store of scripts has lost nothing since the earlier process: see `RecoverRunOptions`. */
+  /** True: the store of scripts has lost nothing since the earlier process. See `RecoverRunOptions`. */
   readonly storeIsWhole: boolean;
   /** Emits an event of the run. */
   emit(payload: EventPayload): void;
@@ -56,8 +56,8 @@ export interface AgentScope {
 export type OfAgentRun = Pick<AgentScope, 'addUsage' | 'answerArrived'>;
 
 /**
- * The sub-agents of a run. `ended`: the run has ended, and they end with it. `interrupted`: the run continues later, or
- * in another process, and they continue with it.
+ * The sub-agents of a run. `ended`: the run has ended, and its sub-agents end too. `interrupted`: the run continues
+ * later or in another process, and so do its sub-agents.
  */
 export interface OpenSubAgents {
   close(how: 'ended' | 'interrupted'): Promise<void>;
@@ -68,7 +68,8 @@ export interface SubAgentHost {
   open(scope: AgentScope): OpenSubAgents;
   /** The budget of a run that is itself a sub-agent. */
   readonly budget?: RunBudget;
-  /** The run that launched this one, and the chain of agents from the first run to this one. */
+  /** The id of the run that launched this run. */
   readonly parentRunId?: string;
+  /** The chain of agents from the first run to this run. */
   readonly path?: readonly string[];
 }

@@ -4,9 +4,9 @@ import { writtenNames } from '../text/identifier-name.js';
 import type { OuterCall, ReadTool } from './sdk-tools.js';
 
 /**
- * Whether the script names a call that needs a user. A script that does not run, because it does not compile or scripts
- * are disabled, needs no user. The AI SDK asks again when the user has answered, so the same script always gets the
- * same answer.
+ * Whether a user must approve the script, because it names a call that needs approval. A script that cannot run,
+ * because it does not compile or because scripts are disabled, needs no approval. The AI SDK calls this function again
+ * after the user has answered, so the same script always gets the same result.
  */
 export async function needsUser(
   harness: Harness,
@@ -25,20 +25,20 @@ async function callNeedsUser(tools: readonly ReadTool[], planned: PlannedCall, c
   const asksUser = tools.find(({ tool }) => names(planned, tool.name))?.asksUser;
   if (asksUser === undefined) return false;
   if (planned.input === undefined) return true;
-  // If the predicate throws, the user is asked, as for a single call.
+  // If the predicate throws, the user decides, as for a single call.
   return asksUser(planned.input, call).catch(() => true);
 }
 
 /**
- * Decides about the calls of a script by the answer of the user to the whole script, which the messages contain. The
- * answer covers only the tools that the script names, because the user has seen only those.
+ * Decides about the calls of a script. The messages contain the user's decision about the whole script. The decision
+ * covers only the tools that the script names, because the user has seen only those.
  */
 export function decideByMessages(call: OuterCall): ApprovalCallback {
   return ({ tool, plan }) => {
     if (plan.some((planned) => names(planned, tool)) && isApproved(call)) return 'approve';
     throw new ToolCallError(
       'ApprovalDeniedError',
-      `no user has approved it; write tools.${writtenNames(tool)[0]}(…) in the script, so that the user is asked before it runs`,
+      `no user has approved it; write tools.${writtenNames(tool)[0]}(…) in the script, so that the user is asked before the script runs`,
     );
   };
 }

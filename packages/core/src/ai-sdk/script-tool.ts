@@ -17,7 +17,7 @@ export interface ScriptToolCallOptions {
 }
 
 /**
- * The options of `createHarness`. With `approvals`, the host decides about each call, and the AI SDK is not asked for
+ * The options of `createHarness`. With `approvals`, the host decides about each call, and the AI SDK requests no
  * approvals.
  */
 export type ScriptToolOptions = Omit<HarnessOptions, 'tools'>;
@@ -28,19 +28,19 @@ export interface AiSdkScriptTool {
   readonly inputSchema: RunScriptInputSchema;
   /** True if a user must approve the script: it names a call that needs approval. */
   readonly needsApproval?: (input: RunScriptInput, options: ScriptToolCallOptions) => Promise<boolean>;
-  /** Returns the report of the script for the model. */
+  /** Runs the script. Returns its report for the model. */
   readonly execute: (input: RunScriptInput, options: ScriptToolCallOptions) => Promise<string>;
 }
 
 /**
- * One tool that takes scripts, which call the given tools of the AI SDK. `close` frees the worker threads.
+ * Creates one tool that runs scripts. The scripts call the given tools of the AI SDK. `close` frees the worker threads.
  *
- * A script that names a call whose tool has `needsApproval` becomes an approval request of the AI SDK; `needsApproval`
- * functions see arguments that are written out in the script, and count as true for all other arguments. After the
- * approval, the script may make the calls that it names. Other calls that need approval are denied.
+ * A script that names a call whose tool has `needsApproval` becomes an approval request of the AI SDK. A
+ * `needsApproval` function receives the arguments if the script contains their values. Otherwise, it counts as true.
+ * After the approval, the script may make the calls that it names. Other calls that need approval are denied.
  *
- * Each tool's `execute` receives the options of the script's own tool call: `toolCallId`, `messages` and the context;
- * `abortSignal` also aborts when the script ends. The last result of a tool that yields several counts.
+ * Each tool's `execute` receives the options of the script's own tool call: `toolCallId`, `messages` and the context.
+ * `abortSignal` also aborts when the script ends. If a tool yields several results, the last one counts.
  *
  * Throws a `ToolscriptUsageError` for a tool without `execute`, which only the client or the provider can run.
  */

@@ -2,7 +2,7 @@ import { asSchema, type FlexibleSchema, type ToolSet } from 'ai';
 import { ToolCallError, ToolscriptUsageError, type Tool, type ToolCallContext } from '../protocol/index.js';
 import { defineTool } from '../tools/index.js';
 
-/** The call of the script tool, which the script's own calls pass on. */
+/** The options of the script tool's call. The script's own calls pass them on to their tools. */
 export interface OuterCall {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
@@ -11,12 +11,12 @@ export interface OuterCall {
 type SdkTool = ToolSet[string];
 type Options = Parameters<NonNullable<SdkTool['execute']>>[1];
 
-/** Whether a call with this input needs a user, as the tool's `needsApproval` decides. */
+/** Returns whether a user must approve a call with this input, as `needsApproval` of the tool decides. */
 type AsksUser = (input: unknown, call: OuterCall) => Promise<boolean>;
 
 export interface ReadTool {
   readonly tool: Tool;
-  /** Decides whether a call needs a user; undefined if no call does. */
+  /** Decides whether a user must approve a call; undefined if no call needs approval. */
   readonly asksUser: AsksUser | undefined;
 }
 
@@ -58,7 +58,7 @@ function asker({ needsApproval }: SdkTool): AsksUser | undefined {
   return async (input, call) => needsApproval(input as never, call as never);
 }
 
-/** All that the AI SDK passed to the script tool, with the signal of this one call. */
+/** Returns the options that the AI SDK passed to the script tool, with the signal of this call. */
 function optionsOf({ app, signal }: ToolCallContext): Options {
   return { ...(app as object), abortSignal: signal } as unknown as Options;
 }

@@ -15,19 +15,19 @@ import type { AnswerWork } from './answer-work.js';
 
 /*
  * Plays one answer: emits its events as they arrive, and runs each script and call as soon as it is complete. The model
- * never waits for a script; what it writes meanwhile is emitted after the script's output.
+ * never waits for a script: the text that arrives while a script runs is emitted after the script's output.
  *
  *   listening ──a script's end, stopsAfterScript──▶ stopped ──┐
  *       └──────────────────response_done──────────────────────┴──▶ ended
  *
- * In `stopped` the provider is stopped too, unless it ends by itself (see `AnswerCut`). From the payloads that
- * still arrive, the player takes only the ends of open items.
+ * In `stopped`, the provider's stream is stopped too, unless the answer ends by itself (see `AnswerCut`). From the
+ * payloads that still arrive, the player takes only the ends of open items.
  */
 
 export interface AnswerSettings {
   readonly emit: (payload: EventPayload) => void;
   readonly work: AnswerWork;
-  /** For scripts in the answer's text: they run, a warning replaces each, or all text stays text. */
+  /** For scripts in the answer's text: the player runs them, replaces each with a warning, or leaves them as text. */
   readonly scriptsInText: 'run' | 'warn' | 'none';
   readonly stopsAfterScript: boolean;
   readonly detector: () => Detector;
@@ -35,11 +35,11 @@ export interface AnswerSettings {
    * Called with each payload before the player handles it, even in `stopped`. The player handles the returned payload.
    */
   readonly onPayload?: (payload: EventPayload) => EventPayload;
-  /** Ends the provider's stream. */
+  /** Stops the provider's stream after a script. */
   readonly stop: () => void;
-  /** Aborts the provider's stream. */
+  /** The signal that aborts the provider's stream. */
   readonly signal: AbortSignal;
-  /** Maximum time in ms that the provider may continue after the signal. */
+  /** Maximum time in ms that the provider may continue after the signal aborts. */
   readonly graceMs: number;
 }
 
@@ -330,7 +330,7 @@ export class TextPieces {
     this.#emit({ type: 'item_start', item_id: id, item_type: 'script_execution', initial });
   }
 
-  /** Does nothing unless the script has started. */
+  /** Emits a part of the script's source. Does nothing unless the script has started. */
   sourceDelta(delta: string): void {
     if (this.#openScript !== undefined) this.#emit({ type: 'item_delta', item_id: this.#openScript, delta });
   }

@@ -24,21 +24,21 @@ export interface WorkSettings {
   /** Maximum tokens of a call's result that the model reads. */
   readonly modelOutputTokens: Limits['modelOutputTokens'];
   readonly continueOnError: boolean;
-  /** Scripts arrive as calls of the tool `run_script`. */
+  /** True: scripts arrive as calls of the tool `run_script`. */
   readonly scriptsAreCalls: boolean;
   /** The tools' own names, by the names under which they are offered as functions. */
   readonly functions: ReadonlyMap<string, string>;
   /** Offered names of tools that take no arguments. */
   readonly withoutArguments: ReadonlySet<string>;
-  /** The callers of the tools that the provider's code may call, by their offered names. */
+  /** The callers of the tools that the provider's code may call, by the tools' offered names. */
   readonly callers: ReadonlyMap<string, ToolCallers>;
-  /** Functions that the caller performs: their calls stay without a result. */
+  /** Functions that the caller of the run performs: their calls stay without a result. */
   readonly clientFunctions: ReadonlySet<string>;
   /** Receives the result of every call. A result may contain images. */
   readonly onResult: (result: unknown) => void;
 }
 
-/** The suspended script or call: the members of its `response_done`. */
+/** The members of `response_done` that identify the suspended script or call. */
 export interface Waiting {
   script_id: string;
   approval_ids: string[];
@@ -46,7 +46,7 @@ export interface Waiting {
 
 /**
  * Runs the scripts and calls of one answer one at a time, in order of appearance. Each script or call gets a result.
- * After a script is suspended, the later scripts and calls wait for its end.
+ * After a script is suspended, the later scripts and calls wait until that script has ended.
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
@@ -56,7 +56,9 @@ export class AnswerWork {
   #suspended: ScriptEnd | undefined;
   #waiting: Waiting | undefined;
 
-  /** `failed`: true if a script of the answer failed before the suspension after which this work continues. */
+  /**
+   * `failed`: true if this work continues a suspended answer, and a script of the answer failed before the suspension.
+   */
   constructor(settings: WorkSettings, failed = false) {
     this.#settings = settings;
     this.#failed = failed;
@@ -88,7 +90,7 @@ export class AnswerWork {
 
   async call(call: FunctionCallItem): Promise<void> {
     const { scriptsAreCalls, mode, clientFunctions } = this.#settings;
-    // Calls without a result are found in the conversation after the resume.
+    // After the resume, the run finds the calls without a result in the conversation.
     const isForClient = clientFunctions.has(call.name);
     if (this.#waiting !== undefined && !isForClient) return;
     const wrongCaller = this.#wrongCaller(call);
@@ -111,8 +113,8 @@ export class AnswerWork {
   }
 
   /**
-   * Returns the reason why the caller of a tool may not call the tool. Toolscript checks the caller, because providers
-   * only advise their models.
+   * Returns the reason why the caller may not call this tool; undefined if the call is allowed. Toolscript checks the
+   * caller, because providers only advise their models.
    */
   #wrongCaller(call: FunctionCallItem): string | undefined {
     const callers = this.#settings.callers.get(call.name) ?? 'direct';
@@ -145,7 +147,8 @@ export class AnswerWork {
    */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
-    const message = 'An earlier script of this answer failed, so this script did not run.';
+    const message =
+      'An earlier script of this answer failed, so this script did not run. Correct that script, then send this one again.';
     return scriptFailure('ScriptSkippedError', message);
   }
 
@@ -194,7 +197,10 @@ export class AnswerWork {
     putItem(emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 
-  /** Returns undefined for empty arguments of a tool that takes arguments, because the provider lost the arguments. */
+  /**
+   * Returns the arguments of a call; undefined if they are not a JSON object. Empty arguments are valid only for a tool
+   * without arguments: for any other tool, the provider lost them.
+   */
   #inputOf(call: FunctionCallItem): Record<string, unknown> | undefined {
     // defence: call-without-arguments, without it: if (call.arguments.trim() === '') return {};
     if (call.arguments.trim() === '' && this.#settings.withoutArguments.has(call.name)) return {};
@@ -252,7 +258,7 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
 }
 
 /**
- * Returns the id of the script that saves a structured call; undefined if the call has no id of its answer. The id
+ * Returns the id of the script that saves a structured call; undefined if the call does not name its answer. The id
  * depends only on the ids of the call, so a process that recovers the run finds the script before an event names the
  * script.
  */

@@ -9,7 +9,7 @@ import { newId } from '../text/crypto.js';
 import { present } from '../protocol/json.js';
 import type { PayloadSink } from './script-host.js';
 
-/** Emits the events of one run. Only this class puts payloads into envelopes, in order and without gaps. */
+/** Emits the events of one run: puts the payloads into envelopes, in order and without gaps. */
 export class EventStream implements PayloadSink {
   readonly identity: RunIdentity;
   readonly #envelopes: EventEnvelopes;
@@ -23,7 +23,7 @@ export class EventStream implements PayloadSink {
     this.#listeners = listeners.filter((listener) => listener !== undefined);
   }
 
-  /** Does nothing without listeners. A listener that throws does not change the run. */
+  /** Emits a payload. Does nothing without listeners. A listener that throws does not change the run. */
   emit(payload: EventPayload): void {
     if (this.#listeners.length === 0) return;
     const merged = this.#plan.take(payload);
@@ -47,7 +47,7 @@ export class EventStream implements PayloadSink {
   }
 }
 
-/** Returns the names of a run in its events. Missing names are generated. */
+/** Returns the ids for the events of a run. Missing ids are generated. */
 export function runIdentity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
   return {
     runId: names.runId ?? newId('run'),
@@ -125,9 +125,10 @@ function isOfItem(payload: EventPayload): payload is ItemPayload {
 }
 
 /**
- * Returns the events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function
- * that it returns starts the run at the first `next`. `handled` resolves when the consumer asks for the event after
- * those that were pushed so far. Leaving the loop early aborts the run's signal and waits for its end.
+ * Returns the events of a run as a generator. `prepare` is called at once and may throw for invalid options. The
+ * function that `prepare` returns starts the run at the first `next`. `handled` resolves when the consumer has received
+ * all events that were pushed so far, and requests the next one. Leaving the loop early aborts the signal of the run
+ * and waits until the run has ended.
  */
 export function generateEvents(
   outer: AbortSignal | undefined,

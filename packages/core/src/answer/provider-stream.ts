@@ -4,15 +4,18 @@ import { EventQueue, type EventPayload } from '../protocol/index.js';
 export class SourceFailure extends Error {}
 
 export interface ReadAheadOptions<Item> {
-  /** Its abort ends the source. */
+  /** The source ends when this signal aborts. */
   readonly signal: AbortSignal;
-  /** Maximum time in ms that a source may continue after the signal; after that time the source is no longer read. */
+  /**
+   * Maximum time in ms that a source may continue after the signal aborts. After that time, the source is no longer
+   * read.
+   */
   readonly graceMs: number;
   /** Called with each item when it arrives, before it is read. */
   readonly onArrival?: (item: Item) => void;
 }
 
-/** Pulls from a source without waiting for the reader, so that a running script never delays the model. */
+/** Pulls items from a source without waiting for the reader, so that a running script never delays the model. */
 export async function* readAhead<Item>(
   source: AsyncIterable<Item>,
   { signal, graceMs, onArrival }: ReadAheadOptions<Item>,
@@ -61,7 +64,8 @@ const USAGE_WAIT_MS = 1000;
 /**
  * Ends an answer after its script. Most models stop after a script by themselves, and the provider then reports the
  * usage of the answer. So Toolscript stops the provider only when the model writes more, or when the answer does not
- * end in time. White space counts as more, because later requests must repeat the answer as the provider stored it:
+ * end in time. White space counts as more text, because later requests must repeat the answer as the provider
+ * stored it:
  *
  *   open ──the script's end──▶ closing ──more output | no end in time──▶ stopped
  */
@@ -116,7 +120,7 @@ export interface ProviderFailure {
 
 const KEPT = ['status', 'request_id', 'retryable', 'attempts', 'retry_after_ms'];
 
-/** Omits the provider's own object, which may be long. */
+/** Returns the failure without the provider's own error object, which may be long. */
 export function providerFailure(error: Extract<EventPayload, { type: 'response_error' }>): ProviderFailure {
   const kept = Object.entries(error).filter(([name]) => KEPT.includes(name));
   return { ...Object.fromEntries(kept), code: error.code, message: error.message };

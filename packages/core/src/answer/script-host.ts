@@ -12,11 +12,11 @@ import type {
 import type { Detector } from '../script/index.js';
 
 /*
- * The port through which the player of an answer runs scripts and keeps the run's events. A harness implements
+ * The port through which the player of an answer runs scripts and emits the run's events. A harness implements
  * `ScriptHost` for the text that it processes, and an agent implements it over its harness.
  */
 
-/** A script of an answer. `failure`: why the block cannot run. */
+/** A script of an answer. `failure`: the reason why the script cannot run. */
 export interface ScriptBlock {
   readonly source: string;
   readonly language: ScriptLanguage;
@@ -28,7 +28,7 @@ interface ToolCall {
   readonly name: string;
   readonly input: unknown;
   readonly callId: string;
-  /** The script that saves the call, if it is saved. Default: a new id. */
+  /** The id of the script that saves the call, if the call is saved. Default: a new id. */
   readonly scriptId?: string | undefined;
 }
 
@@ -38,9 +38,9 @@ export interface ScriptHost {
    * the answer's log.
    */
   runScript(block: ScriptBlock, refusal: ScriptFailure | undefined): Promise<ScriptEnd>;
-  /** Makes a structured call. Never rejects because of the tool. */
+  /** Makes a structured call. Does not reject if the tool fails. */
   callTool(call: ToolCall): Promise<CallEnd>;
-  /** Finds the scripts in one message of the answer. */
+  /** Creates a detector, which finds the scripts in one message of the answer. */
   detector(): Detector;
 }
 
@@ -51,7 +51,8 @@ type CallEnd = Operation & {
 };
 
 /**
- * The end of a script. `pending`: the script is suspended, and its suspension can be written once the rest is known.
+ * The end of a script. `pending`: set if the script is suspended. Its suspension can be written once the rest of the
+ * answer is known.
  */
 export interface ScriptEnd {
   readonly outcome: Outcome;
@@ -80,7 +81,7 @@ export interface AnswerRest {
 /** Receives the payloads of a run's events, in order. The run's log puts them into envelopes. */
 export interface PayloadSink {
   emit(payload: EventPayload): void;
-  /** False: no payloads need to be built. */
+  /** False: nobody receives the payloads, so the caller need not build them. */
   readonly hasListeners: boolean;
   /** The number of the next event. */
   readonly nextSeq: number;

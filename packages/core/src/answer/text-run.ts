@@ -26,7 +26,7 @@ export interface TextRunOptions {
   readonly modelOutputTokens: Limits['modelOutputTokens'];
   readonly signal: AbortSignal | undefined;
   readonly listeners: readonly (((event: StreamEvent) => void) | undefined)[];
-  /** Runs the scripts; their events go to the stream. */
+  /** Returns the host that runs the scripts and emits their events to the stream. */
   readonly hostFor: (stream: EventStream, signal: AbortSignal) => ScriptHost;
   /**
    * Called with the outcome of each script; a suspended script is reported at the end of the answer, after it was
@@ -41,7 +41,7 @@ export function assertAnswerText(text: unknown): asserts text is AnswerText {
   const iterable =
     typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
   if (!iterable)
-    throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
+    throw new ToolscriptUsageError('processText needs the answer as a string, or as an iterable of strings.');
 }
 
 /** Plays a model's answer that arrives as text, as a run of one answer. */
@@ -52,7 +52,7 @@ export function playText(text: AnswerText, options: TextRunOptions): AsyncGenera
   });
 }
 
-/** Resumes the script of an answer that was suspended, then runs the scripts after it. */
+/** Resumes the suspended script of an answer, then runs the scripts after it. */
 export function playRest(
   resume: ResumeFirst,
   rest: AnswerRest | undefined,
@@ -113,7 +113,9 @@ class TextRun {
     await this.#end(await this.#reached(player.play(answerOf(text, this.#signal))));
   }
 
-  /** Waits for the answer. Closing the harness interrupts the answer. */
+  /**
+   * Waits for the answer. Returns a failed end if the answer is interrupted, for example because the harness is closed.
+   */
   async #reached(playing: Promise<AnswerEnd>): Promise<AnswerEnd> {
     try {
       return await playing;

@@ -17,7 +17,7 @@ export type RenderedCall = ToolCallScope & Pick<GateCall, 'tool' | 'input' | 'si
 
 /**
  * The text that a deciding user reads: the tool, its kind of effect, and the arguments or the tool's own preview of
- * them. A preview that fails or takes too long is omitted. Never rejects.
+ * them. The arguments replace a preview that fails or takes too long. Never rejects.
  */
 export async function renderCall(call: RenderedCall, wanted?: number): Promise<string> {
   const { tool, input } = call;
@@ -28,8 +28,8 @@ export async function renderCall(call: RenderedCall, wanted?: number): Promise<s
 }
 
 /**
- * Writes one argument per line, with the original line ends of strings. Each line inside a name or a value is marked,
- * so no argument can produce a line that looks like another argument.
+ * Writes one argument per line, with the original line endings of strings. Each line inside a name or a value is
+ * marked, so no argument can produce a line that looks like another argument.
  */
 function renderArguments(input: JsonValue, maxLength: number): string {
   const members = typeof input === 'object' && input !== null ? Object.entries(input) : [];

@@ -18,14 +18,14 @@ import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPoli
 import { renderForPerson } from './render.js';
 
 export interface GateOptions {
-  /** The time in ms that the gate waits for a user; `MAX_TIMER_MS`: without a limit. */
+  /** The time in ms that the gate waits for a user; `MAX_TIMER_MS` means no limit. */
   readonly approvalTimeoutMs: number;
   /**
-   * The time in ms that a request accepts a decision, even while its script is suspended. Default: as long as the
+   * The time in ms for which a request accepts a decision, even while its script is suspended. Default: as long as the
    * script is stored.
    */
   readonly expiresAfterMs?: number | undefined;
-  /** Characters of `rendered`. Default 4000. */
+  /** Maximum characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
   /** True: if no user can be asked, a call waits for its script to be resumed. Default false: the call is denied. */
   readonly parks?: boolean;
@@ -33,15 +33,18 @@ export interface GateOptions {
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   readonly memory?: GateMemory | undefined;
   /**
-   * Called with each decision of the host while the script runs, before the decision counts. The gate ignores failures
-   * of this function.
+   * Called with each decision of the host while the script runs, before the gate applies the decision. The gate ignores
+   * failures of this function.
    */
   readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
 
-/** `policy` undefined: no user can be asked. Throws a `ToolscriptUsageError` for an invalid policy. */
+/**
+ * Creates the gate of one script. Without a policy, no user can be asked. Throws a `ToolscriptUsageError` for an
+ * invalid policy.
+ */
 export function createGate(policy: ApprovalPolicy | undefined, options: GateOptions): ApprovalGate {
-  // The longest time means that there is no limit.
+  // `MAX_TIMER_MS` means no limit.
   const { expiresAfterMs } = options;
   return new PolicyGate(readPolicy(policy), {
     ...options,
@@ -133,8 +136,8 @@ class PolicyGate implements ApprovalGate {
   }
 
   /**
-   * Returns whether a request accepts no decision any longer. Requests of earlier releases have no times and do not
-   * expire.
+   * Returns whether a request no longer accepts a decision. Requests of earlier releases contain no times, so they do
+   * not expire.
    */
   #hasExpired({
     createdAt = Number.POSITIVE_INFINITY,
@@ -159,8 +162,8 @@ class PolicyGate implements ApprovalGate {
   }
 
   /**
-   * Returns true, so that a user must decide, if the predicate returns anything but false. Rejects if the predicate
-   * fails.
+   * Returns whether the call needs a decision, which is true unless the predicate returns false. Rejects if the
+   * predicate fails.
    */
   async #askPredicate(call: GateCall): Promise<boolean> {
     const { approval, name } = call.tool;
@@ -213,11 +216,11 @@ class PolicyGate implements ApprovalGate {
     if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
     if (answer.type === 'aborted') return cancelled(approvalId);
     if (answer.type === 'timeout') {
-      const reason = `No user decided about the call to ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
+      const reason = `No user decided about the call to ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms. The host can raise limits.approvalTimeoutMs.`;
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
-      return denied(call, 'host', answer.reason ?? 'no user could be asked', { approvalId });
+      return denied(call, 'host', answer.reason ?? 'the approvals function of the host failed', { approvalId });
     const read = readAnswer(answer.value);
     if (read !== undefined) await this.#noteDecision(approvalId, read);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -228,7 +231,7 @@ class PolicyGate implements ApprovalGate {
     try {
       await this.#options.onDecided?.(approvalId, decision as Decision);
     } catch {
-      // A call does not start after the journal has failed.
+      // The gate need not report the failure: a call does not start after the journal has failed.
     }
   }
 
@@ -285,7 +288,12 @@ class PolicyGate implements ApprovalGate {
 
   #applyAnswer(call: GateCall, approvalId: string, answer: Answer | undefined): GateDecision {
     if (answer === undefined)
-      return denied(call, 'host', 'the approvals function did not return a decision', { approvalId });
+      return denied(
+        call,
+        'host',
+        'the approvals function of the host must return "approve", "deny" or { decision }, but returned something else',
+        { approvalId },
+      );
     // defence: decisions-expire
     if (answer.expiresAt !== undefined && isPast(answer.expiresAt)) return expired(call, approvalId);
     const { note, remember } = answer;
@@ -422,7 +430,7 @@ function isPast(timeMs: number): boolean {
 }
 
 function expired(call: GateCall, approvalId: string): GateDecision {
-  const reason = `The request to approve the call to ${call.tool.name} has expired.`;
+  const reason = `The request to approve the call to ${call.tool.name} has expired. Make the call again to request a new decision.`;
   return { decision: 'timeout', approvalId, by: 'clock', reason };
 }
 

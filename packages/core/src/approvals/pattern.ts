@@ -1,6 +1,6 @@
 /**
  * Whether the whole text matches the pattern, in which `*` stands for any text, including none, and every other
- * character for itself. Each piece between two stars is searched once, so no pattern takes long.
+ * character for itself. Each part between two stars is searched once, so no pattern takes long.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const pieces = pattern.split('*');

@@ -9,7 +9,7 @@ export interface ReadPolicy {
   readonly rules: readonly ApprovalRule[];
   /** The action if no rule matches. */
   readonly otherwise: 'approve' | 'deny' | 'ask';
-  /** The reason for the denial of a call by `otherwise`, or of a call about which no user can be asked. */
+  /** The reason for a denial by `otherwise`, or for a denial because no user can be asked. */
   readonly denial: string;
   readonly ask: ApprovalCallback | undefined;
 }
@@ -17,7 +17,12 @@ export interface ReadPolicy {
 /** Throws a `ToolscriptUsageError` unless the value is a policy. `undefined`: the host configured no approvals. */
 export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
   if (policy === undefined)
-    return { rules: [], otherwise: 'ask', denial: 'no approvals are configured here', ask: undefined };
+    return {
+      rules: [],
+      otherwise: 'ask',
+      denial: 'no approvals are configured here; the host can set "approvals"',
+      ask: undefined,
+    };
   if (policy === 'auto') return { rules: [], otherwise: 'approve', denial: '', ask: undefined };
   if (policy === 'deny')
     return { rules: [], otherwise: 'deny', denial: 'calls that need an approval are refused here', ask: undefined };
@@ -79,7 +84,7 @@ export interface RuledCall {
   readonly permissions: readonly string[] | undefined;
 }
 
-/** The first rule that matches a call of the tool, for a host with its own rules. */
+/** Returns the first rule that matches a call of the tool, for hosts that have their own rules. */
 export function findApprovalRule(
   rules: readonly ApprovalRule[],
   tool: Tool,
@@ -105,8 +110,8 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
 }
 
 /**
- * Whether a rule is a prohibition that names its subject. Such a rule applies to every call; all other rules only to
- * calls that need a decision.
+ * Whether a rule denies calls by tool, permission or arguments. Such a rule applies to every call; all other rules
+ * apply only to calls that need a decision.
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
   return (

@@ -2,7 +2,7 @@ import { showHidden } from '../protocol/invisible.js';
 
 /**
  * Options of the text on which a user bases a decision. The text must show every character: characters that are
- * invisible, reorder text or look like others are written as `\u{…}`, and line ends and tabs are marked.
+ * invisible, reorder text or look like others are written as `\u{…}`, and line endings and tabs are marked.
  */
 export interface RenderOptions {
   /** Maximum characters of the result, without the note about the omitted part. Default 4000. */
@@ -10,15 +10,15 @@ export interface RenderOptions {
 }
 
 const DEFAULT_MAX_LENGTH = 4_000;
-/** The share of the room that shows the end of a truncated text. */
+/** The share of the maximum length that a truncated text uses for its end. */
 const TAIL_SHARE = 0.3;
 
 /** The mark for a space at the start or at the end. */
 const EDGE_BLANK = '\\u{20}';
 
 /**
- * Makes any text safe to show. Plain text passes unchanged; a long one is truncated in the middle. A space at the end
- * is escaped, and so is one at the start of a single line: two names must never look the same.
+ * Makes any text safe to show. Plain text passes unchanged; long text is truncated in the middle. A space at the end is
+ * escaped, and so is a space at the start of a single line: two different names must never look the same.
  */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
   const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));
@@ -67,7 +67,7 @@ function renderAll(text: string): string[] {
   return characters(text).map(renderCharacter);
 }
 
-/** Splits into code points; a line end of two characters and a literal `\u{` stay together. */
+/** Splits into code points; a line ending of two characters and a literal `\u{` stay together. */
 function characters(text: string): string[] {
   return text.match(/\r\n|\\u\{|[^]/gu) ?? [];
 }
@@ -76,7 +76,7 @@ function renderCharacter(character: string): string {
   if (character === '\n') return '⏎\n';
   if (character === '\r\n') return '␍⏎\n';
   if (character === '\t') return '⇥ ';
-  // Escapes the backslash, so that no reader takes text that looks like an escape for an escape.
+  // Escapes the backslash, so that readers do not mistake literal text for an escape.
   if (character === '\\u{') return '\\\\u{';
   return showHidden(character);
 }

@@ -30,7 +30,7 @@ export function noSuchScript(scriptId: string): string {
 }
 
 function heldBy(owner: string): string {
-  return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}. Wait until it has ended.`;
+  return `Another process is already running this script${owner === '' ? '' : ` (${owner})`}. Wait until the script has ended.`;
 }
 
 export function damagedBy({ message }: JournalDamage): string {
@@ -38,8 +38,8 @@ export function damagedBy({ message }: JournalDamage): string {
 }
 
 /**
- * Whether lost lines can be ignored. Lines that were not flushed can be ignored if `force` is set or if no flushed work
- * depends on them.
+ * Whether lost lines can be ignored. Lines that were not flushed can be ignored if `force` is set, or if each intent
+ * was flushed before its call started (durability `power`).
  */
 export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: JournalContent, force: boolean): boolean {
   return isUnflushedTail && (force || journalState({ lines, slot: undefined })?.durability === 'power');
@@ -51,7 +51,7 @@ export function keepingOf({ keeping }: DurabilityServices, what: string): Keepin
   return keeping;
 }
 
-/** The answer for a script that was not run or changed; the outcome has the reason. */
+/** The result for a script that was not run or changed. The outcome contains the reason. */
 export interface Refusal {
   outcome: Outcome;
   refused: true;
@@ -74,7 +74,7 @@ export async function claimSuspended(
   options: { force?: boolean } & Pick<TakeOptions, 'lines' | 'status'>,
 ): Promise<Claimed | Refusal> {
   const stillWaits = (content: JournalContent | undefined, current: number): boolean => {
-    // A harness without a store suspended a script that has no stored journal. In this case the epoch decides.
+    // A script without a stored journal was suspended by a harness without a store. In this case, the epoch decides.
     const recorded = content === undefined ? undefined : journalState(content);
     return recorded === undefined ? current === epoch : recorded.suspension === text && recorded.ended === undefined;
   };
@@ -105,7 +105,7 @@ async function readUnheld(services: DurabilityServices, scriptId: string, force 
   }
 }
 
-/** Reads the stored content of a script and its holder. `method`: the harness method that needs them. */
+/** Reads the stored content and the claim of a script. `method`: the harness method that needs them. */
 export async function readKept(
   services: DurabilityServices,
   scriptId: string,
@@ -183,7 +183,7 @@ export function notInProcess(scriptId: string): Refusal {
   return refused(scriptId, message);
 }
 
-/** Reports the store's failure and refuses. The stored script is unchanged. */
+/** Reports the failure of the store and returns a refusal. The stored script is unchanged. */
 function storeFailed(services: DurabilityServices, scriptId: string, error: unknown): Refusal {
   reportInternalError(services, scriptId, storeFailure(error));
   const message = 'The store failed, so nothing was done and the stored script is unchanged. Try again later.';

@@ -5,11 +5,11 @@ import type { CallIntent, EndedCall } from '../tools/index.js';
 /** One line of a script's journal, as JSON. Only settlements contain results of tools. */
 export type JournalLine =
   | StartedLine
-  /** Written before a call with effects. */
+  /** The intent to make a call with effects. It is written before the call. */
   | { t: 'intent'; callIndex: number; operation: Operation; isRepeatable?: boolean }
   /** A call with effects, or a detached task, ended while the guest was busy or suspended, or after its end. */
   | { t: 'finished'; settlement: Settlement; ended: EndedCall }
-  /** Written before the settlements reach the guest. */
+  /** Settlements for the guest. The line is written before they reach the guest. */
   | {
       t: 'delivered';
       clockMs: number;
@@ -21,7 +21,7 @@ export type JournalLine =
   | { t: 'made'; calls: readonly TapeCall[] }
   /** The suspension is stored in the script's slot; version 1 stored the suspension in the line. */
   | { t: 'suspended'; atMs: number; suspension?: string }
-  /** Decisions were made, and the script was not resumed yet. */
+  /** Decisions were made, and the script has not been resumed yet. */
   | { t: 'decided'; atMs: number; decisions: StoredDecisions }
   | { t: 'resumed'; atMs: number; decisions: StoredDecisions }
   /** The call is being reverted by its tool, or its revert has ended. */
@@ -64,7 +64,7 @@ export interface JournalState {
   script: InterruptedScript;
   /** The newest suspension; undefined after the script was resumed and has made progress. */
   suspension: string | undefined;
-  /** A suspension exists but is unreadable. */
+  /** True: a suspension exists but is unreadable. */
   isSuspensionLost: boolean;
   /** True: the script was resumed after the newest suspension. */
   isResumed: boolean;
@@ -76,7 +76,8 @@ export interface JournalState {
 }
 
 /**
- * Returns undefined unless the lines begin with a `started` line of a known version. Throws if a line is unreadable.
+ * Returns the state that the lines describe; undefined if the lines do not begin with a `started` line of a known
+ * version. Throws if a line is unreadable.
  */
 function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
@@ -133,7 +134,8 @@ class StoryReader {
   read(line: JournalLine): void {
     switch (line.t) {
       case 'intent':
-        // A queued detached task may start while its script is suspended.
+        // Before the script is resumed, an intent does not show progress: a queued detached task may start while its
+        // script is suspended.
         if (this.isResumed) this.#markResumed();
         this.#intents.set(line.callIndex, {
           callIndex: line.callIndex,

@@ -27,7 +27,10 @@ export interface KeptScript extends ListedScript {
   approvals: readonly WaitingApproval[];
 }
 
-/** Everything about a stored script that a user may need before deciding. For a damaged script, the readable part. */
+/**
+ * The details of a stored script that a user may need for a decision. If the script is damaged, only the readable
+ * details are present.
+ */
 export interface KeptScriptDetails extends KeptScript {
   source: string;
   principal: string | undefined;
@@ -35,7 +38,7 @@ export interface KeptScriptDetails extends KeptScript {
   plan: readonly PlannedCall[];
   /** The operations in call order. */
   operations: Operation[];
-  /** Only for a suspended script. */
+  /** The pending approvals of a suspended script; otherwise empty. */
   pendingApprovals: readonly ApprovalRequest[];
   logs: readonly LogEntry[];
   output: string;
@@ -45,7 +48,7 @@ export interface KeptScriptDetails extends KeptScript {
   problem?: string;
 }
 
-/** The scripts of a store, oldest change first. Needs no key. */
+/** Returns the scripts of a store, with the oldest change first. The function needs no suspension key. */
 export async function listScripts(store: HarnessStore, query: ListQuery = {}): Promise<KeptScript[]> {
   const { scripts } = await store.journal.list(query);
   // A script without bytes was claimed but never written, so it has done nothing.
@@ -93,27 +96,30 @@ function endOf({ status, code, message }: NonNullable<JournalState['ended']>): N
 }
 
 export interface PruneOptions {
-  /** The time in ms after its end when a script is deleted. Default: 7 days. */
+  /** The time in ms after which an ended script is deleted. Default: 7 days. */
   endedAfterMs?: number;
   /**
    * The time in ms without a decision or a resume after which a script that has not ended is deleted. Default: never.
    */
   waitingAfterMs?: number;
-  /** The current time, in ms since 1970. Default: the time of the system. */
+  /** The current time, in ms since 1970. Default: the system time. */
   nowMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The number of listed scripts that are read together. */
+/** The number of scripts that are listed at a time. */
 const PAGE = 100;
 
-/** Deletes old scripts, and the engines and images that no suspension refers to. Returns what was deleted. */
+/**
+ * Deletes old scripts, and the engines and images that no suspension refers to. Returns the ids of the deleted scripts
+ * and the names of the deleted images.
+ */
 export async function pruneScripts(
   store: HarnessStore,
   { endedAfterMs = 7 * DAY_MS, waitingAfterMs = Number.POSITIVE_INFINITY, nowMs = Date.now() }: PruneOptions = {},
 ): Promise<{ scripts: string[]; images: string[] }> {
-  // A script that is suspended at this moment may lose its image. The script is then replayed from its tape.
+  // A script that is being suspended at this moment may lose its image. The script is then replayed from its tape.
   const images = new Set(await store.images.list());
   const scripts = [
     ...(await deleteOlder(store, 'ended', nowMs - endedAfterMs)),

@@ -28,7 +28,7 @@ export function reportInternalError(
   }
 }
 
-/** Returns the detail of a failure of the store, for the operator. */
+/** Returns a message about a failure of the store, for the operator. */
 export function storeFailure(error: unknown): string {
   return `The store failed: ${String(error)}. Check the disk or the database of the store.`;
 }

@@ -16,13 +16,13 @@ import { withoutResult, type EndedLine, type JournalLine, type StartedLine } fro
 /** `power`: each intent is flushed to disk before the call starts. */
 export type Durability = 'process' | 'power';
 
-/** The store of a harness's journals, and the events that a write survives. */
+/** The store for the journals of a harness, and the failures that a write survives. */
 export interface Keeping {
   readonly leases: Leases;
   readonly durability: Durability;
 }
 
-/** The owner of a script, for lists. */
+/** The thread and the owner of a script, for lists. */
 export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
 
 /** The run that a journal belongs to. */
@@ -40,8 +40,8 @@ export function listedAs({ threadId }: RunIdentity, principal: string | undefine
 }
 
 /**
- * Writes one script's journal to a store. A script that only reads is not written: its lines are buffered until it is
- * about to change something, or ends without success.
+ * Writes one script's journal to a store. The lines are buffered until the script is about to change something, or ends
+ * without success. So the store has no lines of a successful script that only reads.
  */
 export class StoreJournal implements ScriptJournal {
   readonly isStored = true;
@@ -258,7 +258,8 @@ export class StoreJournal implements ScriptJournal {
     this.#epoch = taken.epoch;
     this.#isOpen = true;
     this.#status = this.#closedAs ?? { state: 'running', ...this.#listedAs };
-    // A detached task started after its script ended: no process needs to resume the script.
+    // If the script has ended or is suspended, only its detached tasks still write, so this process does not hold the
+    // script.
     if (this.#closedAs === undefined) this.#hold();
     else await this.#leases.release(this.#scriptId, this.#epoch);
   }
@@ -295,7 +296,7 @@ export class StoreJournal implements ScriptJournal {
 export interface Holder {
   /** A name for users to read. */
   readonly owner: string;
-  /** The time in ms that a store waits for a renewal before the claim expires. */
+  /** The time in ms after which a claim expires unless it is renewed. */
   readonly leaseMs: number;
 }
 
@@ -308,7 +309,7 @@ export class Leases {
   readonly holder: Holder;
   /** The claimed scripts, each with its epoch and the callback for a lost claim. */
   readonly #held = new Map<string, { epoch: number; onLost: () => void }>();
-  /** The work to retry, by script. */
+  /** The work to retry, by script id. */
   readonly #later = new Map<string, () => Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 

@@ -6,12 +6,12 @@ import { ToolscriptUsageError } from '../protocol/index.js';
 /** A secret of at least 32 bytes; text counts as its UTF-8 bytes. */
 export type SuspensionKey = string | Uint8Array;
 
-/** The first key of a list seals; every key opens. */
+/** The first key of a list seals suspensions; every key of the list opens them. */
 export type SuspensionKeys = SuspensionKey | readonly SuspensionKey[];
 
 /**
  * The readable header of a sealed script. It is authenticated together with the content: a header that was changed or
- * attached to other content does not open.
+ * attached to other content cannot be opened.
  */
 const HeaderSchema = z.strictObject({
   kind: z.literal('toolscript.suspension'),
@@ -23,7 +23,7 @@ const HeaderSchema = z.strictObject({
   threadId: z.string(),
   /** The time of the suspension, in ms since 1970. */
   createdAtMs: z.number(),
-  /** Names of the engine and the image that its memory needs. */
+  /** The names of the engine and the image that the script's memory needs. */
   images: z.array(z.string()),
 });
 
@@ -37,7 +37,7 @@ export class SealError extends Error {
 }
 
 const MIN_KEY_BYTES = 32;
-/** Higher levels take twice as long and save a tenth more. */
+/** Higher levels take twice as long and reduce the size by only a tenth more. */
 const DEFLATE_LEVEL = 3;
 /** Maximum bytes of the inflated JSON, far more than any script's results need. */
 const MAX_BYTES = 2 ** 30;
@@ -49,16 +49,16 @@ interface DerivedKey {
 
 /**
  * Seals stored scripts: deflates the data, then encrypts it with AES-256-GCM, a unique nonce and the header as
- * associated data. The key is derived from the secret by HKDF (RFC 5869); its id distinguishes keys and reveals nothing
- * about them.
+ * associated data. The key is derived from the secret by HKDF (RFC 5869). The id of a key identifies the key and
+ * reveals nothing about it.
  */
 export class SuspensionSeal {
   readonly #getKeys: () => readonly SuspensionKey[];
   #derived: readonly DerivedKey[] | undefined;
 
   /**
-   * The first key seals; every key opens. Without keys, a random key of this process seals. A function is called at the
-   * first use.
+   * `keys`: the first key seals suspensions; every key opens them. Without keys, a random key of this process is used.
+   * A function is called at the first use.
    */
   constructor(keys: readonly SuspensionKey[] | (() => readonly SuspensionKey[])) {
     this.#getKeys = typeof keys === 'function' ? keys : () => (keys.length === 0 ? [randomBytes(MIN_KEY_BYTES)] : keys);
@@ -90,7 +90,8 @@ export class SuspensionSeal {
   }
 
   /**
-   * Opens a sealed text. Throws a `SealError` if none of the keys sealed the text, or if the text was changed since.
+   * Opens a sealed text. Throws a `SealError` if none of the keys sealed the text, or if the text was changed after it
+   * was sealed.
    */
   open(text: string): { header: SuspensionHeader; data: unknown; bytes: Uint8Array } {
     const { keyId, nonce, sealed, ...header } = readEnvelope(text);

@@ -65,7 +65,7 @@ export class PendingSuspension implements Sealable {
   readonly #epoch: number;
   readonly #journal: StoreJournal | undefined;
 
-  /** `kept`: the script's journal, and its epoch for a harness without a store. */
+  /** `kept`: the journal of the script, if the harness has a store, and the epoch of the script. */
   constructor(services: DurabilityServices, end: SuspendedEnd, frame: ScriptFrame, kept: ClaimedScript) {
     this.#services = services;
     this.#end = end;
@@ -177,7 +177,7 @@ function answerOf(decision: Decision): 'approve' | 'deny' {
   return typeof decision === 'string' ? decision : decision.decision;
 }
 
-/** Stores the engine and the image, so that the script can resume after this version is gone. */
+/** Stores the engine and the image, so that a later version of Toolscript can still resume the script. */
 async function keepImages(services: DurabilityServices, names: readonly string[]): Promise<void> {
   const { keeping, keepingImages } = services;
   if (keeping === undefined) return;

@@ -4,30 +4,30 @@ import { pathToFileURL } from 'node:url';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 
 /**
- * The files that core loads by path: the modules of its worker threads, the engine and its images, the type library.
- * All of them are in one folder, `dist` of the installed package. Core searches these places in this order: the package
- * that `TOOLSCRIPT_CORE` names; the folder of this code; the package as the program's own files would import it, which
- * serves programs whose bundler has copied this code elsewhere. The working folder is never searched, because its files
- * may be untrusted.
+ * This module finds the files that core loads by path: the modules of its worker threads, the engine and its images,
+ * the type library. All of them are in one folder, `dist` of the installed package. Core searches these locations in
+ * this order: the package folder that the environment variable `TOOLSCRIPT_CORE` names; the folder of this code; the
+ * package as the program's own files would import it. The last one serves programs whose bundler has copied this code
+ * elsewhere. The working folder is never searched, because its files may be untrusted.
  *
- * No path is written as `new URL('…', import.meta.url)`: bundlers replace such expressions, each in another way, and
- * none of them copies all that the files need.
+ * No path is written as `new URL('…', import.meta.url)`: each bundler replaces such expressions in its own way, and no
+ * bundler copies every file that is needed.
  */
 
 /** The version of this code. Files of another version are refused. */
 export const CORE_VERSION = '0.1.0';
 
 /**
- * Returns the URL of a file. `path` is relative to `dist`. Throws a `ToolscriptUsageError` if the package's files
- * cannot be found.
+ * Returns the URL of one of core's files. `path` is relative to `dist`. Throws a `ToolscriptUsageError` if no complete
+ * package of this version is found.
  */
 export function coreFile(path: string): URL {
   return new URL(path, folder());
 }
 
 /**
- * Returns the path of a file of another package, as core's own modules would import it. `via`: a dependency of
- * core whose modules would import the file. Throws if the package is not installed.
+ * Returns the path of a file of another package. The file is resolved as core's own modules would import it, or, with
+ * `via`, as the modules of that dependency of core would import it. Throws if the package is not installed.
  */
 export function packageFile(name: string, via?: string): string {
   const own = requireFrom(new URL('index.js', folder()));
@@ -35,8 +35,8 @@ export function packageFile(name: string, via?: string): string {
 }
 
 /**
- * `createRequire` is not imported, because webpack evaluates calls to an imported `createRequire` while it builds, and
- * replaces them.
+ * `createRequire` is not imported, because webpack evaluates and replaces calls to an imported `createRequire` at build
+ * time.
  */
 function requireFrom(file: string | URL): NodeJS.Require {
   return process.getBuiltinModule('node:module').createRequire(file);
@@ -51,8 +51,9 @@ function folder(): URL {
 }
 
 /**
- * Finds the folder of the package's files. `named`: the folder of a package. `own`: the URL of this code. `programs`:
- * files whose packages are searched when a bundler has copied this code.
+ * Finds the folder of core's files. `named`: the package folder that `TOOLSCRIPT_CORE` names. `own`: the URL of this
+ * code. `programs`: files of the program. If a bundler has copied this code, the package is resolved as these files
+ * would import it.
  */
 export function findFolder(
   named: string | undefined,
@@ -64,14 +65,14 @@ export function findFolder(
   if (beside !== undefined) return beside;
   for (const program of [own, ...programs]) {
     const installed = program === undefined ? undefined : installedFor(program);
-    if (installed !== undefined) return installedAt(installed, 'the program would import');
+    if (installed !== undefined) return installedAt(installed, 'The program would import');
   }
   throw new ToolscriptUsageError(NOT_FOUND);
 }
 
 /** Returns the URL of this file; undefined in a bundle whose format has neither `import.meta.url` nor `__filename`. */
 function ownFile(): string | undefined {
-  // Bundlers replace exactly this expression.
+  // Bundlers recognize `import.meta.url` only in exactly this form.
   const url = import.meta.url as string | undefined;
   if (url?.startsWith('file:') === true) return url;
   return typeof __filename === 'string' ? pathToFileURL(__filename).href : undefined;
@@ -81,7 +82,7 @@ function hasFiles(folder: URL): boolean {
   return existsSync(new URL('sandbox/artefacts/execute.json', folder));
 }
 
-/** Returns the folder of the package that a file would import. */
+/** Returns the folder of the `@toolscript/core` that a file would import; undefined if the file cannot import it. */
 function installedFor(file: string): string | undefined {
   try {
     const index = requireFrom(file).resolve('@toolscript/core');

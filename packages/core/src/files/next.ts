@@ -3,19 +3,19 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compilerExecutable, coreFile, packageFile } from './core-files.js';
 
-/** The members of a configuration of Next.js (15 or newer) that `withToolscript` changes. */
+/** The members of a Next.js configuration (Next.js 15 or newer) that `withToolscript` changes. */
 export interface NextSettings {
   serverExternalPackages?: string[];
   outputFileTracingIncludes?: Record<string, string[]>;
 }
 
 /**
- * Returns a configuration of Next.js whose server leaves `@toolscript/core` in `node_modules`. The output of
+ * Returns a Next.js configuration whose server leaves `@toolscript/core` in `node_modules`. The output of
  * `output: 'standalone'` then contains the files that core loads by path: its worker threads, the native parser,
  * TypeScript's native compiler.
  *
- * Next.js reads these paths relative to the folder that it builds, which must be the working folder. Throws if the
- * native compiler is not installed.
+ * Next.js reads the paths of these files relative to the folder that it builds, which must be the working folder.
+ * Throws if the native compiler is not installed.
  */
 export function withToolscript<Config extends NextSettings>(config: Config): Config & Required<NextSettings> {
   const included = config.outputFileTracingIncludes ?? {};
@@ -31,7 +31,7 @@ export function withToolscript<Config extends NextSettings>(config: Config): Con
 
 const EVERY_ROUTE = '/*';
 
-/** Packages that only the worker threads load, so that a tracer which starts at core's modules misses them. */
+/** Packages that only the worker threads load. A tracer that starts at core's modules misses these packages. */
 const OF_THREADS = ['oxc-parser', 'oxc-transform', '@jridgewell/trace-mapping'];
 
 function tracedFiles(from: string): string[] {
@@ -44,7 +44,7 @@ function tracedFiles(from: string): string[] {
   return patterns.map((pattern) => relative(from, pattern).split(sep).join('/'));
 }
 
-/** Adds the manifests of the package and of all packages that it depends on. */
+/** Adds to `found` the manifest paths of the package and of all packages that it depends on. */
 function addPackage(name: string, via: string | undefined, found: Set<string>): void {
   const manifest = manifestOf(name, via);
   if (manifest === undefined || found.has(manifest)) return;
@@ -57,8 +57,8 @@ function addPackage(name: string, via: string | undefined, found: Set<string>): 
 }
 
 /**
- * Returns the path of a package's manifest. Undefined if the package is not installed, because packages with native
- * code exist for one platform only.
+ * Returns the path of a package's manifest; undefined if the package is not installed. Packages with native code for
+ * another platform are not installed.
  */
 function manifestOf(name: string, via: string | undefined): string | undefined {
   const own = via === undefined ? fileURLToPath(coreFile('../package.json')) : via;
@@ -69,7 +69,10 @@ function manifestOf(name: string, via: string | undefined): string | undefined {
   }
 }
 
-/** Core uses only TypeScript's native compiler; the package of the compiler contains it for one platform. */
+/**
+ * Returns the manifest of `typescript` and patterns for its native compiler for this platform. Core uses no other files
+ * of `typescript`.
+ */
 function compilerFiles(): string[] {
   const folder = dirname(compilerExecutable());
   return [packageFile('typescript/package.json'), join(folder, '../package.json'), join(folder, '**/*')];

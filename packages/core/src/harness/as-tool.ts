@@ -13,7 +13,7 @@ export interface RunScriptInputSchema {
   readonly properties: { readonly code: { readonly type: 'string'; readonly description: string } };
   readonly required: readonly ['code'];
   readonly additionalProperties: false;
-  /** Not enumerable, so no JSON text shows it. https://standardschema.dev */
+  /** This member is not enumerable, so JSON text does not contain it. See https://standardschema.dev. */
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: 'toolscript';
@@ -30,7 +30,7 @@ export interface RunScriptInputSchema {
   };
 }
 
-/** The harness as one tool of another agent: it takes a script and returns the result as text. */
+/** The harness as one tool of another agent. The tool takes a script and returns its result as text. */
 export interface RunScriptTool {
   readonly name: typeof SCRIPT_TOOL;
   readonly description: string;

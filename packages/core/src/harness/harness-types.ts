@@ -29,7 +29,10 @@ export interface RunOptions {
   app?: unknown;
   /** The owner of the run. */
   principal?: string;
-  /** Members of the script's `context`: conversationId, workingDirectory, provider, model … Plain JSON. */
+  /**
+   * Members of the script's `context`, as plain JSON: for example `conversationId`, `workingDirectory`, `provider` and
+   * `model`.
+   */
   context?: JsonObject;
   /** Overrides of the harness's limits for this run. */
   limits?: Partial<LimitsInput>;
@@ -46,21 +49,21 @@ export interface RunOptions {
 
 export interface AsToolOptions extends RunOptions {
   /**
-   * Receives the outcome of each script. Without it and without a store, a suspension would be lost, so calls without a
-   * decision are denied. The first such call of each tool is reported to `onInternalError`, or as a warning of the
-   * process.
+   * Receives the outcome of each script. Without this option and without a store, a suspension would be lost, so calls
+   * without a decision are denied. The first such call of each tool is reported to `onInternalError`, or as a warning
+   * of the process.
    */
   onOutcome?: (outcome: Outcome) => void;
 }
 
 export interface RunScriptOptions extends RunOptions {
   mode?: HarnessMode;
-  /** Default 'ts', which includes JavaScript. */
+  /** The language of the script. Default 'ts', which includes JavaScript. */
   language?: 'ts' | 'js';
   /** Ids for the run's events and for the script's context; generated if omitted. */
   threadId?: string;
   turnId?: string;
-  /** For a host with its own conversation: members of the script's item. Its output then has a `report`. */
+  /** For a host with its own conversation: members of the script's item. The script's output then has a `report`. */
   item?: ScriptItemMembers;
   /** The reason why the script must not run. The harness reports the reason as the script's failure. */
   refusal?: ScriptFailure;
@@ -71,7 +74,7 @@ export interface CallToolOptions extends RunOptions {
   callId?: string;
   /**
    * The id under which the call is saved, if it may wait for a decision or has effects that a store records. A call
-   * with the id of an earlier one is not made. Generated if omitted.
+   * with the id of an earlier call is not made. Generated if omitted.
    */
   scriptId?: string;
   /** Names for the events of the call; generated if omitted. */
@@ -81,11 +84,12 @@ export interface CallToolOptions extends RunOptions {
 
 export interface ProcessTextOptions extends RunOptions {
   mode?: HarnessMode;
-  /** Continues with later scripts after one has failed. Default false. */
+  /** True: later scripts run after a script has failed. Default false. */
   continueOnError?: boolean;
   /**
-   * Emits a script's source while it streams: its item starts when the block opens, and `item_delta`s carry the source
-   * before the `item_done`. Default false: `item_start` and `item_done` are emitted together at the end of the block.
+   * True: a script's source is emitted while it streams. The script's item starts when the block opens, and
+   * `item_delta`s carry the source before the `item_done`. Default false: `item_start` and `item_done` are emitted
+   * together at the end of the block.
    */
   scriptSourceDeltas?: boolean;
   /**
@@ -103,15 +107,15 @@ export interface ProcessTextOptions extends RunOptions {
 export interface ResumeOptions {
   /** The host's own context for tools. */
   app?: unknown;
-  /** The owner of the run: the same as when it was suspended. */
+  /** The owner of the run: the same as at its start. */
   principal?: string;
   signal?: AbortSignal;
-  /** Replaces the harness's approvals. A call that it denies does not run, even if a user approved it. */
+  /** Replaces the harness's approvals. A call that these approvals deny does not run, even if a user approved it. */
   approvals?: ApprovalPolicy;
-  /** Overrides of the harness's limits. For each limit, the minimum of these and the script's own applies. */
+  /** Overrides of the harness's limits. An override applies if it is lower than the script's own limit. */
   limits?: Partial<LimitsInput>;
   onEvent?: (event: StreamEvent) => void;
-  /** Receives the outcome of the resumed script and of each script after it in its answer, as for `processText`. */
+  /** Receives the outcome of the resumed script and of each later script in its answer, as for `processText`. */
   onOutcome?: (outcome: Outcome) => void;
   /**
    * For a host that stores the run's log: receives the payloads of events without envelopes, in addition to `onEvent`.
@@ -140,7 +144,7 @@ export type Decided = { ok: true; undecided: readonly string[] } | { ok: false; 
 export interface InstructionsOptions {
   /** The form in which scripts reach the harness. Default 'tool'. */
   carrier?: ScriptCarrier;
-  /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not mention it. */
+  /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not say. */
   afterScript?: 'stop' | 'continue';
   /** Maximum tokens of the instructions, which show as many tools as fit. Default 3 000. */
   tokenBudget?: number;
@@ -179,13 +183,13 @@ export interface TypecheckStats {
 export interface HarnessTools {
   /** The tools that scripts and structured calls may use. */
   (): readonly Tool[];
-  /** Throws if a tool with one of these names exists. */
+  /** Adds tools. Throws if a tool with one of their names exists. */
   add(tools: readonly Tool[]): void;
   /** Removes tools by their own names. Throws for an unknown name. */
   remove(names: readonly string[]): void;
   /**
-   * Removes and adds tools in one step, as for the new list of an MCP server. A tool with the name of a removed one
-   * keeps its place.
+   * Removes and adds tools in one step, as for the new list of an MCP server. A new tool with the name of a removed
+   * tool takes the position of that tool.
    */
   replace(names: readonly string[], tools: readonly Tool[]): void;
 }
@@ -238,18 +242,18 @@ export interface Harness {
     options?: Pick<ResumeOptions, 'principal'>,
   ): Promise<readonly RevertibleCall[] | undefined>;
   /**
-   * Undoes the calls of a stored script whose tools have a `revert`, newest first, up to the first that fails. Each
+   * Undoes the calls of a stored script whose tools have a `revert`, newest first, and stops at the first failure. Each
    * revert needs the same approval as a call of its tool; a revert without a decision is denied. No call is reverted
    * twice, and exactly one of several processes reverts. Files and other effects without `revert` stay as they are.
    */
   revert(scriptId: string, options?: RevertOptions): Promise<Reverted>;
   /**
-   * Makes a structured call, with the same tools, approvals and limits as a script's call. Never rejects because of the
-   * tool. A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: the call is saved,
+   * Makes a structured call, with the same tools, approvals and limits as a script's call. Does not reject if the tool
+   * fails. A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: the call is saved,
    * resumed and recovered as a script that returns the result of this one call. A harness with a store saves every call
-   * with effects in the same way. A call that is cancelled, that takes longer than `timeoutMs`, or whose harness is
-   * closed is `not_started`, or has the status of its tool's end within a short time: `completed`, `aborted` if the
-   * tool throws, otherwise `unknown` (a read: `aborted`).
+   * with effects in the same way. A cancellation, the limit `timeoutMs` and the `close` of the harness end a call. If
+   * its tool has not started, the call is `not_started`. Otherwise, the tool gets a short time to end: the call is
+   * `completed`, `aborted` if the tool throws, or `unknown` if the tool does not end in time (a read: `aborted`).
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** Whether scripts are stored beyond the process. */
@@ -260,30 +264,33 @@ export interface Harness {
   readonly limits: Limits;
   /** The limits that the host has set; all others are defaults. */
   readonly hostLimits: Partial<LimitsInput>;
-  /** Finds scripts in one answer, as `processText` does. */
+  /** Creates a detector, which finds scripts in one answer, as `processText` does. */
   detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
   /**
    * The tools that scripts and structured calls may use: `harness.tools()`. They may change: `harness.tools.add(…)`.
    */
   readonly tools: HarnessTools;
   /**
-   * Finds tools, as scripts do with `catalog`. `principal`: the shapes of results come only from this principal's
-   * calls.
+   * Returns a catalog, which finds tools as scripts do with `catalog`. `principal`: the shapes of results come only
+   * from this principal's calls.
    */
   catalog(options?: { principal?: string }): ToolCatalog;
-  /** The harness as one tool for any agent library. Its description shows the tools that exist when it is created. */
+  /**
+   * The harness as one tool for any agent library. The description shows the tools that the harness has when this
+   * method is called.
+   */
   asTool(options?: AsToolOptions): RunScriptTool;
   /** The system text for a model. */
   instructions(options?: InstructionsOptions): string;
   /** TypeScript declarations of the tools, as the model sees them. */
   declarations(): string;
   stats(): HarnessStats;
-  /** The approvals of runs that name none. */
+  /** The approvals of runs that set none. */
   readonly approvals: ApprovalPolicy | undefined;
   /**
-   * Returns this harness with only the named tools; they share everything else. Unknown names are ignored. A result
-   * with fewer tools keeps the current tools, even if this harness changes its tools later. The result's `close` does
-   * nothing: the result ends with this harness.
+   * Returns a harness with only the named tools. The returned harness shares everything else with this harness. Unknown
+   * names are ignored. A harness with fewer tools keeps the current tools, even if this harness changes its tools
+   * later. The `close` of the returned harness does nothing: the returned harness ends when this harness is closed.
    */
   narrowed(tools: readonly string[]): Harness;
   /** Starts worker threads before the first script. */

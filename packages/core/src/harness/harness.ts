@@ -83,18 +83,19 @@ export function createHarness(options: HarnessOptions): Harness {
 class ToolscriptHarness implements Harness {
   readonly tools: HarnessTools;
   readonly #options: HarnessOptions;
-  /** Replaced when the tools change. A run reads it once, at its start. */
+  /** The services for new runs. A change of the tools replaces them. A run reads them once, at its start. */
   #services: HarnessServices;
   readonly #limits: Limits;
   readonly #suspended: SuspendedScripts;
   readonly #closed = new AbortController();
   readonly #isNarrowed: boolean;
   /**
-   * The narrowed harnesses, by the names of their tools. A new one checks types with a new program, so they are reused.
+   * The narrowed harnesses, by the names of their tools. They are reused, because a new harness checks types with a new
+   * program.
    */
   readonly #narrower = new Map<string, Harness>();
   #closing: Promise<void> | undefined;
-  /** The last instructions, because an agent requests the same ones in every turn. */
+  /** The last instructions. An agent requests the same instructions in every turn. */
   #instructions: { key: string; text: string } | undefined;
 
   /** `wider`: the services of the harness that this one narrows. */
@@ -173,8 +174,8 @@ class ToolscriptHarness implements Harness {
     const limits = this.#limitsWith(run.limits);
     if (refusal !== undefined)
       return { outcome: reportUnrunnable({ source, language, format, item, sink, limits }, refusal) };
-    // Lists each member, because spreading objects costs more than the rest of a short script's path through this
-    // function.
+    // This call lists each member, because spreading objects costs more than the rest of a short script's path through
+    // this function.
     return runRequest(this.#services, {
       source,
       language,

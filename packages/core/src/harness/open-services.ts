@@ -178,8 +178,8 @@ function isList(keys: SuspensionKeys): keys is readonly SuspensionKey[] {
 export type OperatorNotice = (detail: string) => void;
 
 /**
- * Reports each text once: to the host's `onInternalError`, or as a warning of the process if the host has no such
- * function. The host must get a report of such a problem even if its program does not look for one.
+ * Returns a function that reports each text once: to the host's `onInternalError`, or else as a warning of the process.
+ * An operator must learn of a problem of the installation even if the host does not listen for it.
  */
 export function operatorNotices({ onInternalError }: Pick<HarnessOptions, 'onInternalError'>): OperatorNotice {
   const reported = new Set<string>();
@@ -225,7 +225,7 @@ export interface ToolHolder {
   all(): readonly Tool[];
   /** The tools that scripts and structured calls may use. */
   exposed(): readonly Tool[];
-  /** Throws if the tools are incompatible, and then changes nothing. */
+  /** Replaces all tools. Throws if the tools are incompatible, and then changes nothing. */
   set(tools: readonly Tool[]): void;
 }
 
@@ -250,8 +250,8 @@ function assertList(list: unknown, type: 'string' | 'object', message: string): 
 }
 
 /**
- * Replaces tools in a list. A new tool with the name of a removed one takes its position, so that the text for models
- * changes as little as possible.
+ * Replaces tools in a list. A new tool with the name of a removed tool takes the position of that tool, so that the
+ * text for models changes as little as possible.
  */
 function replaced(
   all: readonly Tool[],

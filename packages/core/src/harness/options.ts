@@ -24,7 +24,7 @@ import { didYouMean } from '../text/nearest-names.js';
 export interface HarnessOptions {
   tools: readonly Tool[];
   /**
-   * The tools for scripts and structured calls: the tools of the pack and the named ones. The name of a namespace
+   * The tools for scripts and structured calls: the tools of the pack and the named tools. The name of a namespace
    * (`mcp.github`) stands for all of its tools. Default: all given tools.
    */
   expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
@@ -32,8 +32,8 @@ export interface HarnessOptions {
   /** Default 'enabled'. */
   mode?: HarnessMode;
   /**
-   * Default 'quickjs'. 'isolated-vm' is V8 in a child process, faster in long computations; it needs the package
-   * isolated-vm. The harness closes the runtime.
+   * The sandbox runtime. Default 'quickjs'. 'isolated-vm' is V8 in a child process. It is faster in long computations,
+   * and needs the package isolated-vm. The harness closes the runtime.
    */
   runtime?: 'quickjs' | 'isolated-vm' | SandboxRuntime;
   /**
@@ -44,25 +44,25 @@ export interface HarnessOptions {
   limits?: Partial<LimitsInput>;
   /** Decides about calls that need approval. Default: the script is suspended and waits for `resume`. */
   approvals?: ApprovalPolicy;
-  /** The time in ms that a script waits only for users before it is suspended. Default: without a limit. */
+  /** The time in ms after which a script is suspended if it waits only for users. Default: no limit. */
   suspendAfterMs?: number;
   /**
-   * Seals suspensions: a secret of at least 32 bytes, shared by the processes that may resume. In a list, the first key
-   * seals and every key opens. A function is called when the first script is suspended or resumed. Default: a key of
-   * this harness, so that only this harness can resume.
+   * A secret of at least 32 bytes that seals suspensions. The processes that may resume must share it. In a list, the
+   * first key seals and every key opens. A function is called when the first script is suspended or resumed. Default: a
+   * key of this harness, so that only this harness can resume.
    */
   suspensionKey?: SuspensionKeys | (() => SuspensionKeys);
   /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
   store?: HarnessStore;
   /**
-   * The events that the stored intent of a call with effects survives: the death of this process ('process', the
+   * The failures that the stored intent of a call with effects survives: the death of this process ('process', the
    * default), or a power failure too ('power', one disk flush for each call). The intent is stored before the call
    * starts.
    */
   durability?: Durability;
   /**
-   * The time in ms that the claim of this process lasts without a renewal. Other processes may claim its scripts after
-   * this time. Default 30 000.
+   * The time in ms that a claim of this process lasts without a renewal. After this time, other processes may claim the
+   * script. Default 30 000.
    */
   leaseMs?: number;
   /** Receives every decision, and the start and end of every call with effects. */
@@ -178,7 +178,10 @@ function isKeys(value: unknown): boolean {
   );
 }
 
-/** Throws a `ToolscriptUsageError` that names the invalid option, and for an unknown one the nearest name. */
+/**
+ * Checks the options. Throws a `ToolscriptUsageError` that names the invalid option, and the nearest name for an
+ * unknown option.
+ */
 export function checkHarnessOptions(options: HarnessOptions): void {
   throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
 }
@@ -209,7 +212,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Checks the options of one run. The check is cheap, because every run calls it. Limits are checked when they are
+ * Checks the options of one run. The check must be cheap, because every run makes it. Limits are checked when they are
  * merged.
  */
 export function checkRunOptions(run: object, method: string): void {

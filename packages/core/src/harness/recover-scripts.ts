@@ -2,16 +2,16 @@ import type { HarnessStore, Outcome } from '../protocol/index.js';
 import type { Harness, ResumeOptions } from './harness-types.js';
 
 export interface RecoverScriptsOptions extends Omit<ResumeOptions, 'principal' | 'force'> {
-  /** Maximum number of scripts that run concurrently; each script takes a sandbox. Default 8. */
+  /** Maximum number of scripts that run concurrently. Each script needs a sandbox. Default 8. */
   atOnce?: number;
   /** Receives each outcome, in the order of completion. */
   onOutcome?: (outcome: Outcome) => void;
 }
 
 /**
- * Recovers every interrupted script of a store, as after a restart: a few at a time, each with its own principal. If
- * several processes recover the scripts at once, each script runs in one of them. Returns the number of attempts.
- * Rejects if the store cannot be listed.
+ * Recovers every interrupted script of a store, for example after a restart: a few at a time, each with its own
+ * principal. If several processes recover the scripts at once, each script runs in one of them. Returns the number of
+ * attempts. Rejects if the store cannot be listed.
  */
 export async function recoverScripts(
   harness: Pick<Harness, 'recover'>,

@@ -140,7 +140,7 @@ export class SuspendedScripts {
     };
   }
 
-  /** Returns the limits for resumed scripts that the harness or the resume sets explicitly. */
+  /** Returns the maximum limits of resumed scripts: the limits that the harness or the resume sets explicitly. */
   #ceilings(run: ResumeOptions): Partial<LimitsInput> {
     const ceilings = { ...this.#harness.hostLimits, ...run.limits };
     resolveLimits(ceilings, undefined);
@@ -211,7 +211,7 @@ export class SuspendedScripts {
       const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
       const end = await resumeScript(this.#harness.services(), waiting, decisions, host, onClaimed);
       onOutcome(end.outcome);
-      // A suspended script is reported at the end of the answer, with its suspension.
+      // If the script is suspended again, it is reported at the end of the answer, with its suspension.
       if (end.pending === undefined) reported(end.outcome, run);
       return end;
     };

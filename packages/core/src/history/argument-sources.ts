@@ -2,11 +2,12 @@ import { present } from '../protocol/json.js';
 import { formatPath } from '../text/value-path.js';
 
 /**
- * Finds earlier results of a script in the arguments of a call. This is a match by content and no proof: a script may
- * have computed an equal text, and a text that it has changed is not found.
+ * Finds earlier results of a script in the arguments of a call. A match by content is no proof: a script may have
+ * computed an equal text. A text that the script has changed is not found.
  *
- * The texts of both sides are divided in the same way: the whole text, its lines, its words. A text
- * that both have is a match, unless it is short or the script's source has it too. The work is linear, and bounded by the limits below.
+ * The texts of both sides are divided in the same way: the whole text, its lines, its words. A text that both sides
+ * contain is a match, unless the text is short or the script's source contains it too. The work is linear, and bounded
+ * by the limits below.
  */
 
 /** Minimum characters of a match: shorter texts and lines occur in unrelated data too. */
@@ -23,7 +24,7 @@ const MAX_RESULT_CHARACTERS = 256_000;
 const MAX_RESULT_LEAVES = 10_000;
 const MAX_SOURCES = 12;
 
-/** A call of the same script that ended before. An `Operation` is one. */
+/** A call of the same script that has already ended. Every `Operation` fits this type. */
 export interface EarlierCall {
   readonly tool: string;
   readonly line?: number | undefined;
@@ -33,10 +34,10 @@ export interface EarlierCall {
 
 /** One value of the arguments, and an earlier call whose result contains the value. */
 export interface ArgumentSource {
-  /** The value, such as `changes[0].text`. */
+  /** The path of the value, such as `changes[0].text`. */
   readonly path: string;
   readonly tool: string;
-  /** The position of the call among the earlier calls; the first one is 1. */
+  /** The position of the call among the earlier calls, starting at 1. */
   readonly call: number;
   readonly line?: number;
   /** True: the whole value is in the result. False: only lines or words of the value are. */
@@ -46,11 +47,13 @@ export interface ArgumentSource {
 export interface ArgumentSources {
   /** Sorted by argument. For one value, the call whose result has most of the value is first. */
   readonly sources: readonly ArgumentSource[];
-  /** False: some arguments or results were too large to compare, or there are more sources. */
+  /** False: some arguments or results were too large to compare, or there are more sources than the list holds. */
   readonly isComplete: boolean;
 }
 
-/** `source`: the script's own text. `earlier`: its calls before this one, in the order in which they were made. */
+/**
+ * `source`: the script's own text. `earlier`: the script's calls before this one, in the order in which they were made.
+ */
 export function argumentSources(
   { input, source = '' }: { readonly input: unknown; readonly source?: string | undefined },
   earlier: readonly EarlierCall[],
@@ -90,7 +93,7 @@ class Budget {
   }
 }
 
-/** A member of a value, as a chain to the whole. */
+/** A member of a nested value, linked to the member that contains it. */
 interface Place {
   readonly within: Place | undefined;
   readonly key: string | number;
@@ -103,7 +106,7 @@ interface Leaf {
 }
 
 /**
- * Texts and numbers of JSON data in their order, until the budget ends. `withKeys`: includes keys that are no
+ * Texts and numbers of JSON data in their order, until the budget is used up. `withKeys`: includes keys that are not
  * identifiers.
  */
 function* leavesOf(root: unknown, budget: Budget, withKeys: boolean): Generator<Leaf> {
@@ -146,7 +149,7 @@ function pathOf(place: Place | undefined): string {
   return formatPath(path, '').replace(/^\./u, '');
 }
 
-/** A value, divided: its whole text, its lines, and their words. */
+/** A value that is divided into its whole text, its lines, and the words of each line. */
 class DividedText {
   readonly place: Place | undefined;
   readonly whole: string | undefined;
@@ -167,7 +170,7 @@ class DividedText {
   }
 }
 
-/** For each piece that is wanted, the index of the first call whose result has it. */
+/** Maps each text in `wanted` to the index of the first call whose result contains the text. */
 function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[], budget: Budget): Map<string, number> {
   const found = new Map<string, number>();
   if (wanted.size === 0) return found;
@@ -182,7 +185,7 @@ function firstCalls(wanted: ReadonlySet<string>, earlier: readonly EarlierCall[]
   return found;
 }
 
-/** The calls that a value's pieces are from, the one with most of its characters first. */
+/** The calls whose results contain parts of a value, sorted by how many of its characters they contain, most first. */
 function sourcesOf(
   { place, whole, lines }: DividedText,
   found: ReadonlyMap<string, number>,
@@ -221,8 +224,8 @@ function significantDigits(text: string): number {
 }
 
 /**
- * A line without the mark of a patch, and without the number that a tool has put before it; undefined if the line is
- * too short.
+ * A line without the mark of a patch, and without the line number that a tool has added; undefined if the line is too
+ * short.
  */
 function lineOf(line: string): string | undefined {
   if (line.length < MIN_LINE) return undefined;

@@ -1,8 +1,8 @@
 import { MAX_JSON_DEPTH } from '../protocol/index.js';
 
 /**
- * An estimate of tokens without a tokenizer, in quarters of a token: a character of ASCII is one quarter,
- * any other UTF-16 unit a whole token, which is more than tokenizers take for most languages.
+ * An estimate of tokens without a tokenizer, in quarters of a token: an ASCII character counts as one quarter, any
+ * other UTF-16 unit as a whole token, which is more than tokenizers count for most languages.
  */
 export const QUARTERS_PER_TOKEN = 4;
 
@@ -12,7 +12,7 @@ export function quartersOf(text: string): number {
   return quarters;
 }
 
-/** Estimates the tokens of a text, too high rather than too low except for ASCII. */
+/** Estimates the tokens of a text. For text other than ASCII, the estimate is usually too high. */
 export function estimateTokens(text: string): number {
   return Math.ceil(quartersOf(text) / QUARTERS_PER_TOKEN);
 }
@@ -28,14 +28,14 @@ export function cutMiddle(text: string, quarters: number): string {
   return `${head}${cutMark(text.length - head.length - tail.length)}${tail}`;
 }
 
-/** `cutMiddle` with a budget in tokens. */
+/** Applies `cutMiddle` with a budget in tokens. */
 export function cutToTokens(text: string, tokens: number): string {
   return cutMiddle(text, Math.floor(tokens * QUARTERS_PER_TOKEN));
 }
 
 /**
- * Shares a budget by weight. A claim that costs less than its share leaves the rest to the others. Costs and shares use
- * the same unit; the shares never exceed the budget.
+ * Shares a budget by weight. A claim that costs less than its share leaves the rest to the other claims. Costs and
+ * shares use the same unit; the shares never exceed the budget.
  */
 export function shareBudget(claims: readonly { cost: number; weight: number }[], budget: number): number[] {
   const shares = claims.map(() => 0);
@@ -125,7 +125,7 @@ export function shortJson(value: unknown, maxLength: number): string {
   return complete ? text : `${text}...`;
 }
 
-/** Text on one line, so that a tool's output cannot imitate another row. */
+/** Text on one line, so that a tool's output cannot imitate a further row of the list. */
 export function oneLine(text: string, maxLength: number): string {
   const line = text
     .slice(0, maxLength * 2)

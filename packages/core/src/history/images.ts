@@ -24,7 +24,7 @@ import { oneLine } from './bounded-text.js';
 export interface CollectedImages {
   /** The first references, without `data` and without duplicates. */
   readonly images: readonly ImagePart[];
-  /** The number of images above the maximum. */
+  /** The number of images omitted because of the maximum. */
   readonly leftOut: number;
 }
 
@@ -32,7 +32,7 @@ export interface CollectedImages {
 export type LoadImage = (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
 
 export interface ImageSources {
-  /** Data in which parts may carry their bytes: the value of a script and the results of its operations. */
+  /** Data in which parts may contain their bytes: the value of a script and the results of its operations. */
   within?: readonly unknown[];
   loadImage?: LoadImage;
 }
@@ -48,7 +48,7 @@ export function collectImages(holders: readonly unknown[]): CollectedImages {
   return { images: all.slice(0, MAX_IMAGES), leftOut: Math.max(0, all.length - MAX_IMAGES) };
 }
 
-/** The places that hold an outcome's images. The script's value comes first. */
+/** The values that may contain an outcome's images: the script's value, then the results of its operations. */
 export function imageHolders(outcome: Outcome): unknown[] {
   const results = outcome.operations.map(({ result }) => result);
   return outcome.status === 'completed' ? [outcome.value, ...results] : results;
@@ -61,8 +61,8 @@ export function imageLines({ images, leftOut }: CollectedImages): string[] {
 }
 
 /**
- * The same data with base64 replaced by a note: in every part, and in every text that repeats the data of a part in
- * `holders`. Returns the value itself if `holders` carry no data.
+ * Returns a copy of the value in which a note replaces base64: in every part, and in every text that repeats the data
+ * of a part in `holders`. Returns the value itself if `holders` contain no base64.
  */
 export function withoutImageData<Value>(value: Value, holders: readonly unknown[]): Value {
   let carriesData = false;
@@ -75,7 +75,7 @@ export function withoutImageData<Value>(value: Value, holders: readonly unknown[
   return carriesData ? (strip(value, repeated, 0) as Value) : value;
 }
 
-/** A shorter text is not an image and may be any word. */
+/** Shorter data is not an image, and other texts may contain the same characters by chance. */
 const MIN_REPEATED_LENGTH = 64;
 
 function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): unknown {
@@ -148,7 +148,7 @@ const MAX_DEPTH = MAX_JSON_DEPTH + 5;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Reports every object that claims to be an image. The depth limit also ends cycles. */
+/** Calls `take` for every object that claims to be an image. The depth limit also ends cycles. */
 function forEachPart(value: unknown, take: (part: Members) => void, depth = 0): void {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
   if (!Array.isArray(value) && (value as Members)['type'] === 'image') take(value as Members);

@@ -9,7 +9,7 @@ export interface JsonShape {
   readonly required?: readonly string[];
 }
 
-/** Whether a value has a shape. Members that the shape does not name may be anything. */
+/** Whether a value has the given shape. Members that the shape does not name may be anything. */
 export function fitsShape(shape: JsonShape, value: unknown): boolean {
   if (shape.const !== undefined && value !== shape.const) return false;
   if (shape.enum?.includes(value) === false) return false;

@@ -22,7 +22,10 @@ export interface ModelReportOptions {
   mode?: HarnessMode;
 }
 
-/** A part of the report. It is rendered in full, and again within its share if the full parts do not fit. */
+/**
+ * A part of the report. It is rendered in full, and again within its share if the full parts do not fit into the
+ * budget.
+ */
 interface Section {
   /** The section's share of a budget that is too small, relative to the other sections. */
   readonly weight: number;
@@ -39,11 +42,11 @@ const MAX_DIAGNOSTICS = 10;
 const ONE_LINE_JSON_LENGTH = 80;
 
 /**
- * The text that a model reads after its script. Success: the value, the output, the operation count, warnings.
- * Failure: the error with its position and advice, a code frame, and the operations table, so that the next script
- * continues where this one stopped. Never more than `tokenBudget` by estimate; excess text is cut in the middle, and
- * the report says how much is missing. The text is well-formed Unicode and contains only data of the outcome. An image
- * is one line; its base64 is never included.
+ * The text that a model reads after its script. Success: the value, the output, the operation count, warnings. Failure:
+ * the error with its position and advice, a code frame, and the operations table, so that the next script continues
+ * where this one stopped. Never more than `tokenBudget` by estimate; excess text is truncated in the middle, and the
+ * report says how much is missing. The text is well-formed Unicode and contains only data of the outcome. An image is
+ * one line; its base64 is never included.
  */
 export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
   const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));
@@ -96,7 +99,7 @@ function dryRunSections(outcome: Completed): Section[] {
     return `- ${tool}${input === undefined ? '' : ` ${shortJson(input, 240)}`} (line ${line}${how})`;
   });
   return [
-    headline('Script checked, not run: this is a dry run, nothing was called or changed.'),
+    headline('Script checked, not run. This is a dry run: nothing was called or changed.'),
     ...textSection('It would call:', calls.join('\n'), 2),
     ...diagnosticSection(outcome.diagnostics),
   ];
@@ -160,7 +163,7 @@ function headline(text: string): Section {
 }
 
 function valueSection(value: unknown): Section[] {
-  if (value === undefined) return [headline('Value: none, the script returned nothing.')];
+  if (value === undefined) return [headline('Value: none. The script returned nothing.')];
   if (typeof value === 'string' && value.includes('\n')) return textSection('Value (text):', value, 3);
   // Indentation would add a third or more to the tokens.
   const json = JSON.stringify(value) ?? 'null';
@@ -245,7 +248,7 @@ const STATUS_WORDS: Record<OperationStatus, string> = {
   detached: 'detached',
 };
 
-/** The numbers of characters of arguments and results that a row shows, from most to none. */
+/** The maximum characters of arguments and results in a row, from the longest form of a row to the shortest. */
 const WIDTHS = [
   { input: 240, result: 320 },
   { input: 80, result: 80 },
@@ -253,12 +256,12 @@ const WIDTHS = [
   { input: 0, result: 0 },
 ] as const;
 
-/** A script may request a tool by any text. */
+/** A script may request a tool by a name of any length. */
 const MAX_NAME_LENGTH = 120;
 
 type Width = (typeof WIDTHS)[number];
 
-/** `5 tool calls: 3 done, 1 failed, 1 not started`; `no tool calls`. */
+/** Returns a text such as `5 tool calls: 3 done, 1 failed, 1 not started`, or `no tool calls`. */
 export function countOperations(operations: readonly Operation[]): string {
   if (operations.length === 0) return 'no tool calls';
   const calls = operations.length === 1 ? '1 tool call' : `${operations.length} tool calls`;
@@ -266,8 +269,8 @@ export function countOperations(operations: readonly Operation[]): string {
 }
 
 /**
- * One row for each call, in call order: number, status, tool, arguments, result or error, line. If space is short, rows
- * get shorter, then the middle rows are replaced by a count.
+ * One row for each call, in call order: number, status, tool, arguments, result or error, line. If the rows do not fit,
+ * they get shorter, then a count replaces the middle rows.
  */
 export function renderOperations(rows: readonly NumberedOperation[], quarters = Infinity): string {
   for (const width of WIDTHS) {
@@ -296,7 +299,7 @@ function renderRow({ number, operation }: NumberedOperation, width: Width): stri
 function renderEnd({ result, resultOmitted, error }: Operation, width: Width): string {
   if (error !== undefined)
     return ` -> ${error.code}${width.result > 0 ? `: ${oneLine(error.message, width.result)}` : ''}`;
-  if (resultOmitted) return ' -> (result too large to carry)';
+  if (resultOmitted) return ' -> (result omitted: too large)';
   return result === undefined || width.result === 0 ? '' : ` -> ${shortJson(result, width.result)}`;
 }
 

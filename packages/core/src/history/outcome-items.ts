@@ -15,12 +15,15 @@ import { collectImages, imageHolders, imageLines, withoutImageData } from './ima
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];
 export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
 
-/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` also holds the results that exceed it. */
+/**
+ * Maximum length of a failure's `output_json`, in UTF-16 units. `operations` also contains the results that this text
+ * omits.
+ */
 const MAX_PARTIAL_RESULTS_LENGTH = 131_072;
 
 export interface OutputItemIdentity {
   id: string;
-  /** The `call_id` of the `script_execution` that this is the output of. */
+  /** The `call_id` of the `script_execution`, or of the call, that produced the output. */
   callId: string;
 }
 
@@ -53,8 +56,8 @@ interface OperationReading {
 }
 
 /**
- * The item of a structured call: the text for the model, within `tokenBudget` by estimate, and its images. For code of
- * the provider: the JSON of the result.
+ * The item of a structured call: the text for the model, within `tokenBudget` by estimate, and its images. If hosted
+ * code of the provider reads the result, the text is the JSON of the result.
  */
 export function operationToOutputItem(
   operation: Operation,
@@ -79,7 +82,7 @@ export function operationToOutputItem(
 /** The reason why an operation has no result to show. */
 function problemOf({ resultOmitted, error, status }: Operation): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
-  if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
+  if (status !== 'completed') return `The call has no result. Its status is "${status.replaceAll('_', ' ')}".`;
   return resultOmitted === true
     ? 'The call completed, but its result was too large. Request less data in one call.'
     : undefined;
@@ -93,7 +96,7 @@ function jsonOf(result: unknown): string {
   return JSON.stringify(withoutImageData(result, [result])) ?? 'null';
 }
 
-/** The model's text of a result that has text besides its data: `{ success: true, content, … }`. */
+/** The text for the model, if the result contains one besides its data: `{ success: true, content, … }`. */
 function contentOf(result: unknown): string | undefined {
   const { success, content } = (result ?? {}) as { success?: unknown; content?: unknown };
   return success === true && typeof content === 'string' ? content : undefined;

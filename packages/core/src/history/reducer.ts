@@ -18,17 +18,17 @@ export interface ResponseViewOptions {
 const MAX_MISSING_LISTED = 1000;
 
 /**
- * Folds the events of one run into a Response: the same code for a live stream and for a replay.
+ * Folds the events of one run into a Response. A live stream and a replay use the same code.
  *
  * Events may arrive in any order and more than once. `seq` is an event's position: the first event of a `seq` counts,
- * later ones are duplicates. Events after a gap wait until it is filled. Events of other runs and payloads that this
- * version does not know are ignored. `apply` never throws for an event that `StreamEventSchema` accepts.
+ * and later ones are duplicates. Events after a gap wait until it is filled. Events of other runs and payloads that
+ * this version does not know are ignored. `apply` never throws for an event that `StreamEventSchema` accepts.
  *
  *
  * - `item_start` adds the item and shows a placeholder, which `item_delta` fills: the content of a message, the
  *   arguments of a call, the source of a script. Results and errors show only after their `item_done`.
  * - `item_done` replaces the placeholder with the final item, or appends the item if it never started.
- * - `item_error` adds an `error` item after the item, which keeps its text.
+ * - `item_error` adds an `error` item after the item. The item keeps its text.
  * - `item_cancelled` marks the item `cancelled: true`. An unfinished item without text, an unfinished function call and
  *   an unfinished script are removed.
  * - A script's status follows its output: completed, failed → error, suspended.
@@ -66,7 +66,7 @@ export class ResponseReducer {
     return this.#view(options).live();
   }
 
-  /** The seqs missing below the highest one seen, ascending; at most 1000. */
+  /** Returns the missing seqs below the highest seq so far, ascending; at most 1000. */
   missing(): number[] {
     const missing: number[] = [];
     let expected = this.#nextSeq;
@@ -126,7 +126,7 @@ export class ResponseReducer {
 
 /**
  * Folds a run's events, in any order and with duplicates, into its Response. Missing events are skipped. Without
- * events: a Response with empty ids and `in_progress`.
+ * events, the Response has empty ids and the status `in_progress`.
  */
 export function foldResponse(events: Iterable<StreamEvent>, options: ResponseReducerOptions = {}): Response {
   const reducer = new ResponseReducer(options);
@@ -134,7 +134,7 @@ export function foldResponse(events: Iterable<StreamEvent>, options: ResponseRed
   return reducer.response({ includePending: true });
 }
 
-/** Applies `foldResponse` to a stream after its end. */
+/** Reads a stream to its end, then folds its events like `foldResponse`. */
 export async function foldResponseAsync(
   events: AsyncIterable<StreamEvent> | Iterable<StreamEvent>,
   options: ResponseReducerOptions = {},

@@ -18,7 +18,7 @@ export type PendingApproval = Payload<'approval_requested'>['approval'];
 
 /** Current activity that is not an item. */
 export interface LiveActivity {
-  /** Calls that have started and not ended, in start order. */
+  /** Calls that have started but not ended, in start order. */
   toolCalls: ToolCallStart[];
   /** Undecided approvals, in request order. */
   pendingApprovals: PendingApproval[];
@@ -48,7 +48,7 @@ const STATUS_AFTER: Record<ScriptExecutionOutputItem['status'], ScriptStatus> = 
 };
 
 /**
- * Folds the events of one run, in order and without duplicates. It stores no event and changes none. Items of a
+ * Folds the events of one run, in order and without duplicates. It neither stores nor changes an event. Items of a
  * response that was returned never change.
  */
 export class ResponseFold {
@@ -73,7 +73,7 @@ export class ResponseFold {
     else this.#applyPayload(payload);
   }
 
-  /** Returns the same object until the next event. `fallback` names the run until an event was applied. */
+  /** Returns the same object until the next event. `fallback` identifies the run until an event has been applied. */
   response(fallback: StreamEvent | undefined): Response {
     if (this.#response !== undefined) return this.#response;
     const identity = this.#identity ?? (fallback ? identityOf(fallback) : { run_id: '', thread_id: '', turn_id: '' });
@@ -148,7 +148,7 @@ export class ResponseFold {
         this.#endActivity();
         return;
       default:
-        // Progress and logs make no items. Newer writers may send payloads that this version does not know.
+        // Progress and log events create no items. Newer writers may send payloads that this version does not know.
         return;
     }
   }
@@ -167,7 +167,7 @@ export class ResponseFold {
     if (text !== undefined) entry.text = text + delta;
   }
 
-  /** The final item replaces text and marks, at the position where the item started. */
+  /** The final item replaces the accumulated text and the cancellation mark, at the position where the item started. */
   #finishItem({ item_id: id, final_item: item }: Payload<'item_done'>): void {
     const entry = this.#entries.get(id) ?? this.#addEntry(id);
     setItem(entry, item);

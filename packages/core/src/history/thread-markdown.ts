@@ -22,7 +22,7 @@ export function threadMarkdown(
   let speaker: string | undefined;
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
-    // The script that arrived as this call shows the same source.
+    // The model sent a script as this call. The script's own item shows the same source.
     const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
     if (block === undefined) continue;
     const said = speakerOf(item);
@@ -33,7 +33,7 @@ export function threadMarkdown(
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** The Markdown of the waiting calls of a script, or of a call that waits itself. */
+/** The Markdown of the waiting calls of a script, or of a function call that waits itself. */
 function waitingBlocks(item: OutputItem, waiting: readonly WaitingCall[]): string[] {
   const calls = waiting.filter(({ scriptId, callId }) => {
     if (item.type === 'script_execution') return scriptId === item.script_id;

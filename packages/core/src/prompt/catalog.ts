@@ -22,11 +22,11 @@ export interface PromptCatalog {
 }
 
 /**
- * Writes as many of the tools as fit in `room`, in estimated tokens. If everything fits in full, it is shown in full.
- * Otherwise the room is filled step by step, and each step goes to the namespace that has used the least: first the
- * number of its tools, then names with first sentences, then signatures, types, docs. So a large namespace never
- * displaces a small one, and a tool whose next step does not fit stays as it is while others continue. The result
- * depends only on the arguments.
+ * Writes as many of the tools as fit in `room`, in estimated tokens. If all tools fit, they are shown in full.
+ * Otherwise, the room is filled step by step, and each step goes to the namespace that has used the fewest tokens. The
+ * first step of a namespace shows the number of its tools. The next steps show names with first sentences, then
+ * signatures, types and docs. So a large namespace never displaces a small one. A tool whose next step does not fit
+ * stays as it is, and others continue. The result depends only on the arguments.
  */
 export function writePromptCatalog(tools: readonly Tool[], room: number): PromptCatalog {
   if (fitsInFull(tools, room)) {
@@ -133,7 +133,7 @@ class Filling {
     yield this.#listing(path, tools.length);
     if (!this.#open.has(path.join('.'))) return;
     const indent = '  '.repeat(path.length + 1);
-    // The first shown tool turns the line into a block.
+    // The first shown tool turns the line of the namespace into a block.
     let more = tokensToOpen(path, tools.length);
     let going = tools;
     for (const detail of STEPS) {
@@ -194,7 +194,7 @@ function indentOf(path: readonly string[]): string {
   return '  '.repeat(path.length);
 }
 
-/** Returns the first of the namespaces that have used the least. */
+/** Returns the first of the namespaces that have used the fewest tokens. */
 function leastUsed(namespaces: Iterable<NamespaceShare>): NamespaceShare {
   let least: NamespaceShare | undefined;
   for (const namespace of namespaces) if (least === undefined || namespace.used < least.used) least = namespace;

@@ -7,7 +7,7 @@ export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
 export interface InstructionParts {
   carrier: ScriptCarrier;
-  /** For scripts in text; undefined: the instructions do not mention the end of the answer. */
+  /** For scripts in text: whether the answer ends after a script. Undefined: the instructions do not say. */
   afterScript: 'stop' | 'continue' | undefined;
   limits: Limits;
   /** The tag that contains scripts in text. */
@@ -20,8 +20,8 @@ export interface InstructionParts {
 }
 
 /**
- * Returns the system text that teaches a model to write scripts, with as many tools as the budget allows. Equal parts
- * give equal bytes. Throws a `ToolscriptUsageError` if not even the first sentence fits.
+ * Returns the system text that teaches a model to write scripts, with as many tools as the budget allows. Equal `parts`
+ * give equal texts. Throws a `ToolscriptUsageError` if not even the first sentence fits.
  */
 export function writeInstructions(parts: InstructionParts): string {
   const { tools, tokenBudget } = parts;
@@ -35,7 +35,7 @@ export function writeInstructions(parts: InstructionParts): string {
 }
 
 const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 };
-/** The maximum share of the rules in a budget. With less room the rules are shortened or omitted. */
+/** The maximum share of the budget that the rules may use. Rules that need more are shortened or omitted. */
 const HEAD_SHARE = 0.5;
 
 function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: InstructionParts): string {
@@ -69,8 +69,8 @@ function textGuide(tag: string, afterScript: InstructionParts['afterScript']): s
 const RESULT_IN_TEXT = 'Its result comes in the next message, inside `<tool-output>`.';
 
 const AFTER_SCRIPT = {
-  stop: 'Your answer ends after it.',
-  continue: 'Text after it is written before its result exists: do not guess the result.',
+  stop: 'Your answer ends after the script.',
+  continue: 'Text that follows the script is written before the result exists: do not guess the result.',
 } as const;
 
 function textExample(tag: string): string {

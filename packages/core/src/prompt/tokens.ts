@@ -1,10 +1,10 @@
 /**
  * Estimates the tokens of a prompt without a tokenizer. The estimate is deliberately high, for text that must not
- * exceed its budget. It splits text where current tokenizers do (o200k_base: words at capitals, numbers in threes, runs
- * of punctuation) and weighs the pieces: a few hundred frequent words are one token, another word of common letter
- * pairs is about one, every rare pair costs more, and text in other scripts costs by character. Measured against
- * o200k_base: 1.05 to 1.2 times the tokens of English and TypeScript, 1.0 to 1.7 times those of other languages, 1.05
- * times those of random letters.
+ * exceed its budget. The function splits text where current tokenizers do (o200k_base: words at capitals, numbers in
+ * threes, runs of punctuation) and weighs each part. A few hundred frequent words are one token. Any other word of
+ * common letter pairs is about one token, and every rare pair adds more. Text in other scripts is weighed by character.
+ * Compared with o200k_base, the estimate is 1.05 to 1.2 times the tokens of English and TypeScript, 1.0 to 1.7 times
+ * those of other languages, and 1.05 times those of random letters.
  *
  * Lines are weighed separately, so the estimate of a text is the sum of the estimates of its lines.
  */
@@ -28,7 +28,7 @@ const COMMON_PAIRS =
   'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
   'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo';
 
-/** Frequent words in declarations and descriptions that are one token with any prefix. */
+/** Frequent words in declarations and descriptions that count as one token, capitalized or not. */
 const ONE_TOKEN_WORDS: ReadonlySet<string> = new Set(
   (
     'about absolute access accessible account additional after again against agent algorithm all alpha already ' +
@@ -106,8 +106,7 @@ const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
 const RARE_CHARACTER = 3.5;
 
 /**
- * The tokens of a single space before a piece. The space belongs to the following word or punctuation, but not to a
- * number.
+ * The tokens of a single space. The space belongs to the following word or punctuation, but not to a following number.
  */
 function spaceTokens(next: number): number {
   return next >= 0x30 && next <= 0x39 ? 1 : 0;
@@ -117,7 +116,7 @@ function pieceTokens(piece: string): number {
   const first = piece.charCodeAt(0);
   if (/^[\s\p{N}]/u.test(piece)) return first < 0x80 ? 1 : Math.max(1, charactersTokens(piece));
   if (/^[\p{L}\p{M}]/u.test(piece)) return lettersTokens(piece);
-  // Line ends belong to the punctuation before them.
+  // Line endings belong to the punctuation before them.
   return signsTokens(piece.trimEnd());
 }
 

@@ -9,25 +9,25 @@ import type { Tool } from './tools.js';
  */
 export interface ApprovalGate {
   /**
-   * Decides about a call. Undefined, at once or as a promise, if no decision is needed. Never rejects; may stay pending
-   * until `signal` aborts.
+   * Decides about a call. Returns undefined, directly or in a promise, if no decision is needed. The promise never
+   * rejects and may stay pending until `signal` aborts.
    */
   decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
   /**
-   * Redeems an approval for exactly one call with exactly this text. Returns false if it was given for another call or
-   * text, or was redeemed before; then the call must not run.
+   * Redeems an approval for exactly one call with exactly these arguments. Returns false if the approval was given for
+   * another call or other arguments, or was redeemed before; the call must not run in that case.
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
   /**
-   * The denial by the current policy of a call that was allowed in an earlier process; undefined if the policy allows
-   * the call.
+   * Returns the current policy's denial of a call that was allowed in an earlier process; undefined if the policy
+   * allows the call.
    */
   forbids(call: GateCall): GateDecision | undefined;
   /** Whether nobody decided this request while the script was suspended, and a decision is still possible. */
   isOpen(request: ApprovalRequest): boolean;
-  /** Like `decide`, for a call that waited for this request when its script was suspended. */
+  /** Like `decide`, for a call that waited for a decision about this request when its script was suspended. */
   recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
-  /** Decisions that apply to later calls. A gate created with them continues from this state. */
+  /** Returns the decisions that apply to later calls. A new gate can be created with these decisions. */
   memory(): GateMemory;
 }
 
@@ -45,7 +45,7 @@ export interface GateCall {
   readonly principal: string | undefined;
   readonly app: unknown;
   readonly threadId: string | undefined;
-  /** Deep-frozen; the parsed `inputJson`. */
+  /** The parsed `inputJson`, deep-frozen. */
   readonly input: JsonValue;
   readonly inputJson: string;
   readonly line?: number | undefined;
@@ -74,7 +74,10 @@ export type GateDecision = DecisionCommon &
   (
     | {
         readonly decision: 'approve';
-        /** The approved text that must run: the call's own, or the edited one. */
+        /**
+         * The approved arguments as JSON text: the call's own or the edited ones. The call must run with exactly this
+         * text.
+         */
         readonly inputJson: string;
       }
     | {

@@ -9,7 +9,7 @@ export const ApprovalRequestSchema = z.looseObject({
   scriptId: z.string().optional(),
   tool: z.string(),
   input: z.unknown(),
-  /** The exact text that will run. */
+  /** The arguments as the exact text with which the call will run. */
   inputJson: z.string(),
   effect: z.enum(['read', 'write', 'external']),
   line: z.number().optional(),
@@ -38,7 +38,7 @@ export const DecisionSchema = z.union([
 ]);
 export type StoredDecision = z.infer<typeof DecisionSchema>;
 
-/** `cancelled`: its run was cancelled, has ended, or no longer waits for it. */
+/** `cancelled`: the run of the approval was cancelled, has ended, or no longer waits for the approval. */
 export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const;
 export const ApprovalStateSchema = z.enum(APPROVAL_STATES);
 export type ApprovalState = z.infer<typeof ApprovalStateSchema>;
@@ -51,7 +51,7 @@ export const ApprovalSchema = z.strictObject({
   principal: z.string(),
   request: ApprovalRequestSchema,
   createdAt: TimeSchema,
-  /** After this time the call cannot be approved. Default: the request stays valid as long as its run. */
+  /** After this time the call cannot be approved. Default: the request stays valid until its run ends. */
   expiresAt: TimeSchema.optional(),
   state: ApprovalStateSchema,
   /** Present if a user or a rule approved or denied the call. */
@@ -77,15 +77,15 @@ export interface ApprovalPage {
 }
 
 export interface DecidedApproval {
-  /** The current approval, with the decision of the winner. */
+  /** The approval as it is stored now, with the decision that was made first. */
   readonly approval: Approval;
-  /** Whether this call decided the approval. */
+  /** Whether this call of `decide` decided the approval. */
   readonly isWinner: boolean;
-  /** Whether this call made the last decision that its run waited for, so that the run is queued. */
+  /** Whether this call of `decide` settled the last approval that the run waited for, so that the run is queued. */
   readonly isRunQueued: boolean;
 }
 
-/** The resulting state of a decision. */
+/** The state of an approval after this decision. */
 export function stateAfter(decision: StoredDecision): 'approved' | 'denied' {
   return (typeof decision === 'string' ? decision : decision.decision) === 'approve' ? 'approved' : 'denied';
 }

@@ -8,12 +8,12 @@ export interface ApprovalRequest {
   scriptId: string | undefined;
   tool: string;
   input: unknown;
-  /** The exact text that is executed, logged and hashed. */
+  /** The exact text of the arguments. The call runs with this text, and the text is logged and hashed. */
   inputJson: string;
   effect: ToolEffect;
   /**
-   * The line of the script that makes the call, and its text. For a call of a saved script: no line, and a text that
-   * starts with `NAME@VERSION, line 3: `.
+   * `line` and `snippet` are the number and the text of the script's line that makes the call. A call of a saved script
+   * has no `line`, and its `snippet` starts with `NAME@VERSION, line 3: `.
    */
   line?: number;
   snippet?: string;
@@ -22,13 +22,13 @@ export interface ApprovalRequest {
   /** Text that is safe to show: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
-  /** The plan lists this call with these exact arguments, so a decision for the plan covers this call. */
+  /** True if the plan lists this call with these exact arguments, so that a decision for the plan covers this call. */
   planned: boolean;
   /** For a call of a sub-agent: the chain of agents from the first run to the one that makes the call. */
   agents?: readonly string[];
   /** The time of the request, in ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;
-  /** The time after which decisions are ignored, in ms since 1970; undefined: no expiry. */
+  /** The time after which decisions are ignored, in ms since 1970. Undefined if the request does not expire. */
   expiresAt?: number;
 }
 
@@ -42,23 +42,24 @@ export type Decision =
       note?: string;
       remember?: Remember;
       /**
-       * The time after which the decision is ignored if the script is resumed, in ms since 1970. Default: no expiry.
+       * If the script is resumed after this time, in ms since 1970, the decision is ignored. Default: the decision does
+       * not expire.
        */
       expiresAt?: number;
     };
 
 /**
  * The further calls that a decision covers. `script`: every further call of this tool in this script. `plan`: every
- * further call that the script's static plan lists with its line and its exact arguments, so that calls with unknown
- * arguments still need a decision. `workspace`: the host stores a rule. The library only reports it, in
+ * further call that the script's static plan lists with its line and its exact arguments; calls with unknown arguments
+ * still need a decision. `workspace`: the host stores a rule. The library reports this value in
  * `approval_resolved`, and keeps asking until the host's rules allow the call.
  */
 export type Remember = 'script' | 'plan' | 'workspace';
 
 /**
- * Called for each call that needs a user. A throw counts as a denial; the message of a
- * `ToolCallError('ApprovalDeniedError', …)` is its reason. `suspend`: no decision now; the script is suspended once it
- * waits only for such calls.
+ * Called for each call that needs a user's decision. If the callback throws, the call is denied; the message of a
+ * `ToolCallError('ApprovalDeniedError', …)` becomes the reason of the denial. `suspend`: the user decides later, and
+ * the script is suspended as soon as it waits for nothing but such calls.
  */
 export type ApprovalCallback = (request: ApprovalRequest) => Answered | Promise<Answered>;
 
@@ -70,11 +71,15 @@ export interface ApprovalRule {
   tool?: string;
   effect?: ToolEffect;
   /**
-   * Argument values by dotted path; strings may contain `*`. All must match. To deny or ask, a pattern also matches any
-   * entry of a list at its path or on the way to it; to approve, it must match the value itself.
+   * Argument values by dotted path; strings may contain `*`. All values must match. In a rule that denies or asks, a
+   * pattern also matches any entry of a list at its path or at a parent of its path. In a rule that approves, the
+   * pattern must match the value itself.
    */
   input?: Record<string, unknown>;
-  /** A pattern for the tool's `permissions`. To approve, all permissions must match; to deny or ask, one suffices. */
+  /**
+   * A pattern for the tool's `permissions`. In a rule that approves, it must match all permissions; in a rule that
+   * denies or asks, one match is enough.
+   */
   permission?: string;
   action: 'approve' | 'deny' | 'ask';
 }

@@ -4,8 +4,8 @@
  */
 export class ChangeBoard {
   /**
-   * Listeners by key, so that a change of one key costs nothing for the listeners of other keys. Listeners of every key
-   * are under undefined.
+   * Listeners by key, so that a change of one key costs nothing for the listeners of other keys. The key `undefined`
+   * stands for every key.
    */
   readonly #listeners = new Map<string | undefined, Set<ChangeListener>>();
   readonly #onListen: () => void;
@@ -30,7 +30,7 @@ export class ChangeBoard {
     return this.#listeners.size > 0;
   }
 
-  /** Without a key, any key may have changed. */
+  /** Wakes the listeners of the key; without a key, wakes all listeners. */
   announce(key?: string): void {
     if (key === undefined) return this.#each((listener) => listener.wake());
     for (const woken of [key, undefined]) for (const listener of this.#listeners.get(woken) ?? []) listener.wake();
@@ -95,11 +95,11 @@ export class ChangeListener {
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
-  /** Only changes of this run. Default: of any. */
+  /** The run whose changes are reported. Default: every run. */
   readonly runId?: string | undefined;
 }
 
-/** Yields once for all changes since the last yield, as `RunStore.watch` describes it. */
+/** Yields once for all changes since the last yield; see `RunStore.watch`. */
 export async function* watchBoard(
   board: ChangeBoard,
   { signal, runId }: WatchOptions,

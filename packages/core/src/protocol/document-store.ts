@@ -13,7 +13,7 @@ export type DocumentScope = z.infer<typeof DocumentScopeSchema>;
 export const DocumentKindSchema = z.enum(['file', 'value', 'prompt', 'snippet']);
 export type DocumentKind = z.infer<typeof DocumentKindSchema>;
 
-/** Names are unique for a scope and a kind. */
+/** The identity of a document. A name is unique within its scope and kind. */
 export const DocumentPlaceSchema = z.strictObject({
   scope: DocumentScopeSchema,
   kind: DocumentKindSchema,
@@ -24,12 +24,12 @@ export type DocumentPlace = z.infer<typeof DocumentPlaceSchema>;
 /** Maximum size of `about`, in UTF-8 bytes of JSON. */
 const MAX_ABOUT_BYTES = 65_536;
 
-/** A copy of the data through JSON, as a reader receives it. */
+/** Converts the data to JSON and back, so that it equals the data that a reader receives. */
 const AboutSchema = z.record(z.string(), z.unknown()).transform((about, context) => {
   const text = jsonOf(about);
   if (text !== undefined && new TextEncoder().encode(text).length <= MAX_ABOUT_BYTES)
     return JSON.parse(text) as Record<string, unknown>;
-  context.addIssue(`it must be at most ${MAX_ABOUT_BYTES} bytes of JSON`);
+  context.addIssue(`it must be JSON of at most ${MAX_ABOUT_BYTES} bytes`);
   return z.NEVER;
 });
 
@@ -47,11 +47,11 @@ export const DocumentDraftSchema = DocumentPlaceSchema.extend({
   about: AboutSchema.optional(),
   /** The time at which the document expires. Default: never. */
   expiresAt: TimeSchema.optional(),
-  /** The version that must be the newest one; 0: no version may exist. Default: any. */
+  /** The number that the newest version must have; 0 if no version may exist. Default: any number. */
   ifVersion: z.number().int().min(0).optional(),
   /**
-   * Names one call. A repeated `save` of the same place with the same key returns the version that the first one
-   * stored.
+   * Identifies one call of `save`. A later call with the same place and the same key returns the version that the first
+   * call stored.
    */
   idempotencyKey: z.string().min(1).max(256).optional(),
 });
@@ -59,7 +59,7 @@ export type DocumentDraft = z.input<typeof DocumentDraftSchema>;
 
 /** One version of a document, without its text. */
 export interface DocumentInfo extends DocumentPlace {
-  /** 1, 2, 3 … A deleted document starts again at 1. */
+  /** The number of the version, starting with 1. After a document was deleted, the numbers start with 1 again. */
   readonly version: number;
   /** UTF-8 bytes of the text. */
   readonly bytes: number;
@@ -87,7 +87,10 @@ export interface DocumentPage {
   readonly next?: string;
 }
 
-/** The maximum that one scope stores for one kind. The oldest versions beyond `versions` are deleted. */
+/**
+ * The limits for all documents of one kind in one scope. The oldest versions of a document beyond `versions` are
+ * deleted.
+ */
 export interface DocumentLimits {
   /** UTF-8 bytes of one text. */
   readonly bytes: number;
@@ -105,25 +108,30 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 };
 
 /**
- * Texts that outlive a script, by scope, kind and name, in versions. The rules of `RunStore` about transactions and
- * arguments apply here too. An expired document does not exist for any function. The documents of a thread are deleted
- * with the thread. A branch of a thread starts with copies of the versions that were saved before the turn at which it
- * branches.
+ * Stores versions of texts that outlive a script, by scope, kind and name. The rules of `RunStore` about transactions
+ * and arguments apply here too. Every function treats an expired document as missing. The documents of a thread are
+ * deleted with the thread. A branch of a thread starts with copies of the versions that were saved before the turn at
+ * which the branch begins.
  */
 export interface DocumentStore {
   /**
-   * Stores the next version. Rejects with a `DocumentConflictError` unless `ifVersion` is the newest version, with a
-   * `DocumentLimitError` beyond the limits, and with a `NotFoundError` for a thread that does not exist.
+   * Stores the next version. Rejects with a `DocumentConflictError` if `ifVersion` is given and is not the newest
+   * version, with a `DocumentLimitError` if a limit is exceeded, and with a `NotFoundError` if the thread does not
+   * exist.
    */
   save(draft: DocumentDraft): Promise<DocumentInfo>;
-  /** Reads the newest version, or the given one. Undefined if it does not exist. */
+  /** Reads the newest version, or the given one. Returns undefined if this version does not exist. */
   read(place: DocumentPlace, version?: number): Promise<StoredDocument | undefined>;
-  /** The newest versions, in the order of the names by code units. */
+  /** Lists the newest version of each document, sorted by the code units of the names. */
   list(query: DocumentQuery): Promise<DocumentPage>;
-  /** The stored versions of one document, the newest first. Empty if it does not exist. */
+  /**
+   * Lists the stored versions of one document, the newest first. Returns an empty list if the document does not exist.
+   */
   versions(place: DocumentPlace): Promise<readonly DocumentInfo[]>;
-  /** Deletes all versions. False if there were none. */
+  /** Deletes all versions. Returns false if there were none. */
   delete(place: DocumentPlace): Promise<boolean>;
-  /** Deletes expired documents and returns their number. One call may delete only 1 000: call it again for the rest. */
+  /**
+   * Deletes expired documents and returns their number. A call may stop after 1 000 documents; call again for the rest.
+   */
   deleteExpired(): Promise<number>;
 }

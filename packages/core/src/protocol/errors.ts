@@ -157,17 +157,17 @@ export interface ScriptFailure {
   column?: number;
   toolName?: string;
   callId?: string;
-  /** The frames, at most 10, all in `script.ts`. */
+  /** The stack frames, at most 10. All of them are in `script.ts`. */
   stack?: string;
   /** The source lines around the position, with a marker below it. */
   frame?: string;
-  /** The alternative to use. */
+  /** The advice for a repair, for example the construct, the tool or the limit to use. */
   hint?: string;
   retryable: boolean;
   metadata: Record<string, unknown>;
 }
 
-/** Creates a failure with the phase and retryability of the table unless they are given. */
+/** Creates a failure. The phase and the retryability default to those of `ERROR_TABLE`. */
 export function scriptFailure(
   code: ErrorCode,
   message: string,
@@ -183,8 +183,8 @@ export class ToolscriptUsageError extends Error {
 }
 
 /**
- * The failure of one tool call on the host. A tool may throw it to set message and data. Any other thrown value becomes
- * a `ToolExecutionError` with its message.
+ * The failure of one tool call on the host. A tool may throw this error to set the message and the data. Any other
+ * thrown value becomes a `ToolExecutionError` with the message of that value.
  */
 export class ToolCallError extends Error {
   readonly code: ErrorCode;

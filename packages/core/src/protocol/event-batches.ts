@@ -22,7 +22,9 @@ export interface EventBatch {
   readonly endIndex: number;
 }
 
-/** The JSON texts of events that were checked: a log and a thread store write the same ones. */
+/**
+ * The JSON texts of events that were checked. A log and a thread store write the same events, so each is checked once.
+ */
 const CHECKED_TEXTS = new WeakMap<StreamEvent, string>();
 
 const ListSchema = z.array(z.unknown()).min(1);
@@ -49,8 +51,8 @@ function checkedText(event: StreamEvent, index: number): string {
 }
 
 /**
- * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` if the batch
- * leaves a gap or differs from stored events. `textAt` returns undefined for trimmed events.
+ * Returns the texts that are new to a store that has the run's events before `nextSeq`. Throws an `EventOrderError` if
+ * the batch leaves a gap or differs from stored events. `textAt` returns undefined for trimmed events.
  */
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,
@@ -81,7 +83,9 @@ export function pageOfEvents(texts: readonly string[], range: EventRange): Event
   return eventPage(from, texts.slice(from, from + limit), texts.length);
 }
 
-/** As many texts, starting with event `from`, as fit on a page; `nextSeq` is the run's next event. */
+/**
+ * A page with as many of the texts as fit, beginning with event `from`. `nextSeq` is the `seq` of the run's next event.
+ */
 export function eventPage(from: number, texts: readonly string[], nextSeq: number): EventPage {
   let length = 0;
   const tooMuch = texts.findIndex((text, index) => (length += text.length) > MAX_EVENT_PAGE_LENGTH && index > 0);

@@ -6,8 +6,8 @@ import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
 
 /**
- * Maximum number of events on a page. A page ends earlier if its JSON text is longer than this many UTF-16 units, but
- * has at least one event.
+ * The maximum number of events on a page. A page ends earlier if its JSON text would be longer than
+ * `MAX_EVENT_PAGE_LENGTH` UTF-16 units, but it has at least one event.
  */
 export const DEFAULT_EVENT_PAGE = 1_000;
 export const MAX_EVENT_PAGE_LENGTH = 1_048_576;
@@ -50,7 +50,7 @@ export interface LoggedRunPage {
   readonly next?: string;
 }
 
-/** The number of deliveries of one position before a run becomes a dead letter. */
+/** The number of times that events are delivered from the same `seq` before their run becomes a dead letter. */
 export const MAX_DELIVERIES = 5;
 
 export const DeliveryOptionsSchema = z.strictObject({
@@ -99,24 +99,28 @@ export const LAG_SAMPLE = 20;
 
 /** The runs and events that a group has not handled. */
 export interface GroupLag {
-  /** Runs with events that the group has not acknowledged, without dead letters. */
+  /** The number of runs with events that the group has not acknowledged, without dead letters. */
   readonly runs: number;
-  /** The time of the oldest of these events, in ms since 1970; undefined if there are none. See `LAG_SAMPLE`. */
+  /**
+   * The time of the oldest event that the group has not acknowledged, in ms since 1970; undefined if all are
+   * acknowledged. See `LAG_SAMPLE`.
+   */
   readonly oldestAt: number | undefined;
   readonly deadLetters: number;
 }
 
-/** The earliest time of events that are JSON text, in ms since 1970; undefined without events. */
+/** The earliest time of these events, given as JSON texts, in ms since 1970; undefined if there are none. */
 export function oldestTime(texts: readonly string[]): number | undefined {
   if (texts.length === 0) return undefined;
   return Math.min(...texts.map((text) => (JSON.parse(text) as StreamEvent).timestamp));
 }
 
 /**
- * The events of runs, live. A worker publishes under the epoch of its claim; any process reads and subscribes.
+ * Stores the events of runs and delivers them live. A worker publishes under the epoch of its claim; any process reads
+ * and subscribes.
  *
- * A run begins with `seq` 0. Its last event is a `response_done` whose status is not `suspended`; a `response_error`
- * is followed by one. Malformed arguments throw or reject with a `ToolscriptUsageError`.
+ * A run begins with `seq` 0. Its last event is a `response_done` whose status is not `suspended`; such a
+ * `response_done` also follows a `response_error`. Malformed arguments throw or reject with a `ToolscriptUsageError`.
  */
 export interface EventLog {
   /**
@@ -125,41 +129,44 @@ export interface EventLog {
    */
   open(runId: string, epoch: number): Promise<LogPosition>;
   /**
-   * Appends events of one run in order of `seq`, all or none. When it resolves, readers see them. Stored events are
-   * skipped. Rejects with a `StaleEpochError` if the log knows a later epoch, and with an `EventOrderError` for a
-   * gap, for a different event at the same `seq`, and for an event after the run's last one. As with
-   * `ThreadStore.append`, a power failure may lose the newest events.
+   * Appends events of one run in order of `seq`, all or none. When the promise resolves, readers see the events. Events
+   * that are already stored are skipped. Rejects with a `StaleEpochError` if the log knows a later epoch, and with an
+   * `EventOrderError` for a gap, for a different event at the same `seq`, and for an event after the run's last one. As
+   * with `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
   /** Reads a page of events. Without `from`, the page begins with the first event that is not trimmed. */
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
-   * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and gaps.
-   * `earlier` reads trimmed events from another store; without `earlier`, they are left out. Ends after the run's last
-   * event, when the signal aborts, and when the run is deleted. Waits for a run without events. A slow reader neither
-   * slows other readers down nor costs memory. If `runId` or `from` is malformed, rejects with a `ToolscriptUsageError`
-   * at the first event.
+   * Yields the events starting with `from` (default 0): first the stored ones, then each new one, without duplicates or
+   * gaps. `earlier` reads trimmed events from another store; without `earlier`, they are left out. The iteration ends
+   * after the run's last event, when the signal aborts, or when the run is deleted. It waits while the run has no
+   * events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is malformed, the
+   * first read rejects with a `ToolscriptUsageError`.
    */
   subscribe(runId: string, options?: SubscribeOptions): AsyncIterable<StreamEvent>;
   /**
-   * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts
-   * with the stored events; events count as handled after their acknowledgement. Undefined if there are none. A
-   * delivery whose lease expires is repeated; after `MAX_DELIVERIES` of the same first event the run is a dead letter
-   * of the group.
+   * Returns the next events for a group of consumers, or undefined if there are none. At most one consumer of the group
+   * has a run at a time. A new group starts with the stored events. Events count as handled after their
+   * acknowledgement. A delivery whose lease expires is repeated; after `MAX_DELIVERIES` deliveries with the same first
+   * event, the run becomes a dead letter of the group.
    */
   receive(options: DeliveryOptions): Promise<Delivery | undefined>;
   /**
-   * Marks the events of the delivery as handled: all of them, or those up to and including `seq`. The rest is
-   * delivered again, as a first attempt. False if the delivery is no longer the run's latest: another consumer has
-   * it.
+   * Marks the events of the delivery as handled: all of them, or those up to and including `seq`. The rest is delivered
+   * again, as a first attempt. Returns false if the delivery is no longer the run's latest, because another consumer
+   * has the run.
    */
   acknowledge(delivery: Delivery, seq?: number): Promise<boolean>;
-  /** Reports that the events could not be handled: they are delivered again at once. False as in `acknowledge`. */
+  /**
+   * Reports that the events could not be handled: they are delivered again at once. Returns false as `acknowledge`
+   * does.
+   */
   reject(delivery: Delivery, reason: string): Promise<boolean>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
-  /** Delivers the run's events to the group again. False if the run is not a dead letter. */
+  /** Delivers the run's events to the group again. Returns false if the run is not a dead letter. */
   revive(group: string, runId: string): Promise<boolean>;
-  /** The events that the group has not handled. A group that never received events has handled none. */
+  /** Returns the backlog of the group. A group that never received events has handled none. */
   lag(group: string): Promise<GroupLag>;
   /**
    * The runs in the log, in the order in which they were opened. A run that is opened while pages are read appears on a
@@ -167,22 +174,22 @@ export interface EventLog {
    */
   list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /**
-   * Removes the run's events before `seq`, which another store contains: reads and deliveries begin after them.
-   * Positions stay the same. A repeated call does nothing.
+   * Removes the run's events before `seq`, which another store contains: reads and deliveries begin after them. The
+   * other events keep their `seq`. A repeated call does nothing.
    */
   trim(runId: string, seq: number): Promise<void>;
   /** Removes the run from the log and from all groups. A repeated call does nothing. */
   delete(runId: string): Promise<void>;
   /**
-   * Yields after events may have been published or acknowledged, in this process or another one, as `RunStore.watch`
-   * does.
+   * Yields after events may have been published or acknowledged, in this process or another one. See `RunStore.watch`
+   * for the rules.
    */
   watch(options: WatchOptions): AsyncIterable<void>;
   /**
-   * The settings and states of the log's server that endanger events, each in a sentence with its fix. Rejects with a
-   * `StoreUnavailableError` if the log does not answer.
+   * Describes the settings and states of the log's server that endanger events, each in one sentence that names the
+   * fix. Rejects with a `StoreUnavailableError` if the log does not answer.
    */
   warnings(): Promise<readonly string[]>;
-  /** Ends all subscriptions. A repeated call does nothing. An open log without subscriptions keeps no process alive. */
+  /** Ends all subscriptions. A repeated call does nothing. An open log without subscriptions lets the process exit. */
   close(): Promise<void>;
 }

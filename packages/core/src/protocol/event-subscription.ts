@@ -4,7 +4,7 @@ import type { StreamEvent } from './events.js';
 import { endsRun } from './run-events.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
-/** A page of a run's events and the position of its log. Without a position, the log does not know the run. */
+/** A page of a run's events and the position of its log. The position is undefined if the log does not know the run. */
 export interface LogTail extends EventPage {
   readonly position: LogPosition | undefined;
 }
@@ -16,8 +16,8 @@ interface SubscriptionSource {
 }
 
 /**
- * Implements `EventLog.subscribe`. It stores a position but no events, and after each announcement reads from that
- * position. So no event between stored and new ones can be missed.
+ * Implements `EventLog.subscribe`. The function keeps a position but no events, and after each announcement reads from
+ * that position. It can therefore miss no event between the stored events and the new ones.
  */
 export async function* subscribeByReading(
   { board, read }: SubscriptionSource,
@@ -47,7 +47,7 @@ export async function* subscribeByReading(
   }
 }
 
-/** A page of trimmed events, if the log no longer has the next one. */
+/** Returns a page of trimmed events if the log no longer has the event `next`; otherwise `tail`. */
 async function withEarlier(tail: LogTail, next: number, earlier: SubscribeOptions['earlier']): Promise<LogTail> {
   const first = tail.events[0]?.seq ?? tail.position?.nextSeq ?? next;
   if (first <= next || earlier === undefined) return tail;

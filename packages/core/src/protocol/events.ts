@@ -9,7 +9,7 @@ import {
 } from './items.js';
 import type { KnownMembers } from './known-members.js';
 
-/** A call that waits for a user, as an event contains it. */
+/** A request for the approval of a call, in the form that events contain. */
 export const ApprovalRequestEventSchema = z.looseObject({
   approval_id: z.string(),
   call_id: z.string(),
@@ -43,7 +43,7 @@ const itemType = z.enum([
   'error',
 ]);
 
-/** The payload of an event. `item_id` names the item that the event concerns; `script_id` the script. */
+/** The payload of an event. `item_id` names the item that the event concerns, and `script_id` names the script. */
 export const EventPayloadSchema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('response_start'),
@@ -65,7 +65,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('item_done'), item_id: z.string(), final_item: OutputItemSchema }),
   z.looseObject({ type: z.literal('item_error'), item_id: z.string(), code: z.string(), message: z.string() }),
   z.looseObject({ type: z.literal('item_cancelled'), item_id: z.string(), reason: z.string().optional() }),
-  /** Members of a finished item that changed later. */
+  /** Changes to members of an item that is already finished. */
   z.looseObject({ type: z.literal('item_update'), item_id: z.string(), changes: z.record(z.string(), z.unknown()) }),
   z.looseObject({
     type: z.literal('tool_call_start'),
@@ -93,7 +93,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     note: z.string().optional(),
     /** 'workspace': the decision applies beyond this script; the host that stores it defines the scope. */
     remember: z.enum(['script', 'plan', 'workspace']).optional(),
-    /** The arguments that run if the user replaced the script's. */
+    /** The arguments that the call runs with, if the user replaced the script's arguments. */
     edited_input_json: z.string().optional(),
   }),
   z.looseObject({
@@ -150,14 +150,14 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** The call that launched the sub-agent, and the script of that call. */
     call_id: z.string(),
     script_id: z.string().optional(),
-    /** The call's idempotency key: a repeated call finds the sub-agent that it has already launched. */
+    /** The call's idempotency key: a repeated call finds the sub-agent that the first call launched. */
     key: z.string(),
     agent: z.string(),
     task: z.string(),
     /** The stored files that the sub-agent reads before its task. */
     file_keys: z.array(z.string()).readonly().optional(),
     tools: z.array(z.string()).readonly(),
-    /** 1 for a sub-agent of the run itself. */
+    /** The nesting depth: 1 for a sub-agent of the run itself. */
     depth: z.number().int().min(1),
     /** True: the sub-agent outlives the script that launched it. */
     detached: z.boolean(),
@@ -172,7 +172,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     /** The JSON Schema of the sub-agent's answer. */
     schema: z.record(z.string(), z.unknown()).optional(),
   }),
-  /** An event of a sub-agent. `event` is a payload of this list; `seq` counts the sub-agent's own events. */
+  /** An event of a sub-agent. `event` is a payload of this union; `seq` counts the sub-agent's own events. */
   z.looseObject({
     type: z.literal('agent_event'),
     agent_run_id: z.string(),
@@ -185,21 +185,25 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     type: z.literal('response_done'),
     status: ResponseStatusSchema,
     usage: UsageSchema.optional(),
-    /** The id to resume a suspended script. Events never contain its sealed memory. */
+    /** The id with which a suspended script is resumed. Events never contain the script's sealed memory. */
     script_id: z.string().optional(),
-    /** True: the script is interrupted, because the approvals are those of its sub-agents. */
+    /**
+     * True if the approvals belong to sub-agents of the script; the script is then interrupted instead of suspended.
+     */
     in_sub_agents: z.boolean().optional(),
     /** The approvals that the suspended script waits for. */
     approval_ids: z.array(z.string()).optional(),
     /** Present if the status is `incomplete`. */
     incomplete_reason: z.string().optional(),
-    /** The provider's own word for why the answer ended. */
+    /** The reason why the answer ended, in the provider's own words. */
     stop_reason: z.unknown().optional(),
   }),
   z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
 ]);
 
-/** Items and usage keep the members of a provider that this format does not name. All other members are named. */
+/**
+ * In this type, only items and usage may have further members, which come from a provider. All other members are named.
+ */
 export type EventPayload = KnownMembers<z.infer<typeof EventPayloadSchema>, OutputItem | Usage | undefined>;
 export type EventType = EventPayload['type'];
 

@@ -7,8 +7,8 @@ import type { HostedCodeItem, OutputItem } from './items.js';
  *   running ──its output──▶ ended
  *      └── a message of the user, or the end of its container ──▶ lost
  *
- * Code runs in a container, if the provider names one: the newest item with a `container` names it. A container whose
- * time is over is not used again, and code that waits in it for results is lost with it.
+ * Code runs in a container, if the provider names one: the newest item with a `container` names it. An expired
+ * container is not used again, and the code that waits in it for results is lost.
  */
 
 export interface HostedCode {
@@ -20,7 +20,7 @@ export interface HostedCode {
   readonly container: string | undefined;
 }
 
-/** The error of a provider that no longer has the container of its code. */
+/** The error code for a provider that no longer has the container of the code that it ran. */
 export const CONTAINER_LOST = 'HostedContainerExpired';
 
 export interface HostedCodeView {
@@ -54,7 +54,7 @@ export function hostedCodeIn(conversation: readonly OutputItem[], { api, isOffer
     else if (item.type === 'message' && item.role !== 'assistant') {
       const before = lost.size;
       lose(open.values());
-      // Lost code may still wait in its container.
+      // Lost code may still wait in its container, so the container is not used again.
       if (lost.size > before) container = undefined;
     }
     container = 'container' in item && item.api === api ? containerOf(item['container']) : container;
@@ -79,7 +79,7 @@ function containerOf(value: unknown): Container | undefined {
   return { id: value['id'], expiresAt: Date.parse(String(value['expires_at'])) };
 }
 
-/** The newest item that names a container, and whose `container` is therefore in use. */
+/** The newest item with a `container`, which names the container in use; undefined if it names none. */
 export function containerHolder(conversation: readonly OutputItem[]): OutputItem | undefined {
   const item = conversation.findLast((candidate) => 'container' in candidate);
   return item !== undefined && isRecord(item['container']) ? item : undefined;

@@ -6,7 +6,10 @@
  */
 export const INVISIBLE_CHARACTERS = String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800`;
 
-/** Invisible and ambiguous characters: also private and unassigned code points and separators other than the space. */
+/**
+ * Matches one invisible or ambiguous character. The ambiguous ones are private and unassigned code points, and
+ * separators other than the space.
+ */
 const HIDDEN = new RegExp(String.raw`[${INVISIBLE_CHARACTERS}\p{Co}\p{Cn}]|(?! )\p{Zs}`, 'gu');
 
 /** The text with every invisible or ambiguous character escaped as `\u{…}`. */

@@ -69,13 +69,13 @@ export const MAX_IMAGES = 8;
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 /**
- * An image of the conversation. Items store it without `data`, as a reference to bytes that are resolved when the input
+ * An image of the conversation. Items store the image without `data`, as a reference. The bytes are read when the input
  * of a model is built.
  */
 export const ImagePartSchema = z.looseObject({
   type: z.literal('image'),
   media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
-  /** The path of the image for the host, as the tool named it. */
+  /** The path by which the host finds the image, as the tool named it. */
   path: z.string().optional(),
   /** SHA-256 of the bytes, 64 hexadecimal digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/u),
@@ -129,7 +129,7 @@ export const FunctionCallOutputItemSchema = z.looseObject({
   call_id: z.string(),
   output: z.string(),
   success: z.boolean(),
-  /** The `call_id` of the hosted code that reads the result. Undefined: the model reads it. */
+  /** The `call_id` of the hosted code that reads the result. Undefined if the model reads the result. */
   read_by: z.string().optional(),
   /** The images of the result, without `data`. */
   images: z.array(ImagePartSchema).optional(),
@@ -153,7 +153,8 @@ export const ScriptExecutionItemSchema = z.looseObject({
    */
   carrier: z.enum(['tool', 'custom', 'text']).optional(),
   /**
-   * The whole block of a script in text, including tags. Together with the messages around it, it is the model's text.
+   * The whole block of a script that arrived in text, including tags. This block and the messages around it,
+   * concatenated, are the model's text.
    */
   raw_text: z.string().optional(),
 });
@@ -219,8 +220,8 @@ export const PlanItemSchema = z.looseObject({
 });
 
 /**
- * A summary. It replaces all earlier items when the conversation is sent to the model, because the conversation was too
- * long.
+ * A summary of a conversation that became too long. The summary replaces all earlier items when the conversation is
+ * sent to the model.
  */
 export const CompactionItemSchema = z.looseObject({
   type: z.literal('compaction'),
@@ -274,7 +275,10 @@ export const UsageSchema = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number().optional(),
-  /** Some figures are estimates, on the high side, because the provider did not report them completely. */
+  /**
+   * True if some figures are estimates, because the provider did not report them completely. Estimates are on the high
+   * side.
+   */
   estimated: z.boolean().optional(),
 });
 export type Usage = z.infer<typeof UsageSchema>;
@@ -293,8 +297,8 @@ export type Response = z.infer<typeof ResponseSchema>;
 
 /**
  * Members that a host with its own conversation adds to a script's item: ids, the carrier, the text that contained the
- * script. The script's output then has a `report` too. `stage` is not a member of the item: `started` means that the
- * host has emitted the `item_start` of the item's `id`, `pending` that it has emitted the whole item as pending.
+ * script. The script's output then has a `report` too. `stage` is not a member of the item. `started`: the host has
+ * emitted the `item_start` of the item. `pending`: the host has emitted the whole item as pending.
  */
 export type ScriptItemMembers = Partial<
   Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>

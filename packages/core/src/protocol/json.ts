@@ -24,7 +24,7 @@ export interface JsonExtent {
   readonly values: number;
 }
 
-/** Measures JSON text without parsing it: one pass, no recursion. Stops if it is deeper than `maxDepth`. */
+/** Measures JSON text without parsing it: one pass, no recursion. Stops where the text nests deeper than `maxDepth`. */
 export function measureJson(text: string, maxDepth: number): JsonExtent {
   let depth = 0;
   let deepest = 0;

@@ -1,5 +1,5 @@
 /*
- * Facts about models, in one place. Read on 2026-11-24:
+ * Facts about models, in one place. The sources, as read on 2026-11-24, are:
  * - names of models that are served, and the end of claude-sonnet-4-5 on 2026-11-30: `@anthropic-ai/sdk` 1.12.0
  *   (`resources/messages/messages`), `openai` 6.49.0 (`resources/shared`);
  * - models of OpenAI that were shut down on 2026-07-23, gpt-5.1-codex among them, and their successors:
@@ -20,7 +20,7 @@ export const DEFAULT_MODELS = {
 const OPENAI_WITHOUT_REASONING = [/^gpt-3\.5/u, /^gpt-4/u, /^chatgpt-/u, /^gpt-5[\d.]*-chat/u];
 const OPENAI_WITH_REASONING = [/^o\d/u, /^gpt-5/u, /^codex-/u];
 
-/** A service refuses a request for reasoning to a model that never reasons. */
+/** Whether a model never reasons. A service refuses a request for reasoning to such a model. */
 export function neverReasons(model: string): boolean {
   return isOneOf(OPENAI_WITHOUT_REASONING, model);
 }
@@ -33,7 +33,7 @@ export function effortShape(model: string): 'adaptive' | 'budget' {
   return isOneOf(CLAUDE_WITH_BUDGETS, model) ? 'budget' : 'adaptive';
 }
 
-/** Claude 4.6 has no `xhigh`, and only Opus 4.6 has `max`. */
+/** The effort, or `high` if the model lacks this effort: Claude 4.6 has no `xhigh`, and only Opus 4.6 has `max`. */
 export function nearestEffort<Effort extends string>(model: string, effort: Effort): Effort | 'high' {
   if (!isOneOf(CLAUDE_4_6, model)) return effort;
   return effort === 'xhigh' || (effort === 'max' && !nameOf(model).startsWith('claude-opus')) ? 'high' : effort;
@@ -41,7 +41,7 @@ export function nearestEffort<Effort extends string>(model: string, effort: Effo
 
 const TEMPERATURE_OF_CLAUDE = [...CLAUDE_WITH_BUDGETS, ...CLAUDE_4_6];
 
-/** Whether a model takes a temperature. Models of OpenAI that reason, and of Anthropic after 4.6, refuse one. */
+/** Whether a model takes a temperature. Reasoning models of OpenAI and models of Anthropic after 4.6 refuse one. */
 export function takesTemperature(model: string): boolean {
   if (nameOf(model).startsWith('claude-')) return isOneOf(TEMPERATURE_OF_CLAUDE, model);
   return neverReasons(model) || !isOneOf(OPENAI_WITH_REASONING, model);
@@ -51,7 +51,7 @@ function isOneOf(patterns: readonly RegExp[], model: string): boolean {
   return patterns.some((pattern) => pattern.test(nameOf(model)));
 }
 
-/** The name without the prefix of a gateway or of a fine-tuning. */
+/** The name without the prefix of a gateway or of a fine-tuned model. */
 function nameOf(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).replace(/^ft:/u, '');
 }

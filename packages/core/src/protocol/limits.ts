@@ -36,7 +36,9 @@ export const LimitsSchema = z.strictObject({
   maxConcurrentToolCalls: positive().default(4),
   /** Maximum number of detached tasks of one script that run concurrently. They do not count as concurrent calls. */
   maxConcurrentDetachedTasks: positive().default(4),
-  /** Calls to `sleep`, `catalog` and `tools.spawn` except `exec`, which are not tool calls. */
+  /**
+   * Calls to `sleep`, timers, `catalog` and `tools.spawn`, which are not tool calls. A spawn of `exec` is a tool call.
+   */
   maxBuiltinCalls: whole(100_000).default(500),
   /** Bytes of each output stream that a process tool keeps. */
   maxToolOutputBytes: positive().default(262_144),
@@ -46,7 +48,7 @@ export const LimitsSchema = z.strictObject({
   maxToolResultValues: positive().default(100_000),
   /** JSON bytes of one tool call's arguments. */
   maxToolInputBytes: positive().default(1_048_576),
-  /** Values at every level of one tool call's arguments, plus member names. They are validated synchronously. */
+  /** Values at every level of one tool call's arguments, plus member names. Arguments are validated synchronously. */
   maxToolInputValues: positive().default(30_000),
   /** Tokens of a result that enter the conversation. */
   modelOutputTokens: positive().default(8_000),
@@ -81,7 +83,7 @@ export const AGENT_LIMITS = Object.freeze({
   maxConcurrentToolCalls: 16,
 } satisfies Partial<LimitsInput>);
 
-/** Each limit, reduced to its ceiling. */
+/** The limits, with every limit above its ceiling reduced to the ceiling. */
 export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
   const within = Object.entries(limits).map(([name, limit]) => {
     const ceiling = ceilings[name as keyof Limits] ?? limit;

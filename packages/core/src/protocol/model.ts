@@ -12,20 +12,20 @@ export interface ModelProvider {
   readonly model: string;
   readonly capabilities: ModelCapabilities;
   /**
-   * One answer: `response_start`, items, `usage_update`, and one `response_done` at the end. Before them,
-   * `request_retry` for each attempt that failed and is repeated. When the caller stops
-   * reading or aborts, the connection is closed. An abort ends in `response_done` with the status `cancelled`.
+   * Streams one answer: `response_start`, items, `usage_update`, and one `response_done` at the end. A `request_retry`
+   * precedes them for each failed attempt that is repeated. When the caller stops reading or aborts, the connection is
+   * closed. After an abort, the stream ends with a `response_done` of the status `cancelled`.
    */
   stream(request: ModelRequest, options?: StreamOptions): AsyncIterable<EventPayload>;
 }
 
 /** Features of the wire format. Unsupported members are omitted from the request. */
 export interface ModelCapabilities {
-  /** Stop sequences can end an answer. Without them a caller aborts the stream. */
+  /** Whether stop sequences can end an answer. If not, the caller aborts the stream. */
   readonly stopSequences: boolean;
-  /** Tools can take raw text. Otherwise they become function tools with one text argument. */
+  /** Whether tools can take raw text. If not, custom tools become function tools with one text argument. */
   readonly customTools: boolean;
-  /** The provider can run code that calls tools, see `FunctionTool.callers`. Default false. */
+  /** Whether the provider can run code that calls tools. See `FunctionTool.callers`. Default false. */
   readonly hostedCode?: boolean;
 }
 
@@ -61,7 +61,7 @@ export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | '
 
 export type ModelTool = FunctionTool | CustomTool;
 
-/** Any of the tools, or the one with this name. */
+/** `required`: the answer must call any of the tools. With a name: the answer must call the tool of this name. */
 export type ToolChoice = 'required' | { readonly name: string };
 
 /** A tool that takes JSON. */
@@ -88,7 +88,7 @@ export interface CustomTool {
 export interface PromptCache {
   /** Marks the unchanged prefix, if the wire format has cache marks. Default true. */
   marks?: boolean;
-  /** Requests with the same key share a cache, if the wire format has keys. For example the thread's id. */
+  /** Requests with the same key, for example the thread's id, share a cache if the wire format has keys. */
   key?: string;
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { StoreIdSchema, TimeSchema } from './store-shapes.js';
 
 /**
- * The place where a branch leaves another thread: the branch begins with copies of the turns before this one, and with
- * the thread's instructions.
+ * The turn at which a branch leaves another thread. The branch begins with copies of the turns before this turn, and
+ * with the other thread's instructions.
  */
 export const BranchPointSchema = z.strictObject({ threadId: StoreIdSchema, turnId: StoreIdSchema });
 export type BranchPoint = z.infer<typeof BranchPointSchema>;
@@ -12,11 +12,14 @@ export type BranchPoint = z.infer<typeof BranchPointSchema>;
 export const NewThreadSchema = z.strictObject({
   /** The id of the thread. Default: a new id. */
   threadId: StoreIdSchema.optional(),
-  /** Default of these members: empty, or the value of the thread at `branchOf`. */
+  /**
+   * `title`, `workspace` and `agentId` default to the values of the thread at `branchOf`; without `branchOf`, they are
+   * empty.
+   */
   title: z.string().optional(),
   workspace: z.string().optional(),
   agentId: z.string().optional(),
-  /** Default: the thread begins empty. The other thread must have the same owner. */
+  /** The point at which this thread branches from a thread of the same owner. Default: the thread begins empty. */
   branchOf: BranchPointSchema.optional(),
   /** Creation time of an imported thread. Default: now. */
   createdAt: TimeSchema.optional(),

@@ -16,19 +16,20 @@ export type OperationStatus =
   | 'detached';
 
 /**
- * One tool call of a script, or one structured call. Listed in call order, they let a model continue after a failure.
+ * One tool call of a script, or one structured call. The operations, listed in call order, let a model continue after a
+ * failure.
  */
 export interface Operation {
   callId: string;
   tool: string;
-  /** The effective input: validated, with defaults. If validation failed, the input that the script sent. */
+  /** The effective input: validated, with defaults. It is the input that the script sent if validation failed. */
   input: unknown;
   effect: ToolEffect;
-  /** The id of the call with unknown outcome that this call retries under its idempotency key. */
+  /** The id of the call with an unknown outcome that this call retries under the same idempotency key. */
   retryOf?: string;
   status: OperationStatus;
   result?: unknown;
-  /** The call completed, but its result was too large to carry. */
+  /** True if the call completed, but its result was too large to include. */
   resultOmitted?: boolean;
   error?: { code: ErrorCode; message: string };
   /** The time of the call, in ms after the script's start. */

@@ -18,9 +18,9 @@ export interface OutcomeMetadata {
   approvalWaitMs: number;
   toolCallsMade: number;
   memoryUsedMb: number;
-  /** The whole compilation was found in the cache. */
+  /** Whether the whole compilation was found in the cache. */
   cacheHit: boolean;
-  /** The runtime already had the script's machine code. */
+  /** Whether the runtime already had the script's machine code. */
   compilationCacheHit: boolean;
   runtime: string;
 }
@@ -47,7 +47,7 @@ export type Outcome<T = unknown> = OutcomeCommon &
     | { status: 'suspended'; value?: undefined; suspension: string; pendingApprovals: ApprovalRequest[] }
   );
 
-/** Ordered from the most restrictive to the least restrictive. */
+/** The modes, ordered from the most restrictive to the least restrictive. */
 export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;
 export type HarnessMode = (typeof HARNESS_MODES)[number];
 

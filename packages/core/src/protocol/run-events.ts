@@ -14,7 +14,7 @@ export function eventIdOf(runId: string, seq: number): string {
   return `evt_${runId}_${seq}`;
 }
 
-/** The event with the identity of another run. */
+/** A copy of the event with the identity of the given run. */
 export function eventOfRun(event: StreamEvent, { runId, threadId, turnId }: RunIdentity): StreamEvent {
   return { ...event, event_id: eventIdOf(runId, event.seq), run_id: runId, thread_id: threadId, turn_id: turnId };
 }
@@ -24,7 +24,7 @@ export class EventEnvelopes {
   readonly identity: RunIdentity;
   #seq: number;
 
-  /** `nextSeq`: the first `seq` of a resumed run. */
+  /** `nextSeq` is the `seq` of the first payload; a resumed run continues with its next `seq`. */
   constructor(identity: RunIdentity, nextSeq = 0) {
     this.identity = identity;
     this.#seq = nextSeq;
@@ -87,8 +87,8 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
   }
 
   /**
-   * Resolves when the consumer has handled every item pushed so far, and asks for the next one. Rejects if the consumer
-   * leaves before.
+   * Resolves when the consumer has handled every item pushed so far and has requested the next one. Rejects if the
+   * consumer leaves before that.
    */
   handled(): Promise<void> {
     return new Promise((resolve, reject) => {

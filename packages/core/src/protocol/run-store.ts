@@ -32,21 +32,21 @@ export const RunSchema = z.strictObject({
   turnId: StoreIdSchema,
   /** The owner of the run. */
   principal: z.string(),
-  /** The workspace of its thread. */
+  /** The workspace of the run's thread. */
   workspace: z.string(),
   state: RunStateSchema,
   reason: RunReasonSchema,
   /** The number of times that the run was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
   /**
-   * The submitter's choices: agent, model, overrides; and `trace`, the request's place in a trace. The store does not
-   * read them.
+   * The submitter's choices (agent, model, overrides), and `trace`, the trace context of the request. The store does
+   * not read them.
    */
   options: OptionsSchema,
-  /** The holder and the expiry of its lease. Present only in the state `running`. */
+  /** The holder and the expiry of the run's lease. Present only in the state `running`. */
   owner: z.string().optional(),
   leaseExpiresAt: TimeSchema.optional(),
-  /** The time at which its cancellation was requested. */
+  /** The time at which the run's cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
   updatedAt: TimeSchema,
@@ -65,7 +65,7 @@ export const TurnSchema = z.strictObject({
 });
 export type Turn = z.infer<typeof TurnSchema>;
 
-/** The holder of a run: its writes are accepted while `epoch` is the run's. */
+/** The holder of a run. Its writes are accepted while `epoch` is the current epoch of the run. */
 export const RunFenceSchema = z.strictObject({ runId: StoreIdSchema, epoch: z.number().int().min(0) });
 export type RunFence = z.infer<typeof RunFenceSchema>;
 
@@ -101,9 +101,9 @@ export interface CreatedRun {
 
 export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
-  /** Claims only runs of threads with one of these workspaces. Default: any. */
+  /** Claims only runs of threads with one of these workspaces. Default: any workspace. */
   workspaces: z.array(z.string()).optional(),
-  /** Without `runId`: claims only runs of principals with fewer held runs than this. Default: any. */
+  /** Claims only runs of principals that hold fewer runs than this number. Ignored with `runId`. Default: no limit. */
   maxPerPrincipal: z.number().int().min(1).optional(),
   /** Claims only this run. */
   runId: StoreIdSchema.optional(),
@@ -123,7 +123,7 @@ export interface ClaimedRun {
 }
 
 export interface Renewal {
-  /** False: another worker has the run, or the run has ended or was deleted. Stop at once. */
+  /** False if another worker has the run, or if the run has ended or was deleted. The worker must then stop at once. */
   readonly isHeld: boolean;
   readonly isCancelRequested: boolean;
 }
@@ -155,15 +155,15 @@ export interface RunPage {
 }
 
 /**
- * Stores runs and their holders. The row of a run is its only entry in the queue.
+ * Stores runs and their holders. The stored runs are also the queue.
  *
- * - Each thread has at most one `running` run. Its other runs wait. If its lease has expired, that run is claimed
- *   first.
+ * - Each thread has at most one `running` run, and the other runs of the thread wait. If the lease of the `running` run
+ *   has expired, this run is claimed first.
  * - Each claim increments the run's epoch. Writes of an older epoch are rejected with a `StaleEpochError`.
  * - A run is held while its lease lasts. A lease that expires more than twice its length ahead was written before the
  *   clock was set back, and is ignored.
- * - Each function is one transaction. After it resolves, its effect survives the death of the process and, if the
- *   store is on a disk, a power failure.
+ * - Each function is one transaction. After it resolves, its effect survives the death of the process and, if the store
+ *   is on a disk, a power failure.
  *
  * Malformed arguments throw or reject with a `ToolscriptUsageError`, failures of the database with a
  * `StoreUnavailableError`.
@@ -171,16 +171,18 @@ export interface RunPage {
 export interface RunStore {
   /**
    * Creates the turn, its input and its run, and with `create` also the thread. Rejects with a `NotFoundError` if the
-   * thread does not exist or belongs to another principal, with an `IdempotencyConflictError` if the key came with a
-   * different thread, input or options, and with a `ThreadBusyError` if `claim` is set and another run of the thread
-   * is queued or running. A thread that branches from another one is created as `ThreadStore.create` does it.
+   * thread does not exist or belongs to another principal, with an `IdempotencyConflictError` if an earlier request
+   * used the idempotency key with a different thread, input or options, and with a `ThreadBusyError` if `claim` is set
+   * and another run of the thread is queued or running. A thread that branches from another one is created as by
+   * `ThreadStore.create`.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
   get(runId: string): Promise<Run | undefined>;
   /**
-   * Claims the oldest run that is queued or whose lease has expired, of the principals with the smallest share of held
-   * runs (`fairShares`), so that one with many runs does not hold up the others. Undefined if there is none. A run whose
-   * cancellation was requested is claimed like any other: its worker writes its last events and finishes it.
+   * Claims the oldest run that is queued or whose lease has expired. Runs of the principals with the smallest share of
+   * held runs come first (`fairShares`), so that a principal with many runs does not hold up the others. Returns
+   * undefined if there is no such run. A run whose cancellation was requested is claimed like any other: its worker
+   * writes the run's last events and finishes the run.
    */
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
   /** Renews the lease. Resolves even if the lease is lost: see `Renewal`. */
@@ -189,19 +191,19 @@ export interface RunStore {
   release(fence: RunFence): Promise<void>;
   /**
    * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending
-   * ones that are not listed are cancelled. If all are decided, the run is queued at once. Rejects with a
-   * `StaleEpochError`. A repeated call returns the current run.
+   * approvals that are not listed are cancelled. If all approvals are decided, the run is queued at once. Rejects with
+   * a `StaleEpochError` if the epoch is stale. A repeated call returns the current run.
    */
   suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run>;
   /**
-   * Ends the run and cancels its pending approvals. Rejects with a `StaleEpochError`. A repeated call with the same
-   * state returns the run unchanged.
+   * Ends the run and cancels its pending approvals. Rejects with a `StaleEpochError` if the epoch is stale. A repeated
+   * call with the same state returns the run unchanged.
    */
   finish(fence: RunFence, end: RunEnd): Promise<Run>;
   /**
    * Requests the run's cancellation. A suspended run is queued, and its pending approvals are cancelled. The holder of
    * a run learns of the request through `renew`. Does nothing if the run has ended or its cancellation was already
-   * requested. Undefined if there is no such run.
+   * requested. Returns undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
   /** Lists runs, oldest first. A run that is created while pages are read appears on a later page. */
@@ -218,8 +220,8 @@ export function isFinalRunState(state: RunState): boolean {
 }
 
 /**
- * The steps of a fair claim: runs of principals with fewer held runs than the first number come first. Undefined: of all
- * principals.
+ * The steps of a fair claim, tried in order. Each step takes runs of principals that hold fewer runs than its number.
+ * Undefined: the step takes runs of all principals.
  */
 export function fairShares(maxPerPrincipal?: number): readonly (number | undefined)[] {
   return [...[1, 4, 16, 64].filter((share) => share < (maxPerPrincipal ?? Infinity)), maxPerPrincipal];
@@ -237,8 +239,8 @@ export function inputText(input: readonly OutputItem[]): string {
 }
 
 /**
- * The text of a request, by which an idempotency key compares it: equal requests have equal texts, regardless of member
- * order. The trace is excluded, because a repeated request has another one.
+ * The text by which requests with the same idempotency key are compared: equal requests have equal texts, regardless of
+ * member order. The trace is excluded, because a repeated request has a new one.
  */
 export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };

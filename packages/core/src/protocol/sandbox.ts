@@ -1,12 +1,12 @@
 import type { LogLevel } from './outcome.js';
 
 /**
- * The port between a script's life (session/) and its runtime. The runtime knows no tool, no approval and no
+ * The port between a script's lifecycle (session/) and its runtime. The runtime knows no tool, no approval and no
  * conversation: it receives code, emits calls, and reports the end.
  *
  * One run is a sequence of segments. A segment starts with the script's start or with `settle`, runs until the guest
- * has nothing left to do, and ends with exactly one `SandboxSegment`. Nothing leaves the guest between two segments, so
- * a segment that is dropped has not happened.
+ * has nothing left to do, and ends with exactly one `SandboxSegment`. The guest emits nothing before the end of a
+ * segment, so a segment that is dropped has no effect.
  */
 export interface SandboxRuntime {
   readonly name: string;
@@ -28,8 +28,8 @@ export interface SandboxRuntime {
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
   /**
    * Continues a run that `capture` ended, in this process or another one. The run is paused when `onStart` is called,
-   * and waits for `settle`. If the capture does not fit, its only segment ends with `unrestorable`. Runtimes without
-   * `capture` omit it.
+   * and waits for `settle`. If this runtime cannot restore the capture, the run's only segment ends with
+   * `unrestorable`. Runtimes without `capture` have no `restore`.
    */
   restore?(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun;
   /** The bytes of every image that current captures need, by name. */
@@ -42,7 +42,10 @@ export interface SandboxRuntime {
   close(): Promise<void>;
 }
 
-/** `lost-races`: the runtime cannot find calls that nothing in the script still observes; they run to their end. */
+/**
+ * `lost-races`: the runtime cannot find the calls that nothing in the script observes any longer, and such calls run to
+ * their end.
+ */
 export type RuntimeFeature = 'lost-races';
 
 /** A paused run as data. The data contains the script's plain memory: encrypt the data before you store it. */
@@ -58,7 +61,7 @@ export interface SandboxCapture {
 export type ImageSource = (name: string) => Promise<Uint8Array | undefined>;
 
 export interface SandboxObserver {
-  /** The wait for a free sandbox is over. Not called if the run never starts. */
+  /** Called when the wait for a free sandbox is over. Not called if the run never starts. */
   onStart(): void;
   /** Called asynchronously, never during `run` or `settle`. */
   onSegment(segment: SandboxSegment): void;
@@ -72,9 +75,9 @@ export interface SandboxJob {
   /** One parenthesised async function expression without parameters. */
   readonly javascript: string;
   /**
-   * Maps `javascript` to the source, for the stacks that scripts read: for each line except the first, a flat list of
-   * `column, source line, source column`, as JSON text of the differences between entries; see `encodePositions` of the
-   * compiler. Undefined: stacks refer to `javascript`.
+   * Maps positions in `javascript` to the source, for the stacks that scripts read. The JSON text has, for each line
+   * except the first, a flat list of `column, source line, source column`, as differences between entries. See
+   * `encodePositions` of the compiler. Undefined: stacks refer to `javascript`.
    */
   readonly positions?: string;
   /** Tool names as scripts write them; dots separate namespaces. */
@@ -100,9 +103,9 @@ export interface SandboxLimits {
   readonly maxStackBytes: number;
   readonly maxReturnBytes: number;
   readonly maxToolInputBytes: number;
-  /** The guest rejects further tool calls, as a guard against floods. */
+  /** The maximum number of tool calls. The guest rejects further calls, as a guard against floods. */
   readonly maxCalls: number;
-  /** The same limit for `sleep`, `catalog` and `tools.spawn`. */
+  /** The maximum number of calls to `sleep`, timers, `catalog` and `tools.spawn`. */
   readonly maxBuiltinCalls: number;
   readonly maxLogEvents: number;
   readonly maxLogBytes: number;
@@ -113,15 +116,15 @@ export interface SandboxLimits {
 
 export interface SandboxRun {
   /**
-   * Delivers settlements and sets the guest's clock. Call it only between segments: after the last segment arrived and
-   * before the next `settle`. `wallMs` limits this segment's wall time.
+   * Delivers settlements, sets the guest's clock and starts the next segment. Call it only between segments: after the
+   * last segment arrived and before the next `settle`. `wallMs` limits the wall time of the next segment.
    */
   settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   /** Ends the run at once, even inside a loop. The final segment reports `cancelled` with this reason. */
   cancel(reason: 'cancelled' | 'timeout'): void;
   /**
-   * Ends the run without a segment and returns its state. Call it only between segments. Undefined if the runtime
-   * cannot capture, or the run ended first; in the former case the run continues.
+   * Ends the run without a segment and returns its state. Call it only between segments. Returns undefined if the
+   * runtime cannot capture the run, which then continues, or if the run ended before the capture.
    */
   capture?(): Promise<SandboxCapture | undefined>;
 }
@@ -137,13 +140,13 @@ export interface GuestError {
   readonly code: string;
   readonly message: string;
   readonly data?: unknown;
-  /** The script's frames in the error's stack, at the call. Positions refer to the model's own source. */
+  /** The script's stack frames at the call. Positions refer to the model's own source. */
   readonly stack?: string;
 }
 
 /** A call by the guest. `name` is a tool's name, or a builtin: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */
 export interface SandboxCall {
-  /** 0, 1, 2 … in call order within the run. */
+  /** Counts the calls of the run in their order, starting with 0. */
   readonly callIndex: number;
   readonly name: string;
   /** JSON text of the arguments; empty if they cannot be serialized. */
@@ -161,9 +164,9 @@ export interface SandboxSegment {
   /** The text that `text()` appended. */
   readonly output: string;
   readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
-  /** Lines, texts and progress events above a limit, which the guest dropped. */
+  /** The numbers of lines, texts and progress events that the guest dropped because of a limit. */
   readonly dropped: { readonly logs: number; readonly progress: number };
-  /** Calls whose promise lost every race and that nothing in the script can still observe. */
+  /** The indexes of calls whose promises lost every race, so that nothing in the script can observe them any longer. */
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
   readonly end?: SandboxEnd;
@@ -195,12 +198,12 @@ export type SandboxEnd =
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };
 
-/** A value that a script threw. The guest wrote every member, so none of them is evidence by itself. */
+/** A value that a script threw. The guest wrote every member, so the host must not trust any single member. */
 export interface GuestThrow {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The call that rejected with this exact error, as the guest's bridge recorded. */
+  /** The index of the call that rejected with this exact error, as the guest's bridge recorded it. */
   readonly callIndex?: number;
   /** The code that the guest's bridge recorded when it created the error, such as `ToolNotFoundError`. */
   readonly code?: string;
@@ -222,7 +225,7 @@ export interface SandboxStats {
   memoryBytes?: number;
   maxMemoryBytes?: number;
   completed: number;
-  /** Instances dropped after growth, a trap or a limit. */
+  /** Sandbox instances that were dropped because they grew, trapped or reached a limit. */
   instancesDropped: number;
   workersReplaced: number;
   /** Scripts moved to a slower lane because they computed for long while others waited. */

@@ -18,7 +18,7 @@ export const FileAboutSchema = z.looseObject({
 });
 export type FileAbout = z.infer<typeof FileAboutSchema>;
 
-/** The file's facts; empty if another program has stored other data. */
+/** The file's metadata; empty if another program has stored data of another shape. */
 export function fileAbout({ about }: Pick<StoredDocument, 'about'>): FileAbout {
   const read = FileAboutSchema.safeParse(about);
   return read.success ? read.data : {};
@@ -29,7 +29,9 @@ export function filePlace(threadId: string, fileKey: string): DocumentPlace {
   return { scope: { kind: 'thread', id: threadId }, kind: 'file', name: fileKey };
 }
 
-/** A file of the thread. Undefined if it does not exist, or if no file can have this key or version. */
+/**
+ * Reads a file of the thread. Returns undefined if the file does not exist, or if no file can have this key or version.
+ */
 export async function readFileOf(
   documents: DocumentStore,
   threadId: string,

@@ -8,7 +8,7 @@ export interface SavedScript {
   /** The name by which a call finds the script: letters, digits and `_`. */
   readonly name: string;
   readonly version: number;
-  /** Calls that name no version run this one. Default: false. */
+  /** True if calls that name no version run this version. Default: false. */
   readonly isDefault?: boolean | undefined;
   /** TypeScript: the body of an async function that reads `input` and returns the result. */
   readonly source: string;
@@ -18,7 +18,7 @@ export interface SavedScript {
   readonly output?: JsonObject | undefined;
 }
 
-/** The script that makes a call, for a tool that finds saved scripts. */
+/** The context of the script that makes a call, for a tool that finds saved scripts. */
 export interface SavedScriptOwner {
   readonly app: unknown;
   readonly principal: string | undefined;
@@ -26,8 +26,8 @@ export interface SavedScriptOwner {
 }
 
 /**
- * Finds the saved script that a call names, before the calling script starts. `given`: the literal members of the
- * call's argument. Returns undefined if there is none.
+ * Finds the saved script that a call names, before the calling script starts. `given` has the literal members of the
+ * call's argument. Returns undefined if there is no such script.
  */
 export type FindSavedScript = (
   given: LiteralMembers,
@@ -39,12 +39,13 @@ export interface SavedScriptCall {
   readonly script: string;
   readonly input: unknown;
   /**
-   * True: the tool is called again, with a `SavedResult`. The result of that call is `{ value }`: the checked result.
+   * True if the tool is called again with a `SavedResult`. The result of the second call is `{ value }`, where `value`
+   * is the checked result of the saved script.
    */
   readonly checksResult?: boolean;
 }
 
-/** The argument of the second call to a tool with `savedScript`. This call counts like any other. */
+/** The argument of the second call to a tool with `savedScript`. The second call counts as a tool call, too. */
 export interface SavedResult {
   readonly savedResult: unknown;
   readonly script: string;
@@ -55,7 +56,7 @@ export type SavedScriptCheck =
   /** `tools`: the tools that the saved script calls. */
   { readonly ok: true; readonly tools: readonly string[] } | { readonly ok: false; readonly problem: string };
 
-/** The harness, for a tool that keeps saved scripts. */
+/** The functions of the harness for a tool that keeps saved scripts. */
 export interface SavedScripts {
   /** The saved scripts that are linked to the calling script. Empty for structured calls and detached tasks. */
   readonly linked: readonly SavedScript[];

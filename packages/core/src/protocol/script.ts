@@ -17,7 +17,7 @@ export interface Diagnostic {
   code: string;
 }
 
-/** One tool call that a script can make, read from its source before it runs. */
+/** One tool call that a script can make, read from the source before the script runs. */
 export interface PlannedCall {
   tool: string;
   line: number;
@@ -46,7 +46,7 @@ export interface KnownArgument {
   readonly places: readonly (readonly [path: string, offset: number])[];
 }
 
-/** A tool's verdict about such an argument. */
+/** A tool's verdict about a `KnownArgument`. */
 export interface KnownVerdict {
   readonly issues: readonly ValidationIssue[];
   /** Paths of members that are null and count as omitted. */
@@ -58,9 +58,9 @@ export interface SourcePosition {
   column: number;
 }
 
-/** A place in the code that a script runs. */
+/** A position in the code that a script runs. */
 export interface ScriptPosition extends SourcePosition {
-  /** The place is in this saved script, `NAME@VERSION`, and not in the script itself. */
+  /** The saved script, `NAME@VERSION`, that contains the position. Undefined if the script itself contains it. */
   saved?: string;
 }
 
@@ -69,7 +69,8 @@ export interface CompiledScript {
   /** The SHA-256 of the model's own source, in hexadecimal digits. */
   readonly sha256: string;
   /**
-   * SHA-256 of `javascript`: the key of data that an engine derives from the code. Never use the source's hash for it.
+   * SHA-256 of `javascript`: the key of data that an engine derives from the code. Never use the hash of the source as
+   * this key.
    */
   readonly codeSha256: string;
   /** The model's own text. */
@@ -85,13 +86,13 @@ export interface CompiledScript {
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  /** The literal members of each planned call's argument, in the plan's order. Null: there are none. */
+  /** The literal members of each planned call's argument, in the plan's order; null for a call without such members. */
   readonly given: readonly (LiteralMembers | null)[];
   /** The saved scripts that the script can run. */
   readonly linked: readonly LinkedScript[];
   /**
-   * Destructuring patterns of the source (`const { a } = x`, `([a]) => …`) in order, because engines often lose these
-   * positions.
+   * The positions of the destructuring patterns of the source (`const { a } = x`, `([a]) => …`), in order. Engines
+   * often lose these positions.
    */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
   /** This script as plain JSON data; the compiler's `restoreScript` restores it. */
@@ -122,7 +123,7 @@ export interface Links {
 
 /** One version of a saved script, compiled for the scripts that run it. */
 export interface LinkedScript extends SavedScript {
-  /** The first line of the code declares `input`; the source starts in the second one. */
+  /** The first line of the code declares `input`; the source starts in the second line. */
   readonly compiled: Omit<StoredScript, 'linked'>;
 }
 
@@ -135,9 +136,7 @@ export type CompileResult =
       readonly cacheHit: boolean;
     };
 
-/**
- * A part of a model's answer, in order. Concatenating `raw` of every segment yields the answer byte for byte.
- */
+/** A part of a model's answer. The `raw` texts of all segments, concatenated in order, are the answer byte for byte. */
 export type AnswerSegment =
   | { readonly type: 'text'; readonly raw: string; readonly text: string }
   | { readonly type: 'reasoning'; readonly raw: string; readonly text: string }

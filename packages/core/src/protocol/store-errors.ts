@@ -12,8 +12,8 @@ export class IdempotencyConflictError extends Error {
 }
 
 /**
- * A run of the thread has not ended. Until then, no other run of the thread can start at once, and no branch can follow
- * the run.
+ * A run of the thread has not ended. Until this run ends, no other run of the thread can start at once, and no branch
+ * can follow this run.
  */
 export class ThreadBusyError extends Error {
   override readonly name = 'ThreadBusyError';
@@ -28,15 +28,15 @@ export class EventOrderError extends Error {
   override readonly name = 'EventOrderError';
 }
 
-/** The cursor does not come from a list of this kind. Start the list again without a cursor. */
+/** The cursor was not created by the list that it is used for. Start the list again without a cursor. */
 export class InvalidCursorError extends ToolscriptUsageError {}
 
-/** The document's newest version is not the one that the writer expected. The message names both. */
+/** The document's newest version is not the one that the writer expected. The message names both versions. */
 export class DocumentConflictError extends Error {
   override readonly name = 'DocumentConflictError';
 }
 
-/** A document is too large, or its scope has too many. The message names the limit and the fix. */
+/** A document is too large, or its scope has too many documents. The message names the limit and the fix. */
 export class DocumentLimitError extends Error {
   override readonly name = 'DocumentLimitError';
 }
@@ -46,11 +46,11 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
-/** The errors that several stores report, each in one sentence for all of them. */
+/** Creates the errors that several stores report, so that every store uses the same messages. */
 export const storeErrors = Object.freeze({
   notFound: (kind: string, id: string) =>
     new NotFoundError(
-      `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check its id: it may have been deleted`,
+      `There is no ${kind} ${JSON.stringify(id.slice(0, 200))}. Check the id: the ${kind} may have been deleted`,
     ),
   idExists: (kind: string, id: string) =>
     new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),

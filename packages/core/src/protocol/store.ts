@@ -1,8 +1,8 @@
 /**
- * Stores suspended and interrupted scripts. There are three ports, because they may live in different places: a
- * database for claims and journals, an object store for images. `testing` contains the suite that every implementation
- * must pass. A script id has 1 to 128 letters, digits, `_` and `-`. For any other id, and for an image name that is not
- * a SHA-256, every function throws or rejects with a `ToolscriptUsageError`.
+ * Stores suspended and interrupted scripts. The three ports may use different backends: a database for claims and
+ * journals, an object store for images. `testing` contains the suite that every implementation must pass. A script id
+ * has 1 to 128 letters, digits, `_` and `-`. For any other id, and for an image name that is not a SHA-256, every
+ * function throws or rejects with a `ToolscriptUsageError`.
  */
 export interface HarnessStore {
   readonly claim: ClaimStore;
@@ -19,13 +19,13 @@ export interface ClaimStore {
   current(scriptId: string): Promise<Claim | undefined>;
   /**
    * Claims the script at `fromEpoch` (0: never claimed). In one step the epoch becomes `fromEpoch + 1`, the lines of
-   * `options` are appended to the journal, and the journal before them is read: later writes of older epochs do not
-   * count. Exactly one of several callers wins, across processes too. Undefined if `fromEpoch` is no longer the current
-   * epoch, or if the claim is held and `force` is not set. If the call rejects, the claim is not held, but its epoch
-   * may have increased.
+   * `options` are appended to the journal, and all earlier lines are read: later writes of older epochs do not count.
+   * Exactly one of several callers wins, across processes too. Returns undefined if `fromEpoch` is no longer the
+   * current epoch, or if the claim is held and `force` is not set. If the call rejects, the claim is not held, but its
+   * epoch may have increased.
    */
   take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
-  /** Renews the lease of a live holder. False if the epoch is not the current one: the holder must stop. */
+  /** Renews the lease of a live holder. Returns false if the epoch is not the current one: the holder must stop. */
   renew(scriptId: string, epoch: number): Promise<boolean>;
   /**
    * Releases the claim, because the holder has finished or suspended the script. Does nothing if the epoch is not the
@@ -39,7 +39,10 @@ export interface TakeOptions {
   readonly owner: string;
   /** The time that the claim is held without a `renew`, in ms. */
   readonly leaseMs: number;
-  /** Claims the script even if its holder may be alive: calls that it has started may take effect. Default false. */
+  /**
+   * Claims the script even if its holder may be alive: calls that the holder has started may take effect. Default
+   * false.
+   */
   readonly force?: boolean;
   /** Lines to append to the journal. Default: none. */
   readonly lines?: readonly string[];
@@ -64,20 +67,22 @@ export interface Claim {
   readonly expiresAtMs: number;
 }
 
-/** The journal of each script: lines of text in write order, a slot, and a status. */
+/** Stores the journal of each script: lines of text in write order, a slot for one text, and a status. */
 export interface JournalStore {
   /**
-   * Appends all lines, the slot and the status, or nothing. Appends keep the order of the calls, even if they are not
-   * awaited. After it resolves, the data survives the death of this process, and with `flush` a power failure. Lines
-   * are well-formed text without line feeds; others cause a `ToolscriptUsageError`. Throws or rejects with a
-   * `StaleEpochError` if the epoch is not the script's current one (another process claimed it, or it was deleted),
-   * even if that happened during the write, and with a `JournalFullError` if journal and slot would exceed the maximum
-   * size.
+   * Appends all lines and replaces the slot and the status, or does nothing. Appends keep the order of the calls, even
+   * if the calls are not awaited. After `append` returns or resolves, the data survives the death of this process, and
+   * with `flush` also a power failure. Each line must be well-formed text without line feeds; any other line causes a
+   * `ToolscriptUsageError`. Throws or rejects with a `StaleEpochError` if the epoch is not the script's current one
+   * (another process claimed the script, or the script was deleted), even if that happened during the write, and with a
+   * `JournalFullError` if journal and slot would exceed the maximum size.
    */
   append(scriptId: string, epoch: number, lines: readonly string[], options?: AppendOptions): void | Promise<void>;
   /** The stored content; undefined if there is none. */
   read(scriptId: string): Promise<JournalContent | undefined>;
-  /** Stored scripts, oldest change first, including scripts that were claimed and never wrote. */
+  /**
+   * Lists stored scripts, the least recently changed one first, including scripts that were claimed and never wrote.
+   */
   list(query?: ListQuery): Promise<ScriptPage>;
   /** Deletes the script and its claim. A repeated call does nothing. */
   delete(scriptId: string): Promise<void>;
@@ -93,7 +98,7 @@ export interface AppendOptions {
 }
 
 export interface JournalContent {
-  /** Every line in order, without truncated appends. If the journal is damaged, the readable lines. */
+  /** Every line in order, without truncated appends; in a damaged journal, only the readable lines. */
   readonly lines: readonly string[];
   /** The text of the slot; undefined if it is empty or unreadable. */
   readonly slot: string | undefined;
@@ -104,7 +109,7 @@ export interface JournalContent {
 export interface JournalDamage {
   /** Describes the missing data. */
   readonly message: string;
-  /** The machine has rebooted since, and all missing data had been appended without `flush`. */
+  /** True if the machine has rebooted since the last append, and all missing data was appended without `flush`. */
   readonly isUnflushedTail: boolean;
 }
 
@@ -126,7 +131,7 @@ export interface WaitingApproval {
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
-  /** The decision, if a user has made one and the script has not been resumed after it. */
+  /** The decision, if a user has made one and the script has not been resumed since that decision. */
   readonly decided?: 'approve' | 'deny';
   /** The time at which the approval expires, in ms since 1970. */
   readonly expiresAtMs?: number;
@@ -135,7 +140,7 @@ export interface WaitingApproval {
 /** `running`: a process holds the script. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
 export type StoredState = 'running' | 'interrupted' | 'suspended' | 'ended' | 'damaged';
 
-/** All conditions must match. */
+/** The conditions of a list. A script must meet all of them. */
 export interface ListQuery {
   readonly state?: StoredState;
   readonly principal?: string;

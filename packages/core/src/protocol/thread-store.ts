@@ -16,9 +16,9 @@ export const ThreadSchema = z.strictObject({
   title: z.string(),
   /** The folder or the application that the thread belongs to; empty if there is none. */
   workspace: z.string(),
-  /** The agent of the thread. After the thread's instructions are saved, it is the agent that they name. */
+  /** The agent of the thread. If the thread has instructions, it is the agent of these instructions. */
   agentId: z.string().optional(),
-  /** The thread with whose first turns this thread began. That thread may have been deleted. */
+  /** The turn of another thread before which this thread branched off. The other thread may have been deleted. */
   branchOf: BranchPointSchema.optional(),
   /** The state of the thread's newest run that has not ended. Absent if all runs have ended. */
   activeState: z.enum(ACTIVE_RUN_STATES).optional(),
@@ -34,8 +34,8 @@ export const ThreadDraftSchema = NewThreadSchema.extend({
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;
 
 /**
- * The thread's agent and its instructions at the beginning. The system text never changes after the thread began, so
- * that providers keep their caches; later changes are announced once.
+ * The thread's agent and its instructions at the beginning. The system text stays the same during the whole thread, so
+ * that providers keep their caches; each change of the instructions is announced once.
  */
 export const ThreadInstructionsSchema = z.strictObject({
   agentId: z.string(),
@@ -46,7 +46,7 @@ export const ThreadInstructionsSchema = z.strictObject({
 });
 export type ThreadInstructions = z.infer<typeof ThreadInstructionsSchema>;
 
-/** All conditions must match. */
+/** The conditions of a list. A thread must meet all of them. */
 export const ThreadQuerySchema = PageQuerySchema.extend({
   principal: z.string().optional(),
   workspace: z.string().optional(),
@@ -64,7 +64,7 @@ export interface ThreadPage {
   readonly next?: string;
 }
 
-/** A turn for users: its input, and the items that its run's events fold into. */
+/** A turn as users see it: its input, and the items that its run's events fold into. */
 export interface TurnItems {
   readonly turnId: string;
   readonly runId: string;
@@ -88,11 +88,12 @@ export type ItemQuery = z.input<typeof ItemQuerySchema>;
  */
 export interface ThreadStore {
   /**
-   * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread is created
-   * with copies of the turns before that one: their runs have new ids, and keep their events and times, but not their
-   * approvals; and with copies of the versions of documents that were saved before that turn was created. Rejects with
-   * a `NotFoundError` if the thread has another owner or the turn is not in it, and with a `ThreadBusyError` if one of
-   * the turns before it has not ended.
+   * Creates a thread. Rejects with a `ToolscriptUsageError` if its id is taken. With `branchOf`, the thread begins with
+   * copies of the turns before the turn of `branchOf`. The runs of these copies have new ids, and keep their events and
+   * times, but not their approvals. The thread also begins with copies of the versions of documents that were saved
+   * before the turn of `branchOf` was created. Rejects with a `NotFoundError` if the thread of `branchOf` has another
+   * owner or does not contain the turn, and with a `ThreadBusyError` if one of the turns before that turn has not
+   * ended.
    */
   create(draft: ThreadDraft): Promise<Thread>;
   get(threadId: string): Promise<Thread | undefined>;
@@ -104,27 +105,27 @@ export interface ThreadStore {
   /** Changes the title. Returns undefined if there is no such thread. */
   rename(threadId: string, title: string): Promise<Thread | undefined>;
   /**
-   * Deletes the thread with its turns, runs, events, approvals and documents. Returns the ids of its runs; the caller deletes
-   * their event logs.
+   * Deletes the thread with its turns, runs, events, approvals and documents. Returns the ids of its runs; the caller
+   * deletes their event logs.
    */
   delete(threadId: string): Promise<readonly string[]>;
   instructions(threadId: string): Promise<ThreadInstructions | undefined>;
   /**
-   * Replaces the thread's instructions. With a fence, rejects with a `StaleEpochError` unless the caller is its holder.
-   * Rejects with a `NotFoundError` if there is no such thread.
+   * Replaces the thread's instructions. With a fence, rejects with a `StaleEpochError` unless the fence's epoch is the
+   * current epoch of its run. Rejects with a `NotFoundError` if there is no such thread.
    */
   saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void>;
   /**
-   * Appends events of one run in order of `seq`, all or none. Stored events are skipped. Returns the next `seq`. With
-   * `epoch`, rejects with a `StaleEpochError` unless the writer is the run's holder. Without it, the events come from
-   * a log that has checked their epoch. Rejects with an `EventOrderError` for a gap and for a different event at the
-   * same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose events that were
-   * appended since the last change of the run's state; the death of the process loses none.
+   * Appends events of one run in order of `seq`, all or none. Events that are already stored are skipped. Returns the
+   * next `seq`. With `epoch`, rejects with a `StaleEpochError` unless the writer is the run's holder. Without `epoch`,
+   * the events must come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap and for a
+   * different event at the same `seq`, and with a `NotFoundError` if there is no such run. A power failure may lose
+   * events that were appended since the last change of the run's state; the death of the process loses none.
    */
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** The `seq` of the run's next event. 0 if there is no such run. */
   nextSeq(runId: string): Promise<number>;
-  /** Reads a run's events in order of `seq`. Empty if there is no such run. */
+  /** Reads a run's events in order of `seq`. Returns an empty page if there is no such run. */
   readEvents(runId: string, range?: EventRange): Promise<EventPage>;
   /** At most `limit` turns of the thread, in order. */
   readItems(threadId: string, query?: ItemQuery): Promise<ItemPage>;
@@ -134,12 +135,12 @@ export interface ThreadStore {
   /**
    * Decides a pending approval. Exactly one of several callers wins; the others get the winner's decision. After the
    * last decision the run is queued in the same transaction. An approval past its expiry becomes `expired`, and the
-   * caller loses. Undefined if there is no such approval.
+   * decision has no effect. Returns undefined if there is no such approval.
    */
   decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined>;
   /**
-   * Expires the approvals that are past their expiry, as `decide` does, and returns them. One call may expire only 1
-   * 000: call it again for the rest.
+   * Expires the approvals that are past their expiry, as `decide` does, and returns them. A call may stop after 1 000
+   * approvals; call again for the rest.
    */
   expireApprovals(): Promise<readonly Approval[]>;
 }

@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from './json.js';
 import type { FindSavedScript, SavedScripts } from './saved-script.js';
 
-/** The effect of a call. After a crash, reads may be repeated, and other calls only if the tool is `idempotent`. */
+/**
+ * The effect of a call. After a crash, reads may be repeated. Other calls are repeated only if the tool is `idempotent`.
+ */
 export type ToolEffect = 'read' | 'write' | 'external';
 
 /** The context that a tool's `execute` receives. */
@@ -17,16 +19,19 @@ export interface ToolCallContext {
   readonly signal: AbortSignal;
   readonly callId: string;
   readonly scriptId: string | undefined;
-  /** Script id and call index. Stays the same after a resume or replay, and when the call is repeated or retried. */
+  /**
+   * The script id and the call index. The key stays the same after a resume or replay, and when the call is repeated or
+   * retried.
+   */
   readonly idempotencyKey: string;
   /** Reports progress to the user. */
   readonly progress: (message: string) => void;
   /**
-   * Emits a chunk of the call's output as it is produced: `tools.spawn.read` returns it before a detached task ends.
-   * Only for detached tasks; undefined if nobody can read it.
+   * Emits a chunk of the call's output while a detached task runs, so that `tools.spawn.read` can return the chunk
+   * before the task ends. Undefined if the call is not a detached task, or if nobody can read the output.
    */
   readonly output: ((text: string) => void) | undefined;
-  /** The saved scripts of the harness; undefined if the caller is no harness. */
+  /** The saved scripts of the harness; undefined if the caller is not a harness. */
   readonly savedScripts?: SavedScripts | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
@@ -35,7 +40,7 @@ export interface ToolCallContext {
 /** The callers of a tool if the model's provider runs code: the model itself, that code, or both. */
 export type ToolCallers = 'direct' | 'code' | 'both';
 
-/** The caller: what a tool knows about a call before the call runs. */
+/** The members of the context that are known before the call runs. */
 export type ToolCallScope = Pick<ToolCallContext, 'app' | 'principal' | 'threadId'>;
 
 export type ApprovalMode = 'never' | 'always' | 'policy';
@@ -54,7 +59,7 @@ export interface ValidationIssue {
 }
 
 export type Validated =
-  /** `absent`: paths of members that were null, must not be null, and count as omitted. */
+  /** `absent`: the paths of members that count as omitted, because they were null and must not be null. */
   | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
@@ -72,7 +77,10 @@ export interface Tool {
   readonly effect: ToolEffect;
   /** The callers if the provider runs code. Default: `both` for reads, `direct` for all other tools. */
   readonly callers?: ToolCallers | undefined;
-  /** The tool makes repeated calls with the same `idempotencyKey` harmless, so a call is repeated after a crash. */
+  /**
+   * True if the tool makes repeated calls with the same `idempotencyKey` harmless, so that a call is repeated after a
+   * crash.
+   */
   readonly idempotent?: boolean;
   /**
    * Validates strictly (unknown keys are errors) and applies defaults. Null in an optional member that must not be null
@@ -83,16 +91,18 @@ export interface Tool {
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never, scope: ToolCallScope) => string | Promise<string>) | undefined;
   /**
-   * Returns the input with exact versions of the data that it refers to, before a user decides. A throw ends the call.
+   * Called before a user decides. Returns the input with exact versions of the data that the input refers to. If the
+   * function throws, the call ends.
    */
   readonly pin?: ((input: never, scope: ToolCallScope) => unknown) | undefined;
   /** Maximum characters of the preview that users see. Longer previews are truncated in the middle. Default 4000. */
   readonly previewLength?: number | undefined;
-  /** The form in which users see a result, besides its data: `plan`, see `PlanItemSchema`. */
+  /** The form in which users see a result, besides its data. `plan`: see `PlanItemSchema`. */
   readonly shows?: 'plan' | undefined;
   /**
-   * A call to this tool runs a saved script, in the sandbox of the script that makes it. The scripts that its calls name
-   * are linked before that script starts. `execute` checks the input and returns a `SavedScriptCall`.
+   * A call to this tool runs a saved script in the sandbox of the script that makes the call. The saved scripts that
+   * the calls of a script name are linked before the script starts. `execute` checks the input and returns a
+   * `SavedScriptCall`.
    */
   readonly savedScript?: FindSavedScript | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;

@@ -5,7 +5,7 @@ import { isJsonObject, jsonOf, type Members, type WireFailure } from './wire-val
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
-/** The reason why an answer is incomplete although the provider ended it regularly. */
+/** The reason why an answer is incomplete although the provider did not report an error. */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'
@@ -35,13 +35,14 @@ const TEXT_MEMBER = {
 } as const;
 
 /**
- * The canonical side of a decoder: it writes one answer as event payloads. The wire cannot break its rules:
+ * The canonical side of a decoder: it writes one answer as event payloads. These rules hold whatever the wire sends:
  * `response_start` is first; the events of an item are in order; each item that starts also ends; `response_done` is
  * emitted once and last.
  *
  *   waiting ──start──▶ answering ──complete | stopEarly | fail | cancel──▶ ended
  *
- * Item ids are generated here as `ANSWER_item_N`. The wire may use an id twice, so its id is stored as `native_id`.
+ * Item ids are generated here as `ANSWER_item_N`. The wire may use an id twice, so the wire's id is stored as
+ * `native_id`.
  */
 export class AnswerWriter {
   readonly api: ProviderApi;
@@ -77,14 +78,14 @@ export class AnswerWriter {
     return payloads;
   }
 
-  /** Only the first call has an effect. */
+  /** Starts the answer. Only the first call has an effect. */
   start(members: Members = {}): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'answering';
     this.#write({ ...members, type: 'response_start', api: this.api });
   }
 
-  /** The wire announces an answer. If items already exist, this is a second answer. */
+  /** Called when the wire announces an answer. If items already exist, the announcement belongs to a second answer. */
   begin(members: Members = {}): void {
     // defence: answer-restart
     if (this.#items > 0) return this.fail(RESTARTED);
@@ -99,7 +100,7 @@ export class AnswerWriter {
     return this.#openItem('reasoning', {});
   }
 
-  /** A call without an id, or with an id that this answer already used, gets a new id. */
+  /** Starts a call. A call without an id, or with an id that this answer already used, gets a new id. */
   call(name: string, callId: string | undefined): ItemWriter {
     const taken = callId === undefined || this.#callIds.has(callId);
     const id = taken ? `${this.#prefix}_call_${this.#items}` : callId;
@@ -109,13 +110,13 @@ export class AnswerWriter {
 
   /**
    * Output of the model or its provider that is neither text nor a call for the harness: a hosted tool's call, its
-   * result, sealed reasoning. It has no text; `native` stores it unchanged so that it is sent back in this position.
+   * result, sealed reasoning. The item has no text. `native` is stored unchanged, and is sent back at this position.
    */
   opaque(native: Members): ItemWriter {
     return this.#openItem('reasoning', { native });
   }
 
-  /** Code that the provider runs. `native` is sent back like that of `opaque`. */
+  /** Code that the provider runs. `native` is stored and sent back as in `opaque`. */
   hostedCode(callId: string, language: 'python' | 'js', native: Members): ItemWriter {
     return this.#openItem('hosted_code', { call_id: callId, language, native });
   }
@@ -154,7 +155,10 @@ export class AnswerWriter {
     this.#end('cancelled', members);
   }
 
-  /** Text already emitted stays, marked as cancelled; an unfinished call is removed. `details` go into the error. */
+  /**
+   * Ends the answer with an error. Emitted text stays, marked as cancelled; an unfinished call is removed. `details`
+   * become members of the error.
+   */
   fail(
     { code, message, native }: Omit<WireFailure, 'native'> & { native?: Members },
     members: Members = {},
@@ -257,7 +261,7 @@ export class ItemWriter {
     this.#write({ type: 'item_delta', item_id: this.id, delta }, true);
   }
 
-  /** `members` are added to the item, except those that share a name with a canonical member. */
+  /** Ends the item. `members` are added to the item, except those that share a name with a canonical member. */
   finish(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -267,8 +271,8 @@ export class ItemWriter {
   }
 
   /**
-   * Ends a call whose arguments may be truncated. It counts as done only if they are a JSON object. Truncation of plain
-   * text cannot be detected.
+   * Ends a call whose arguments may be truncated. The call counts as done only if the arguments are a JSON object.
+   * Truncation of plain text cannot be detected.
    */
   finishCut(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;
@@ -281,7 +285,7 @@ export class ItemWriter {
     this.#write({ type: 'item_error', item_id: this.id, code: 'ArgumentsIncomplete', message }, false);
   }
 
-  /** Another item replaces this one: text stays, an unfinished call is cancelled. */
+  /** Ends the item because another one replaces it: text stays, an unfinished call is cancelled. */
   supersede(): void {
     if (this.type === 'function_call') this.cancel('The provider restarted this call.');
     else this.finish();

@@ -9,7 +9,7 @@ export type WireEvent =
       readonly type: 'event';
       readonly name: string;
       readonly data: unknown;
-      /** The event equals the one before it. */
+      /** True if the event equals the previous event. */
       readonly isRepeat?: boolean;
     }
   /** `data: [DONE]` */
@@ -79,7 +79,8 @@ function isWhole(body: AnswerBody): body is string | Uint8Array | ArrayBuffer {
 }
 
 /**
- * Turns text into messages. A body that starts with `{` or `[` is one JSON value, because no line of a stream does:
+ * Turns text into messages. A body that starts with `{` or `[` is one JSON value, because no line of a stream starts
+ * with these characters:
  *
  *   undecided ──first visible character──▶ stream | whole ──▶ broken
  */
@@ -212,8 +213,8 @@ function excerpt(text: string): string {
 }
 
 /**
- * Detects events that a stream sends twice. An event that equals the previous one is a repeat; its decoder decides
- * whether it has a meaning, because two text deltas may be equal. If the very first event comes twice, the stream
+ * Detects events that a stream sends twice. An event that equals the previous one is a repeat. The decoder decides
+ * whether a repeat has a meaning, because two text deltas may be equal. If the very first event comes twice, the stream
  * doubles each event, including text deltas, until an event comes alone:
  *
  *   first ──an equal event──▶ doubled ──an event comes alone──▶ plain
@@ -225,7 +226,7 @@ class RepeatedEvents {
   /** The newest event has come alone so far. */
   #isAlone = false;
 
-  /** `echo`: the second of a pair in a doubled stream. `repeat`: it equals the event before it. */
+  /** `echo`: the event is the second of a pair in a doubled stream. `repeat`: the event equals the previous event. */
   read(text: string): 'new' | 'repeat' | 'echo' {
     const isSame = text === this.#previous;
     if (this.#state === 'first' && this.#previous !== undefined) this.#state = isSame ? 'doubled' : 'plain';

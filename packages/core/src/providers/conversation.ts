@@ -56,7 +56,7 @@ export interface Call {
   readonly name: string;
   /** The arguments exactly as the model wrote them. */
   readonly arguments: string;
-  /** The arguments are raw text. */
+  /** Whether the arguments are raw text. */
   readonly custom: boolean;
   /** The item of the call; undefined if a script item represents the call. */
   readonly item: FunctionCallItem | undefined;
@@ -73,13 +73,13 @@ interface TextResult {
   readonly parts: readonly ModelPart[];
 }
 
-/** Whether code of the provider made the call, so that this code reads the result, not the model. */
+/** Whether code of the provider made the call. This code then reads the result, and the model does not. */
 export function isOfCode(api: string, { item }: Call): boolean {
   return item !== undefined && isOf(api, item) && codeOfCall(item) !== undefined;
 }
 
 /** Replaces a missing result, because every format requires one result for each call. */
-const NO_RESULT = 'There is no result: the call was interrupted.';
+const NO_RESULT = 'There is no result: the call was interrupted. It may have taken effect: check before you repeat it.';
 
 /** The model parts that show the images of each item. */
 export type ImageParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
@@ -111,6 +111,8 @@ type SpokenItem = MessageItem | ReasoningItem | FunctionCallItem | ScriptExecuti
 type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
 
 /**
+ * Groups the items of a conversation into turns:
+ *
  *   between ──an item of the model──▶ answering ──a result──▶ answering … ──an item of another answer──▶ answering
  *      ▲                                     │
  *      └── a message while no call is open; the end ──┘
@@ -204,10 +206,10 @@ class OpenAnswer {
   readonly #id: string | undefined;
   readonly #callIds: CallIds;
   readonly #parts: (Exclude<AnswerPart, { type: 'text' }> | ({ readonly type: 'text' } & OpenText))[] = [];
-  /** By item `call_id`; the newest call if an id occurs twice. */
+  /** The calls by the `call_id` of their items; the newest call if an id occurs twice. */
   readonly #calls = new Map<string, Call>();
   readonly #results = new Map<Call, Omit<CallResult, 'call'>>();
-  /** Scripts in the text; true once the result has arrived. */
+  /** Whether the result of each script in the text has arrived, by `call_id`. */
   readonly #scripts = new Map<string, boolean>();
   readonly #textResults: TextResult[] = [];
 

@@ -47,7 +47,7 @@ export interface ProviderOptions {
   /** Replaces the global `fetch`. The replacement handles proxies itself. */
   fetch?: Fetch;
   retries?: RetryOptions;
-  /** Maximum time until the response head arrives, in ms. Default 120 000. */
+  /** Maximum time until the response headers arrive, in ms. Default 120 000. */
   connectTimeoutMs?: number;
   /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
   idleTimeoutMs?: number;
@@ -328,7 +328,9 @@ interface Attempt {
   readonly limits: AttemptLimits;
 }
 
-/** Converts the failure of a request that names a container of the provider's code. */
+/**
+ * Converts the failure of a request that names a container of the provider's code, if the provider no longer has it.
+ */
 function withContainerFailure(posted: Posted): Posted {
   return posted.type === 'failure' ? { type: 'failure', failure: containerFailure(posted.failure) } : posted;
 }

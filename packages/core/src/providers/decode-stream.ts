@@ -48,8 +48,8 @@ export function decodeStream(
 }
 
 /**
- * Only the payloads, grouped by wire message. `answerId` names the answer: its items carry it, and their ids start with
- * it.
+ * Like `decodeStream`, but yields only the payloads, grouped by wire message. `answerId` names the answer: the items
+ * carry this id, and their own ids start with it.
  */
 export function decodeAnswer(
   api: ProviderApi,
@@ -124,7 +124,7 @@ const MESSAGES_EVENT = /^(?:message_(?:start|delta|stop)|content_block_(?:start|
 const RESPONSES_EVENT =
   /^response\.(?:created|queued|in_progress|completed|incomplete|failed|output_text\.delta|output_item\.(?:added|done))$/u;
 
-/** The wire format that a message names itself; undefined for errors and messages that every format may have. */
+/** The wire format that the message itself names; undefined for errors and messages that every format may have. */
 function formatOf(data: unknown): ProviderApi | undefined {
   const { object, type, role, content } = membersOf(data);
   const [kind, name] = [textOf(object) ?? '', textOf(type) ?? ''];

@@ -11,10 +11,15 @@ export interface WireDecoder {
   read(event: Extract<WireEvent, { type: 'event' }>): void;
   /** Reads an answer that arrived as one JSON value. */
   readWhole(data: unknown): void;
-  /** The stream sent `[DONE]`. */
+  /** Called when the stream has sent `[DONE]`. */
   readDoneMarker(): void;
-  /** The body has ended. A decoder that has a complete answer ends it; otherwise the answer is truncated. */
+  /**
+   * Called when the body has ended. A decoder that has a complete answer ends it; any other answer counts as truncated.
+   */
   readEnd(): void;
-  /** The body was interrupted, or the caller stopped. Complete items end as done even without their end marker. */
+  /**
+   * Called when the body was interrupted or the caller stopped. Complete items end as done even without their end
+   * marker.
+   */
   readBreak?(): void;
 }

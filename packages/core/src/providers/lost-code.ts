@@ -1,7 +1,7 @@
 import { codeOfCall, type FunctionCallItem, type HostedCodeItem, type OutputItem } from '../protocol/index.js';
 import { membersOf, nameOf } from './wire-values.js';
 
-/** Maximum excerpt of one result, in characters. */
+/** Maximum length of the excerpt of one result, in characters. */
 const MAX_EXCERPT = 2000;
 
 /**
@@ -35,7 +35,7 @@ class LostCode {
     this.#ids = new Set([code.call_id]);
   }
 
-  /** Whether the item is the code, one of its calls, or a result of one. */
+  /** Whether the item is the code, one of its calls, or the result of one of its calls. */
   takes(item: OutputItem): boolean {
     switch (item.type) {
       case 'hosted_code':
@@ -70,7 +70,7 @@ class LostCode {
     return true;
   }
 
-  /** A tool of the provider that the code called, or its result. */
+  /** Whether the native item is a call of the code to a tool of the provider, or the result of such a call. */
   #takesNative({ id, caller, tool_use_id: resultOf }: ReturnType<typeof membersOf>): boolean {
     if (this.#ids.has(nameOf(resultOf) ?? '')) return true;
     const { tool_id, caller_id } = membersOf(caller);

@@ -13,7 +13,10 @@ export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImag
   readonly container: string | undefined;
 }
 
-/** Resolves the images. Rejects only if `resolveImages` rejects. `now`: in ms since 1970. */
+/**
+ * Creates the prompt and resolves its images. Rejects only if `resolveImages` rejects. `now` is the current time in ms
+ * since 1970.
+ */
 export async function promptOf(
   api: string,
   model: string,

@@ -20,7 +20,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A name may arrive as a number. An empty name counts as missing. */
+/** The text of a name. A name may arrive as a number. An empty name counts as missing. */
 export function nameOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -60,7 +60,7 @@ export function objectJson(text: string): string {
 }
 
 /**
- * The JSON with U+FFFD in place of each escaped surrogate that has no partner: services refuse text that is no valid
+ * The JSON with U+FFFD in place of each escaped surrogate that has no partner: services refuse text that is not valid
  * UTF-8. `JSON.stringify` writes every such surrogate as an escape.
  */
 export function withoutHalves(json: string): string {

@@ -27,7 +27,7 @@ export type AuditEntry = AuditCommon &
         remember?: Remember;
         /** The script's arguments, if a user replaced them. */
         replacedInputJson?: string;
-        /** The arguments that were decided about. The call runs with them if it is approved. */
+        /** The arguments that the decision is about. An approved call runs with these arguments. */
         inputJson: string;
       }
     | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }
@@ -42,8 +42,8 @@ export type AuditEntry = AuditCommon &
   );
 
 /**
- * Called synchronously for each entry, in order: it should append the entry and return. Errors that it throws do not
- * affect the run.
+ * Called synchronously for each entry, in order. The function should append the entry and return. Errors that it throws
+ * do not affect the run.
  */
 export type AuditLog = (entry: AuditEntry) => void;
 

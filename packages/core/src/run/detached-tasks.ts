@@ -62,7 +62,7 @@ export class DetachedTasks {
     this.#tasks.get(start.id)?.cancel('its script was run again');
     const task: DetachedTask = new DetachedTask(start, principal, () => this.#keepEnded(task));
     this.#tasks.set(start.id, task);
-    // Deferred, because the call is made after this function returns.
+    // The cancellation is deferred, because the call is made after this function returns.
     if (this.#closed) queueMicrotask(() => task.cancel(CLOSED));
     return task;
   }
@@ -142,11 +142,11 @@ class DetachedTask implements OpenTask {
   }
 
   rejected(error: GuestError): void {
-    // The call of a cancelled task is answered at once, and the task ends when its tool has stopped.
+    // The call of a cancelled task is rejected at once, but the task ends only when its tool has stopped.
     if (!this.#isCancelling) this.#end('failed', error);
   }
 
-  /** Cancels the task. Returns false if the task had ended. */
+  /** Cancels the task. Returns false if the task has already ended. */
   cancel(reason: string): boolean {
     if (this.#hasEnded) return false;
     this.#isCancelling = true;
@@ -225,7 +225,7 @@ class OutputTail {
 
   add(text: string): void {
     this.#text += text;
-    // Truncates only occasionally, so the tail sometimes stores up to twice the maximum.
+    // The text is truncated only occasionally, so the tail sometimes stores up to twice the maximum.
     if (this.#text.length > 2 * MAX_OUTPUT_LENGTH) this.#cut();
   }
 

@@ -55,15 +55,17 @@ import {
   type ClaimedScript,
 } from '../durability/suspensions.js';
 
-/** By approval id. Omitted approvals stay pending. */
+/** The decisions, by approval id. Omitted approvals stay pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/** The host that resumes. `ceilings`: each applies if it is lower than the script's own limit. */
+/**
+ * The inputs of the host that resumes a script. `ceilings`: each applies if it is lower than the script's own limit.
+ */
 export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
-  /** Ids for the events of a recovered script. A resumed one keeps its own. */
+  /** Ids for the events of a recovered script. A resumed script keeps its own ids. */
   identity: RunIdentity;
-  /** The item that a recovered script has already. Default: a new one. */
+  /** The item that a recovered script already has. Default: a new item. */
   item?: { readonly id: string; readonly call_id: string } | undefined;
 }
 
@@ -77,7 +79,7 @@ export interface WaitingScript {
   force?: boolean;
 }
 
-/** Resumes a script at the exact await. `onClaimed`: called once this process has claimed it. */
+/** Resumes a script at the exact await. `onClaimed`: called once this process has claimed the script. */
 export async function resumeScript(
   services: HarnessServices,
   { suspension, text, force = false }: WaitingScript,
@@ -163,7 +165,7 @@ function recoverable(
   if (foreign !== undefined) return refused(scriptId, foreign);
   if (recorded.ended !== undefined && !evenEnded)
     return refused(scriptId, 'This script has already ended, so it cannot be resumed. Read its outcome in the store.');
-  // The suspension is unreadable, but replaying the tape leads to the same state.
+  // Without a readable suspension, replaying the tape leads to the same state.
   if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
   if (typeof suspension === 'string') return refused(scriptId, suspension);
@@ -233,8 +235,8 @@ export async function reportEnd(
 }
 
 /**
- * Returns the replayed outcome with the end in the journal, because the journal decides. Undefined if the replay
- * contradicts the journal.
+ * Returns the replayed outcome with the end that the journal records, because the journal decides. Undefined if the
+ * replay contradicts the journal.
  */
 function endedAs(replayed: Outcome, { status, code, message }: EndedLine): Outcome | undefined {
   if (replayed.status !== status) return undefined;
@@ -298,7 +300,10 @@ async function replay(services: HarnessServices, script: InterruptedScript, host
   return end;
 }
 
-/** Throws a `ToolscriptUsageError` unless the decisions are valid and about this script's approvals. */
+/**
+ * Checks decisions. Throws a `ToolscriptUsageError` if a decision is invalid, or is not about a pending approval of
+ * this script.
+ */
 export function checkDecisions(decisions: unknown, { script }: Suspension): asserts decisions is Decisions {
   if (typeof decisions !== 'object' || decisions === null || Array.isArray(decisions))
     throw new ToolscriptUsageError(
@@ -341,7 +346,7 @@ export function openFor(services: HarnessServices, text: string, principal: stri
   if (suspension.header.principal === principal) return ofKnownBridge(services, suspension);
   return refused(
     suspension.header.scriptId,
-    'This suspension belongs to another principal. Pass the principal that started it.',
+    'This suspension belongs to another principal. Pass the principal that started the script.',
   );
 }
 
@@ -429,7 +434,7 @@ function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {
   return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
 }
 
-/** Returns the limits of a resumed script. The release that suspended the script may not have had every limit. */
+/** Returns the limits of a resumed script. A limit that is missing in the stored script gets its default. */
 export function resumedLimits({ limits }: ScriptStart, ceilings: Partial<LimitsInput>): Limits {
   return withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings);
 }

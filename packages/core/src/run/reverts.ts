@@ -22,7 +22,7 @@ import { callOnce } from './structured-call.js';
  * Undoes the calls of a stored script by the `revert` of their tools, newest first. The process claims the script, so
  * that exactly one process reverts and no process resumes at the same time. Each revert passes the approvals like a
  * call of its tool. Each revert is written to the journal before it starts and after it has ended, so no call is
- * reverted twice, even after a kill.
+ * reverted twice, even if the process is killed.
  */
 
 /**
@@ -72,7 +72,8 @@ export async function listRevertible(
 }
 
 /**
- * Reverts all calls that can be reverted, newest first, up to the first that fails. Never rejects because of a tool.
+ * Reverts all calls that can be reverted, newest first, and stops at the first failure. Does not reject if a tool
+ * fails.
  */
 export async function revertCalls(services: HarnessServices, scriptId: string, run: RevertRun): Promise<Reverted> {
   const before = await listRevertible(services, scriptId, run.principal);
@@ -120,7 +121,7 @@ async function revertClaimed(
   return done;
 }
 
-/** Reverts one call. Returns the reason of a failure; undefined if the call was reverted. */
+/** Reverts one call. Returns the reason for a failure; undefined if the call was reverted. */
 async function revertOne(
   services: HarnessServices,
   { scriptId, epoch, operation }: { scriptId: string; epoch: number; operation: Operation },
@@ -199,7 +200,7 @@ async function revertStates(services: HarnessServices, scriptId: string): Promis
   return (content && journalState(content)?.reverts) ?? new Map();
 }
 
-/** Replaces `suspend` as an answer by a denial, because a revert does not outlive its process. */
+/** Replaces the answer `suspend` with a denial, because a revert does not outlive its process. */
 function withoutSuspending(policy: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
   if (typeof policy === 'function') return answering(policy);
   if (typeof policy !== 'object' || !('rules' in policy) || policy.ask === undefined) return policy;

@@ -19,14 +19,14 @@ import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structu
 
 /*
  * A structured call that may have to outlive its process is saved, suspended, resumed and recovered as a script whose
- * only work is the call. The script's events and operations have the call's own id, and no line.
+ * only work is the call. The script's events and operations have the call's own id, and no source line.
  */
 
 /** The members of a structured call whose decision is pending. */
 export interface PendingCall {
-  /** Resumes the call: `harness.resume(scriptId, decisions)`. */
+  /** The id of the script that makes the call. `harness.resume(scriptId, decisions)` resumes the call. */
   scriptId: string;
-  /** The sealed form, for a harness without a store. */
+  /** The sealed suspension, for a harness without a store. */
   suspension: string;
   pendingApprovals: ApprovalRequest[];
 }
@@ -53,7 +53,7 @@ const CALLING_SCRIPT = restoreScript({
 });
 
 /**
- * Returns the arguments, as a list, of a call that may wait for a decision, or whose effects a store must record.
+ * Returns the arguments as a list if the call may wait for a decision, or if a store must record its effects.
  * Undefined: the harness makes the call directly, without a script.
  */
 export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
@@ -75,7 +75,7 @@ type SavedCall = StructuredCall & {
   readonly approvalExpiryMs: number | undefined;
 };
 
-/** Makes a call by a script. Never rejects because of a failure of the tool. */
+/** Makes a call with a script. Does not reject if the tool fails. */
 export async function callSaved(services: HarnessServices, call: SavedCall): Promise<Operation & Partial<PendingCall>> {
   const end = isAborted(services, call) ? undefined : await runCallingScript(services, call);
   // A call that was aborted before its script could make the call is reported like a refused call, which no script
@@ -176,7 +176,7 @@ function operationOf(services: HarnessServices, outcome: Outcome, call: CallName
     : { ...operation, error: errorOf(outcome, operation.status, call) };
 }
 
-/** Returns the operation of a call that was not made, because the run ended before. */
+/** Returns the operation of a call that was not made, because the run ended first. */
 function notStarted({ registry }: HarnessServices, { callId, name, input }: CallNames): Operation {
   const effect = registry.get(name)?.effect ?? 'external';
   return { callId, tool: name, input, effect, status: 'not_started', startedAtMs: 0, durationMs: 0 };

@@ -35,8 +35,8 @@ interface Services extends Pick<DurabilityServices, 'onInternalError'> {
 type SourceLimits = Pick<Limits, 'maxSourceBytes'>;
 
 /**
- * Links a script to the saved scripts that its calls name, and those saved scripts to the ones that their calls name.
- * The script runs the versions that are the newest now, even if the script is resumed later.
+ * Links a script to the saved scripts that its calls name, and those saved scripts to the saved scripts that their own
+ * calls name. The script runs the versions that are the newest now, even if the script is resumed later.
  */
 export async function linkSavedScripts(
   services: Services,
@@ -125,7 +125,10 @@ async function savedScriptsOf(
   return found;
 }
 
-/** Returns only an exposed tool: a script that cannot call the tool must not run its saved scripts either. */
+/**
+ * Returns the tool if it can run saved scripts and is exposed: a script that cannot call the tool must not run its
+ * saved scripts either.
+ */
 function toolWithScripts({ registry, exposed }: Services, name: string): Tool | undefined {
   const tool = registry.get(name);
   if (tool?.savedScript === undefined || !exposed.has(tool.name)) return undefined;
@@ -167,7 +170,10 @@ function doesNotFit(id: string, failure: ScriptFailure): ScriptFailure {
   });
 }
 
-/** Only the message of a `ToolCallError` is for the model. */
+/**
+ * Returns the failure of a script whose saved scripts could not be read. Only the message of a `ToolCallError` is for
+ * the model.
+ */
 function notFound(error: unknown): ScriptFailure {
   const reason = error instanceof ToolCallError ? ` ${error.message}` : '';
   return scriptFailure('ToolExecutionError', `The saved scripts of this script could not be read.${reason}`, {
@@ -175,7 +181,10 @@ function notFound(error: unknown): ScriptFailure {
   });
 }
 
-/** Reports two saved scripts with one id: the script was deleted, and another one was saved under its name. */
+/**
+ * Returns the failure for two saved scripts with one id: the first was deleted, and another one was saved under its
+ * name.
+ */
 function ambiguous(id: string): ScriptFailure {
   return scriptFailure(
     'ScriptRuntimeError',

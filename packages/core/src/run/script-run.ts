@@ -36,8 +36,8 @@ import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import { checkSavedScript } from './saved-scripts.js';
 
 /**
- * The tools of a harness at one moment, and the data derived from them. Immutable: a change of the tools creates a new
- * object.
+ * The tools of a harness at one moment, and the data derived from them. The object is immutable: a change of the tools
+ * creates a new object.
  */
 export interface ToolServices {
   readonly registry: ToolRegistry;
@@ -79,7 +79,7 @@ export interface HarnessServices extends DurabilityServices, ToolServices {
 export interface RunHost {
   inAnswer: boolean;
   approvals: ApprovalPolicy | undefined;
-  /** The time in ms in which a suspended call can be decided. Undefined: as long as the call is stored. */
+  /** The time in ms within which users can decide about a suspended call. Undefined: as long as the call is stored. */
   approvalExpiryMs: number | undefined;
   app: unknown;
   signal: AbortSignal | undefined;
@@ -100,13 +100,14 @@ export interface ScriptRun extends RunHost {
   earlier?: ResumeState | undefined;
   /** The decisions that users made while the script was suspended, by approval id. */
   decisions?: ReadonlyMap<string, Decision> | undefined;
-  /** The decisions that users made for several calls. */
+  /** The decisions of users that apply to several calls. */
   memory?: GateMemory | undefined;
 }
 
 /** Runs a compiled script until it ends or waits only for decisions. */
 export function runSession(services: HarnessServices, run: ScriptRun): Promise<SessionEnd> {
-  // Lists each member: spreading an object costs more than the rest of a short script's path through this function.
+  // This call lists each member: spreading an object costs more than the rest of a short script's path through this
+  // function.
   return runScriptSession({
     scriptId: run.scriptId,
     script: run.script,
@@ -182,7 +183,7 @@ function emit(services: HarnessServices, sink: PayloadSink, scriptId: string, ev
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
-/** Converts a session's event to a stream payload. Returns undefined for an event that stays with the host. */
+/** Converts a session's event to a stream payload. Returns undefined for an event that the stream does not contain. */
 export function sessionPayload(event: SessionEvent, scriptId: string | undefined): EventPayload | undefined {
   const script = scriptId === undefined ? {} : { script_id: scriptId };
   switch (event.type) {

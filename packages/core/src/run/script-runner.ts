@@ -53,7 +53,7 @@ export interface RunEnd extends ScriptEnd {
 export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
-  // Starts the worker threads of the runtime while the compiler's worker thread starts. Later calls cost nothing.
+  // The worker threads of the runtime start while the compiler's worker thread starts. Later calls cost nothing.
   if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
   const compiled = await compile(services, request);
   const item = request.sink.hasListeners
@@ -67,7 +67,7 @@ export async function runRequest(services: HarnessServices, request: ScriptReque
   return { outcome };
 }
 
-/** Compiles a script. Rejects if the harness is closed during the compilation, and cancels the started item. */
+/** Compiles a script. If the harness is closed during the compilation, cancels the started item and rejects. */
 async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
     const compiled = await services.compiler.compile(request.source, {
@@ -264,7 +264,7 @@ export function disabledFailure(): ScriptFailure {
 export function cannotResume(mode: HarnessMode): ScriptFailure {
   return scriptFailure(
     'ScriptDisabledError',
-    `Nothing runs in a harness with mode "${mode}". The script stays suspended; resume it in one with mode "enabled".`,
+    `Nothing runs in a harness with mode "${mode}". The script stays suspended; resume it in a harness with mode "enabled".`,
   );
 }
 

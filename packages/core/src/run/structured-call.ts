@@ -25,11 +25,11 @@ export interface StructuredCall {
   principal: string | undefined;
   signal: AbortSignal | undefined;
   sink: PayloadSink;
-  /** True: the call is only checked. */
+  /** True: the call is checked but not made. */
   isDryRun: boolean;
 }
 
-/** Makes a call directly. Never rejects because of a failure of the tool. */
+/** Makes a call directly. Does not reject if the tool fails. */
 export async function callOnce(services: HarnessServices, call: StructuredCall): Promise<Operation> {
   const { callId, name, input, limits, approvals, app, principal } = call;
   const started = performance.now();

@@ -4,7 +4,7 @@ import { gatheringMethod, isReturned, isUnusedVariable, type PromiseCalls } from
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, outermost, unwrapped, walk, type Node, type NodeOf, type Visit } from './syntax.js';
 
-/** Methods that treat the promise of an async function as its result. */
+/** List methods that would treat the promise of an async callback as the callback's result. */
 const TESTING = new Set([
   'every',
   'filter',
@@ -19,7 +19,10 @@ const TESTING = new Set([
 const MAPPING = new Set(['map', 'flatMap']);
 const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 
-/** Reports list methods whose callbacks start work, because these methods do not wait for it. */
+/**
+ * Reports calls of list methods whose callbacks start asynchronous work, because list methods do not wait for this
+ * work.
+ */
 export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
@@ -120,7 +123,8 @@ function isGatheredInside(fn: Visit): boolean {
 }
 
 /**
- * Names of members that any object may have without being built in: the script's own, and each part of a tool's name.
+ * Names of members that are not built in but may exist on any object: the script's own members, and each part of a
+ * tool's name.
  */
 export function knownMembers(index: SyntaxIndex, toolNames: readonly string[]): Set<string> {
   return new Set([...ownMembers(index), ...toolNames.flatMap((name) => name.split('.'))]);

@@ -69,7 +69,7 @@ export class AwaitOrder {
     return this.#changesOf(name).every((change) => {
       const around = functionsAround(change);
       if (around.some(({ node }) => later.functions.has(node))) return true;
-      // The effects of other promises that settle have no fixed order, but a loop may wait for these effects.
+      // The change is an effect of another promise. Such effects have no fixed order, but a loop may wait for one.
       if (around.some((fn) => isChainedCallback(fn) || this.#promises.leavesWork(fn.node))) return !later.hasLoop;
       return around.length === 0 && change.node.start < from;
     });
@@ -82,7 +82,10 @@ export class AwaitOrder {
     return changes;
   }
 
-  /** The names that the functions in an expression use, including the script's own functions that they name or call. */
+  /**
+   * Collects what the functions in an expression use. This includes the script's own functions that the expression
+   * names or calls.
+   */
   #laterOf(root: Node): Later {
     const later: Later = {
       names: new Set(),
@@ -171,7 +174,7 @@ function isLeft(loop: Node): boolean {
   return found;
 }
 
-/** The outermost loop around a place in its function, or the place itself. */
+/** The outermost loop around a node within the node's function, or the node itself if no loop surrounds it. */
 function loopAround(visit: Visit): Visit {
   let loop = visit;
   for (let at = visit.parent; at !== undefined && !isFunction(at.node); at = at.parent)

@@ -4,7 +4,7 @@ import { functionFor, type FunctionNode } from './own-functions.js';
 import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, outermost, unwrapped, walk, type Node, type Visit } from './syntax.js';
 
-/** The result of a method whose callback returns nothing. */
+/** For each method, the consequence of a callback that returns nothing. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['filter', 'so nothing is kept'],
   ...['find', 'findLast', 'findIndex', 'findLastIndex', 'some'].map((name) => [name, 'so nothing is found'] as const),
@@ -13,12 +13,15 @@ const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ...['reduce', 'reduceRight'].map((name) => [name, 'so the result is undefined'] as const),
   ...['map', 'flatMap'].map((name) => [name, 'so every item is undefined'] as const),
 ]);
-/** Methods that call their first argument. `find` and `sort` of other objects take data. */
+/**
+ * Methods that call their first argument. `find` and `sort` are omitted, because methods of other objects with these
+ * names take data.
+ */
 const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
 /**
  * Reports list methods that receive no function, or a function that returns nothing although its value is needed (a
- * missing `return`). Tools may have the same names.
+ * missing `return`). A method whose name is also the name of a tool or of the script's own member is not reported.
  */
 export function findCallbacksWithoutValue(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
@@ -53,8 +56,8 @@ function isData(argument: Node): boolean {
 }
 
 /**
- * Whether the call is a loop, whose result is unused. An unused result does no harm, except for `sort`, which changes
- * its list.
+ * Whether the call serves as a loop: its result is unused, so a missing `return` does no harm. A call of `sort` is
+ * never a loop, because `sort` changes its list.
  */
 function isLoop(method: string, visit: Visit): boolean {
   return method !== 'sort' && outermost(visit).parent?.node.type === 'ExpressionStatement';

@@ -2,7 +2,7 @@ import { memberName, unwrapped, type Node } from './syntax.js';
 
 /** Members and calls that are chained to each other: `a.b(c).d` is the chain of `a.b(c)` plus one member. */
 export interface Chain {
-  /** The variable at the start of the chain; empty if the chain does not start with one. */
+  /** The variable at the start of the chain; empty if the chain does not start with a variable. */
   readonly root: string;
   readonly isThis: boolean;
   /** True if the chain contains no call. */
@@ -13,7 +13,7 @@ export interface Chain {
   readonly inner: Chain | undefined;
 }
 
-/** The chains of one tree. This class follows each node once, so a chain of n members costs n steps and not n². */
+/** The chains of one tree. This class visits each node only once, so a chain of n members costs n steps and not n². */
 export class Chains {
   /** The chain of each node. An inner chain precedes the chains that contain it. */
   readonly #known = new Map<Node, Chain>();

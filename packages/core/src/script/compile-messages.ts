@@ -2,7 +2,7 @@ import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../
 import type { EditLayers } from './source-text.js';
 import type { SourceFacts } from './source-facts.js';
 
-/** A request to the compiler's thread, which handles one at a time. */
+/** A request to the compiler's thread, which handles one request at a time. */
 export interface CompileRequest {
   readonly source: string;
   /** The names of the existing tools. Undefined: names are not checked. */

@@ -22,12 +22,12 @@ import { findToolCalls } from './tool-calls.js';
 import { wrap } from './wrapper.js';
 
 const MAX_DIAGNOSTICS = 50;
-/** Maximum numbers of rejections and of other findings in a report, because a reader needs only a few. */
+/** Maximum number of rejecting findings in the facts for the type checker. A reader needs only a few. */
 const MAX_REFUSALS = 20;
 
 /**
- * Maximum characters that enums and namespaces may add. Scripts need far less, and a text of this size does not burden
- * the machine.
+ * Maximum number of characters that enums and namespaces may add. Scripts need far less, and a text of this size takes
+ * little memory.
  */
 const MAX_GROWTH = 4_194_304;
 
@@ -63,8 +63,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findMissingImplementations(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
-  // A construct that no author can intend rejects a script that is type-checked, and adds a warning to any other
-  // script.
+  // A construct that no author can intend is an error in a type-checked script, and a warning in any other script.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');
   const findings = misuse
     .filter((finding) => !refusals.includes(finding))
@@ -139,7 +138,7 @@ interface Problem {
   readonly hint?: string;
 }
 
-/** Converts offsets in the repaired text to places in the model's own source. */
+/** Converts offsets in the repaired text to positions in the model's own source. */
 class Report {
   readonly #source: string;
   readonly #script: RepairedScript;

@@ -152,8 +152,8 @@ export class CompileThread {
   }
 
   /**
-   * Handles a worker thread that died or never started. Its job fails. The waiting jobs get another worker thread, but
-   * fail too if this one never became ready.
+   * Handles a worker thread that died or never started. The job of this thread fails. The waiting jobs get another
+   * worker thread, but fail too if the lost thread never became ready.
    */
   #lost(worker: Worker, detail: string, outOfMemory = false): void {
     const state = this.#state;

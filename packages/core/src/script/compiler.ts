@@ -51,11 +51,12 @@ export interface CompilerStats {
 
 export interface Compiler {
   /**
-   * Repairs, parses, checks, lints, plans and strips a script. Faults of the script are data; it rejects only with a
-   * ToolscriptUsageError, after `close()`.
+   * Repairs, parses, checks, lints, plans and strips a script. Faults of the script are data. The promise rejects only
+   * with a ToolscriptUsageError, after `close()`.
    *
-   * Failures: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError, and for the compiler itself
-   * HarnessBusyError and HarnessInternalError (these two, a missed deadline and a lack of memory are not cached).
+   * Failures of the script: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError. Failures of the
+   * compiler itself: ScriptCancelledError if it was closed, HarnessBusyError, HarnessInternalError. The cache stores
+   * neither the failures of the compiler nor a missed deadline nor a lack of memory.
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
   /**
@@ -132,8 +133,8 @@ class ThreadedCompiler implements Compiler {
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
     const { toolNames, typeChecker } = options;
-    // The type checker runs in parallel with the compiler's worker thread. Its work is wasted if the script needs
-    // repairs, but most scripts need none.
+    // The type checker runs in parallel with the compiler's worker thread. This early check is wasted if the script
+    // needs repairs, but most scripts need none.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type === 'broken')
@@ -166,7 +167,7 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
   const found = findings.map(({ offset, ...finding }): Diagnostic => {
     return { ...finding, ...lines.positionAt(originalOffset(offset, answer.layers)) };
   });
-  // Drops this warning, because TypeScript has reported the fault in more detail.
+  // The warning `unknown-tool` is dropped, because TypeScript has reported the fault in more detail.
   const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
   const diagnostics = [...others, ...found];
   const errors = found.filter(({ severity }) => severity === 'error');
@@ -204,7 +205,7 @@ export function restoreScript(stored: StoredScript): CompiledScript {
   });
 }
 
-/** Repairs whose notes describe the effect on a running script. */
+/** The codes of repairs whose notes describe an effect on the script's run. */
 const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
   'repair-export',
   'repair-floating-call',
@@ -275,10 +276,10 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   },
 };
 
-/** Maximum characters of a failure's message, without its frame. */
+/** Maximum number of characters in a failure's message, without its frame. */
 const MAX_MESSAGE = 1_500;
 
-/** The first error with its frame and hint, and one line for each other error. */
+/** The failure for type errors: one line for each error, the frame of the first error, and the hint. */
 function typeFailure(source: string, errors: readonly Diagnostic[], hint: string | undefined): ScriptFailure {
   const [first, ...others] = errors as [Diagnostic, ...Diagnostic[]];
   const { line = 1, column = 1 } = first;
@@ -302,11 +303,11 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
   );
 }
 
-/** A map of at most `capacity` entries, which drops the least recently used one. */
+/** A map of at most `capacity` entries. When it is full, it drops the least recently used entry. */
 class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
-  /** The most recent key, which is often read repeatedly and then need not be moved. */
+  /** The most recently used key. Repeated reads of this key are common and need not move its entry. */
   #latest: Key | undefined;
 
   constructor(capacity: number) {

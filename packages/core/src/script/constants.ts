@@ -14,7 +14,7 @@ import {
 /** Functions that only read their arguments and keep no reference to them. */
 const READERS = new Set(['text', 'emit', 'String', 'structuredClone']);
 const READING_OBJECTS = new Set(['console', 'JSON']);
-/** List methods that change nothing. Their callbacks receive the items, so these must be plain. */
+/** List methods that change nothing. Their callbacks receive the items, so no item may be an object or a list. */
 const READING_METHODS = new Set([
   'at',
   'concat',
@@ -47,11 +47,11 @@ const ASKING = new Set<Node['type']>([
   'WhileStatement',
 ]);
 /**
- * Maximum number of evaluated expressions of one script. A constant counts at each use, because constants that contain
- * constants could grow without end.
+ * Maximum number of evaluated expressions in one script. A constant counts at each use, because nested constants can
+ * grow exponentially.
  */
 const MAX_READ = 20_000;
-/** Maximum items of a list that are evaluated individually. */
+/** Maximum number of items in a list whose items are evaluated individually. */
 const MAX_CHOICES = 30;
 
 /**
@@ -71,7 +71,7 @@ export class Constants {
     this.#toolCalls = toolCalls;
   }
 
-  /** Counts an evaluated expression. False if the script exceeds MAX_READ. */
+  /** Counts an evaluated expression. Returns false if the script exceeds MAX_READ. */
   mayRead(): boolean {
     return ++this.#read <= MAX_READ;
   }
@@ -130,7 +130,7 @@ export class Constants {
       const { node } = parent;
       switch (node.type) {
         case 'SpreadElement':
-          // The use copies the value.
+          // A spread copies the value.
           return isFlat(value) || this.#isGivenToReader(parent);
         case 'MemberExpression':
           return at.key === 'object' && isReadMember(parent, node, value);

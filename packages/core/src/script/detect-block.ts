@@ -21,7 +21,7 @@ export interface OpenBlock {
   /** Number of backticks; 0 for a tag. */
   readonly fenceLength: number;
   readonly start: number;
-  /** Position after the opening tag or line. */
+  /** Position after the opening tag, or after the fence's opening line. */
   readonly bodyStart: number;
 }
 
@@ -33,7 +33,7 @@ type BlockProblem =
 
 interface BlockEnd {
   readonly block: OpenBlock;
-  /** The position at which the source ends and the closing tag or line begins. */
+  /** The position at which the source ends and the closing tag or the fence's closing line begins. */
   readonly sourceEnd: number;
   readonly end: number;
   readonly problem: BlockProblem | undefined;
@@ -44,7 +44,7 @@ const PATIENCE = 8;
 
 const LESS_THAN = 0x3c;
 
-/** Reads script blocks one at a time, each to its close. */
+/** Reads script blocks one at a time, each up to its closing tag or line. */
 export class BlockScanner {
   private block: OpenBlock | undefined;
   private lexer = new ScriptLexer();
@@ -69,7 +69,7 @@ export class BlockScanner {
     return this.fallback?.sourceEnd;
   }
 
-  /** The end of the text before the window's index, if a fence's closing line may begin with it. */
+  /** The end of the text before the window's index, if a fence's closing line may begin with it; otherwise empty. */
   headOfClosingLine(): string {
     if (this.block?.format !== 'fence') return '';
     const head = this.window.headBefore(this.window.index);
@@ -87,7 +87,7 @@ export class BlockScanner {
     this.window.breakLine(block.format === 'fence' ? '' : undefined);
   }
 
-  /** Continues to the block's end. Undefined while the window does not contain this end. */
+  /** Continues to the block's end. Returns undefined while the window does not contain this end. */
   scan(): BlockEnd | undefined {
     const { block } = this;
     if (block === undefined) return undefined;
@@ -137,7 +137,10 @@ export class BlockScanner {
     return lexer.isInCode ? this.passFenceLine(block, head) : undefined;
   }
 
-  /** A line of code that starts with three or more backticks is Markdown around the code, not a template. */
+  /**
+   * Skips a line of code that starts with three or more backticks: such a line is Markdown around the code, not a
+   * template.
+   */
   private passFenceLine(block: OpenBlock, head: string): 'stopped' | undefined {
     const { window } = this;
     const end = endOfRun(window.chunk, window.index);
@@ -169,8 +172,8 @@ export class BlockScanner {
   }
 
   /**
-   * Handles a closing tag or line, from `index` to `end`: the tag or line ends the block, or is stored as its possible
-   * end.
+   * Handles a closing tag or line, from `index` to `end`: the tag or line ends the block, or is stored as the block's
+   * possible end.
    */
   private close(
     block: OpenBlock,
@@ -188,7 +191,7 @@ export class BlockScanner {
       end: window.positionOf(end),
       problem: this.problemHere(),
     };
-    // A template cannot contain a bare line of backticks, so this line can only be the end of the fence.
+    // A template cannot contain a bare line of backticks, so this line must be the end of the fence.
     const isBrokenTemplate = block.format === 'fence' && lexer.surroundings === 'template literal';
     const isOutOfPatience = isLineStart && this.fallbacksTaken >= PATIENCE;
     if (isClose || isBrokenTemplate || isOutOfPatience) {
@@ -217,8 +220,8 @@ export class BlockScanner {
   }
 
   /**
-   * Handles an answer that ends inside the block. Returns to the first closing tag at a line's start, if the block has
-   * one.
+   * Handles an answer that ends inside the block. The block ends at its first closing tag at a line's start; without
+   * such a tag, it ends with the answer.
    */
   private endWithAnswer(block: OpenBlock): BlockEnd {
     const { window, fallback } = this;
@@ -261,7 +264,10 @@ export function strayClosingTag(name: string, raw: string): AnswerSegment {
   return { type: 'malformed', raw, source: '', language: 'ts', format: 'xml', failure };
 }
 
-/** Line 1 is the first line after the opening tag; text after the tag on its own line is line 1 itself. */
+/**
+ * The index in `raw` at which the source starts. The source starts on the line after the opening tag, or directly after
+ * the tag if the rest of that line is not blank.
+ */
 function startOfSource({ block, sourceEnd }: BlockEnd, raw: string): number {
   const body = block.bodyStart - block.start;
   if (block.format === 'fence') return body;
@@ -312,16 +318,17 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
 /**
- * Returns the text of an open block that certainly belongs to its source, piece by piece. All pieces and the `rest`,
- * joined, are the block's source.
+ * Emits the text of an open block that certainly belongs to the block's source, piece by piece. All pieces and the
+ * `rest`, joined, are the source.
  */
 export class SourceEmitter {
   /**
-   * The state of the opening tag's own line, whose rest is not source if it is blank. `return`: a CR may end the line.
+   * The state of the opening tag's line. Blank text after the tag on this line is not source. `return`: the scanner has
+   * read a CR that may end the line.
    */
   private openingLine: 'blank' | 'return' | 'passed' = 'passed';
   /**
-   * Text that was read and may not be source: white space after the opening tag, or the indentation of a closing
+   * Text that was read but might not be source: white space after the opening tag, or the indentation of a closing
    * line.
    */
   private held = '';
@@ -356,7 +363,7 @@ export class SourceEmitter {
     return certain;
   }
 
-  /** The part of the finished source that was not emitted yet. */
+  /** The part of the finished source that has not been emitted yet. */
   rest(source: string): string {
     return source.slice(this.emitted);
   }

@@ -13,7 +13,10 @@ type State =
   | 'regex'
   | 'regex-class';
 
-/** Decides the meaning of a `/`: division after a `value`, a regular expression after `punctuation`. */
+/**
+ * The kind of the previous token. It decides the meaning of a `/`: division after a `value`, a regular expression after
+ * `punctuation`.
+ */
 type Token = 'punctuation' | 'value' | 'word' | 'dot';
 
 type Bracket = 'parenthesis' | 'control' | 'brace' | 'substitution';
@@ -39,7 +42,7 @@ const BACKTICK = 0x60;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Words after which a value begins, so that a `/` starts a regular expression. */
+/** Words after which a value begins. A `/` after such a word starts a regular expression. */
 const WORDS_BEFORE_VALUES: ReadonlySet<string> = new Set(
   'return typeof case in of delete void throw new instanceof do else await yield'.split(' '),
 );
@@ -48,7 +51,10 @@ const CONTROL_WORDS: ReadonlySet<string> = new Set(['if', 'while', 'for', 'with'
 const MAX_WORD = 10;
 const LONG_WORD = 'x'.repeat(MAX_WORD + 1);
 
-/** Letters, digits, `_`, `$`, `#`, `@`, backslash and everything beyond ASCII. */
+/**
+ * Whether a character below 128 can be part of a word: letters, digits, `_`, `$`, `#`, `@` and backslash. Every
+ * character beyond ASCII can.
+ */
 const IS_WORD: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
   /[\w$#@\\]/.test(String.fromCharCode(code)),
 );
@@ -116,7 +122,7 @@ export class ScriptLexer {
     return next;
   }
 
-  /** Consumes the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
+  /** Consumes, as part of the script, the `<` or backtick at which `scan` stopped. Returns the next index. */
   consume(text: string, index: number, origin: number): number {
     if (this.state === 'code') {
       this.isWordOpen = false;
@@ -129,7 +135,7 @@ export class ScriptLexer {
     return index + 1;
   }
 
-  /** Skips a tag or fence in code: a statement may follow it. */
+  /** Continues after a tag or fence in code, where a statement may begin. */
   skip(): void {
     this.token = 'punctuation';
     this.isWordOpen = false;
@@ -238,7 +244,7 @@ export class ScriptLexer {
         this.takeSign(character);
         return;
       case BANG:
-        // After a value, `!` is TypeScript's non-null operator, or the beginning of `!=`.
+        // After a value, `!` is TypeScript's non-null operator or the beginning of `!=`, so the token stays a value.
         if (this.mayBeginValue()) this.token = 'punctuation';
         return;
       default:

@@ -15,7 +15,8 @@ export interface TagMatch {
 /** The result of a match. `partial`: the decision needs more text. */
 type Match<T> = T | 'partial' | undefined;
 
-// The rest of an opening tag. Its limits bound the text that an unfinished tag withholds.
+// The rest of an opening tag. The repetition limits of the pattern bound the text that is withheld for an unfinished
+// tag.
 const OPENING_REST =
   /(?:[ \t]{1,16}lang=(?:"(ts|typescript|js|javascript)"|'(ts|typescript|js|javascript)'))?[ \t]{0,16}>/y;
 const OPENING_REST_SO_FAR = /(?:[ \t]{1,16}l[ang]{0,3}=?["']?[a-z]{0,10}["']?)?[ \t]{0,16}$/y;
@@ -118,7 +119,7 @@ export function allowsScriptFence(head: string | undefined): boolean {
   return head !== undefined && SCRIPT_FENCE_HEAD.test(head);
 }
 
-/** Whether any fence may follow `head`: indentation and list markers. */
+/** Whether any fence may follow `head`: true if `head` contains only indentation and list markers. */
 export function allowsFence(head: string | undefined): head is string {
   return head !== undefined && FENCE_HEAD.test(head);
 }
@@ -143,8 +144,8 @@ export function matchScriptInfo(text: string, index: number, isLast: boolean): M
 }
 
 /**
- * A closing run at `index`, at least `length` long and alone on the rest of its line: the index where the line ends,
- * excluding its line break.
+ * Matches a closing run at `index` that is at least `length` long and alone on the rest of its line. Returns the index
+ * where the line ends, excluding its line break.
  */
 export function matchClosingRun(
   text: string,
@@ -165,7 +166,7 @@ export function matchClosingRun(
   return ended && run >= length ? end : undefined;
 }
 
-/** The line at `index`, if it closes the text fence: the index where the line ends. */
+/** Matches the line at `index` if it closes the text fence. Returns the index where the line ends. */
 export function matchClosingLine(text: string, index: number, fence: TextFence, isLast: boolean): Match<number> {
   let width = 0;
   let start = index;

@@ -14,7 +14,7 @@ import {
 } from './detect-markup.js';
 import type { AnswerWindow } from './detect-window.js';
 
-/** A construct that ends a piece of text, and is in no code span or fence. Indexes refer to the window. */
+/** A construct that ends a text segment, outside all code spans and fences. Indexes refer to the window's chunk. */
 export type Opening =
   | { readonly type: 'tag'; readonly start: number; readonly tag: TagMatch }
   | {
@@ -36,7 +36,10 @@ interface OpenSpan {
   heldFrom: number | undefined;
 }
 
-/** `stopped`: the chunk is consumed, or its rest waits for more text. */
+/**
+ * `stopped`: the chunk is consumed, or its rest waits for more text. `switched`: the scanner continues in another
+ * context.
+ */
 type Step = 'stopped' | 'switched';
 
 const NEWLINE = 0x0a;
@@ -48,8 +51,8 @@ export class TextScanner {
   private isWithinFenceLine = false;
   private span: OpenSpan | undefined;
   private isInLongRun = false;
-  // A failed span proves that no run of a length begins after `lastRuns[length]` and before `knownEnd`. This avoids
-  // repeated searches.
+  // After a failed span, no run of length `n` begins after `lastRuns[n]` and before `knownEnd`. This avoids repeated
+  // searches.
   private knownEnd = 0;
   private readonly lastRuns: number[] = Array.from({ length: MAX_RUN + 1 }, () => -1);
 
@@ -74,7 +77,7 @@ export class TextScanner {
     return this.span?.start;
   }
 
-  /** Continues to the opening of the next block. Undefined if the window's text ends before it. */
+  /** Continues to the opening of the next block. Returns undefined if the window's text ends before this opening. */
   scan(): Opening | undefined {
     for (;;) {
       const step = this.step();

@@ -1,4 +1,4 @@
-/** Maximum length of a line's head, in characters. */
+/** Maximum length, in characters, of a line's head: the text before an index on its line. */
 const MAX_HEAD = 64;
 
 const NEWLINE = 0x0a;
@@ -11,8 +11,8 @@ const IS_HEAD_CHARACTER: readonly boolean[] = Array.from({ length: 128 }, (_, co
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
- * The part of an answer that is being scanned: the newest chunk, the kept text before it, and the beginning of its
- * line. Positions count from the answer's start, indexes from the chunk's.
+ * The part of an answer that is being scanned: the newest chunk, the kept text before the chunk, and the beginning of
+ * the chunk's first line. Positions count from the answer's start, indexes from the chunk's.
  *
  * A scanner that cannot decide yet leaves `index` at the undecided character; the scanner reads that character and the
  * text after it again together with the next delta. `park(keepFrom)` keeps text that may be needed later; nothing reads
@@ -30,8 +30,8 @@ export class AnswerWindow {
   private carry = '';
   private readonly kept = new GrowingText();
   private keptStart = 0;
-  // The position before which the window does not read, the line's head before this position, and whether an odd run of
-  // backslashes precedes it.
+  // The index before which the window does not read, the line's head before this index, and whether an odd number of
+  // backslashes precedes this index.
   private lineFloor = 0;
   private lineHead: string | undefined = '';
   private escapes = false;
@@ -91,7 +91,7 @@ export class AnswerWindow {
     this.breakLine(undefined);
   }
 
-  /** Sets the beginning of the line at `index`, regardless of the text before it. */
+  /** Sets the head of the line before `index`, regardless of the text that is there. */
   breakLine(head: string | undefined): void {
     this.lineFloor = this.index;
     this.lineHead = head;
@@ -151,12 +151,15 @@ export class AnswerWindow {
   }
 }
 
-/** A short tail is cheap to flatten and keeps few small strings alive. */
+/**
+ * Maximum length of the tail before it is flattened. A short tail is cheap to flatten and keeps few small strings
+ * alive.
+ */
 const MAX_TAIL = 4096;
 
 /**
- * Text that grows by many small pieces. The engine keeps appended pieces as a tree until the text is read; regular
- * flattening of the tail keeps that tree small, and with it the garbage collector's work.
+ * Text that grows by many small pieces. The engine keeps appended pieces as a tree until the text is read. Flattening
+ * the tail regularly keeps that tree small, and reduces the garbage collector's work.
  */
 export class GrowingText {
   private whole = '';

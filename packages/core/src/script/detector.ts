@@ -8,37 +8,38 @@ import { AnswerWindow, GrowingText } from './detect-window.js';
 /**
  * Finds the scripts in a model's answer while it streams.
  *
- * The detector splits the answer into segments: text, reasoning, scripts and malformed blocks. Two laws hold for every
- * answer: the `raw` of all segments, joined, is the answer byte for byte; and the segments do not depend on how the
- * answer was split into deltas. Time is linear in the answer's length.
+ * The detector splits the answer into segments: text, reasoning, scripts and malformed blocks. Two invariants hold for
+ * every answer: the `raw` of all segments, joined, is the answer byte for byte; and the segments do not depend on how
+ * the answer was split into deltas. The time is linear in the answer's length.
  *
  * - `<tool-calls> … </tool-calls>` is a script. Spaces may precede `>`, and `lang="ts"` or `lang="js"` may name the
- *   language; with any other attribute the tag is text. A block closes with its own tag only.
+ *   language; with any other attribute the tag is text. Only a closing tag of the same name closes a block.
  * - A line of three or more backticks and `ts tool-calls` (or `typescript`, `js`, `javascript`) opens a script too,
- *   indented by three spaces at most; a line of equally many backticks and nothing else closes it.
- * - Every other fence, `~~~` included, is text to its closing line or to the end of the answer. It may be indented
- *   and may follow list markers.
+ *   indented by three spaces at most; a line of at least as many backticks and nothing else closes it.
+ * - Every other fence, `~~~` included, is text to its closing line or to the end of the answer. It may be indented and
+ *   may follow list markers.
  * - A code span is text: a run of backticks to the next run of the same length in the same paragraph. A blank line, a
- *   line that begins with an opening tag, and a fence end the paragraph, so that a stray backtick hides no later
- *   block. Runs of more than 32 backticks are plain text.
- * - `<thinking>` and `<think>` hold reasoning, which is never scanned. Unclosed, it reaches the answer's end.
+ *   line that begins with an opening tag, and a fence end the paragraph, so that a stray backtick hides no later block.
+ *   Runs of more than 32 backticks are plain text.
+ * - `<thinking>` and `<think>` hold reasoning, which is never scanned. Reasoning without a closing tag reaches the
+ *   answer's end.
  * - Inside a script, strings, templates, comments and regular expressions hide a closing tag. If the answer ends
  *   without a close, the first closing tag at a line's start ends the block as malformed, and detection continues after
- *   it. After eight such blocks in one answer, the next ones end at their first closing tag at a line's start without
- *   waiting; this keeps the time linear.
- * - A template literal cannot hold a bare line of backticks, so the closing line of a fence ends a script with an
- *   open template at once, as malformed.
+ *   this tag. After eight such blocks in one answer, the next ones end at their first closing tag at a line's start
+ *   without waiting; this keeps the time linear.
+ * - A template literal cannot hold a bare line of backticks, so the closing line of a fence ends a script with an open
+ *   template at once, as malformed.
  *
  * Text is withheld only while it may still turn out to be a block: a beginning tag or fence line, or a tag inside a
  * code span that has not been closed yet.
  */
 export interface Detector {
   /**
-   * Takes the next piece of the answer and returns the finished parts, in order. The array is shared when it is empty
-   * and must not be changed.
+   * Takes the next delta of the answer and returns the resulting events, in order. An empty array is shared and must
+   * not be changed.
    */
   push(delta: string): readonly DetectorEvent[];
-  /** Ends the answer and decides all open parts. A repeated call returns nothing. */
+  /** Ends the answer and returns the remaining events. A repeated call returns nothing. */
   end(): readonly DetectorEvent[];
 }
 
@@ -95,14 +96,14 @@ function checkedTags(tags: readonly string[]): readonly string[] {
 }
 
 /**
- * `text_delta` and `reasoning_delta` carry the segment's `text` in pieces; the finished `segment` follows and
- * contains all of it. Scripts and malformed blocks arrive as one `segment`, without deltas.
+ * `text_delta` and `reasoning_delta` carry the segment's `text` in pieces; the finished `segment` follows and contains
+ * the whole text. Scripts and malformed blocks arrive as one `segment`, without deltas.
  *
  * With `sourceDeltas`, `script_start` reports that a block has opened, and `source_delta` carries its source. The
- * joined deltas of a block are the `source` of its segment, whether a script or malformed: text that may not belong to
- * the source is withheld. Such text is the beginning of a closing tag or line. It is also all text after a closing tag
- * at a line's start that did not close the block (inside a literal, or of a nested block), because the block may turn
- * out to have ended there. A closing tag that closes nothing is a malformed segment that never started.
+ * joined deltas of a block are the `source` of its segment, whether a script or malformed: text that might not belong
+ * to the source is withheld. Such text is the beginning of a closing tag or line. It is also all text after a closing
+ * tag at a line's start that did not close the block (inside a literal, or of a nested block), because the block may
+ * turn out to have ended there. A closing tag that closes nothing becomes a malformed segment without a `script_start`.
  */
 export type DetectorEvent =
   | { readonly type: 'text_delta'; readonly text: string }
@@ -122,8 +123,8 @@ interface OpenReasoning {
  * The state machine of one answer: text, a script block, or reasoning. Each state's scanner advances the window and
  * returns the construct that it found; this class converts the construct to events and chooses the next state.
  *
- * `writtenTo` is the position up to which the answer has become events or part of an open segment; a rewind moves
- * before it only to read again, never to write again.
+ * `writtenTo` is the position up to which the answer has become events or part of an open segment. A rewind may move
+ * before this position; the text is then read again, but not written again.
  */
 export class AnswerScanner {
   private readonly window = new AnswerWindow();
@@ -189,7 +190,7 @@ export class AnswerScanner {
     this.isPlain = this.state === 'text' && this.text.isPlain && !window.isCarrying;
   }
 
-  /** Continues to the next change of state. False if the window is consumed. */
+  /** Continues to the next change of state. Returns false if the window is consumed. */
   private advance(): boolean {
     switch (this.state) {
       case 'text':

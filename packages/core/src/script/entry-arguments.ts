@@ -19,8 +19,8 @@ export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined
 }
 
 /**
- * The argument for a parameter, as text. The text `undefined` if the parameter may be omitted; undefined if the script
- * alone knows the argument.
+ * The argument for a parameter, as text. The text `undefined` if the parameter may be omitted; undefined if only the
+ * script knows the argument.
  */
 function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   switch (parameter.type) {
@@ -50,8 +50,8 @@ function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined 
 }
 
 /**
- * The argument for a parameter like `ctx`: an object, if the function uses only `ctx.tools` and similar members. The
- * text `undefined`, if the parameter may be missing: `input?.name`, `input ?? {}`.
+ * The argument for a parameter like `ctx`: an object if the function uses only `ctx.tools` and similar members, or the
+ * text `undefined` if the parameter may be missing, as in `input?.name` and `input ?? {}`.
  */
 function holderFor(name: string, { references, declared }: SyntaxIndex): string | undefined {
   if (declared.get(name)?.length !== 1) return undefined;

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../protocol/index.js';
 
-/** A diagnostic whose place is still an offset. `offset` counts in the text that was parsed. */
+/** A diagnostic with an offset instead of a line and a column. `offset` refers to the text that was parsed. */
 export interface Finding extends Pick<Diagnostic, 'severity' | 'message' | 'code'> {
   readonly offset: number;
 }

@@ -8,13 +8,13 @@ import { walk, type Node, type NodeOf } from './syntax.js';
  */
 export interface Growth {
   readonly length: number;
-  /** The enum or namespace that exceeds the maximum. */
+  /** The offset of the enum member, or of the name of the enum or namespace, that exceeds the maximum. */
   readonly offset: number;
 }
 
 /**
- * The first place at which the transpiler's output could exceed `max` characters. The estimate is an upper bound,
- * computed in linear time.
+ * Finds an enum or namespace with which the transpiler's output could exceed `max` characters. The estimate is an upper
+ * bound, computed in linear time.
  */
 export function findGrowth(index: SyntaxIndex, max: number): Growth | undefined {
   return findLongNames(index, max) ?? findFolding(index, max);
@@ -28,7 +28,10 @@ function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max:
   return undefined;
 }
 
-/** The transpiler evaluates the members in order. If several have the same name, the longest counts. */
+/**
+ * Adds up the texts that the transpiler computes for enum members, in source order. If several members have the same
+ * name, the longest text counts.
+ */
 function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   const texts = new Map<string, number>();
   let length = 0;
@@ -48,7 +51,8 @@ function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
 const NUMBER_LENGTH = 32;
 
 /**
- * Assumes that every part of the initializer is concatenated as text. `additions`: each creates an intermediate text.
+ * Returns the size of the text that an initializer becomes if all of its parts are concatenated. `additions`: the
+ * number of concatenations, each of which creates an intermediate text.
  */
 function foldedSize(initializer: Node | null, texts: ReadonlyMap<string, number>): { additions: number; text: number } {
   if (initializer === null) return { additions: 0, text: NUMBER_LENGTH };

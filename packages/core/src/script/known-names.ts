@@ -5,7 +5,7 @@ import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import type { ToolCall } from './tool-calls.js';
 
-/** Namespaces that the harness itself defines or omits. */
+/** Namespaces that the harness itself defines or leaves undefined. Calls to them are not reported. */
 const RESERVED = new Set(['mcp', 'spawn', 'http', 'then']);
 const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 

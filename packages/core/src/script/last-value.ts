@@ -3,7 +3,7 @@ import { functionFor } from './own-functions.js';
 import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node } from './syntax.js';
 
-/** Methods that are called for their effect: their own value is a length, a flag or the changed collection. */
+/** Methods that are called for their effect, not for the value that they return. */
 const CHANGING = new Set(['add', 'clear', 'delete', 'forEach', 'pop', 'push', 'set', 'shift', 'splice', 'unshift']);
 const OUTPUT = new Set(['text', 'emit', 'sleep']);
 
@@ -69,7 +69,10 @@ function pathOf(node: Node): string[] {
   return [at.type === 'Identifier' ? at.name : '', ...path];
 }
 
-/** False for the names of functions and classes, and of values created by `new`: none of them is JSON. */
+/**
+ * Whether the variable may hold JSON data. False for the names of functions and classes, and of values created by
+ * `new`.
+ */
 function holdsData(name: string, index: SyntaxIndex): boolean {
   return (index.declared.get(name) ?? []).every(({ key, parent }) => {
     const node = parent?.node;

@@ -5,8 +5,8 @@ import { isTransparent, memberName, unwrapped, type Node, type NodeOf } from './
 
 const DEEPEST = 64;
 /**
- * Maximum number of members and items whose places are recorded; a fault in a further one is reported at the value that
- * contains it.
+ * Maximum number of members and items whose offsets are recorded. A fault in any other member or item is reported at
+ * the value that contains it.
  */
 const MAX_PLACES = 1_000;
 
@@ -19,7 +19,7 @@ export function literalValue(expression: Node): { readonly value: unknown } | un
 }
 
 /**
- * The members of an object expression that are literal texts, numbers and booleans. Undefined if no member is such a
+ * The members of an object expression that are literal strings, numbers and booleans. Undefined if no member is such a
  * literal.
  */
 export function literalMembers(expression: Node): Readonly<Record<string, string | number | boolean>> | undefined {
@@ -55,7 +55,10 @@ type Known =
   | { readonly kind: 'array'; readonly items: readonly Part[] }
   | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Part>; readonly isOpen: boolean };
 
-/** `offset`: undefined for a value that is written elsewhere, such as a constant's. */
+/**
+ * A member or an item of a value. `offset` is undefined if the part is written elsewhere, as in a constant's
+ * initializer.
+ */
 interface Part {
   readonly known: Known;
   readonly offset: number | undefined;
@@ -71,10 +74,10 @@ class Evaluation {
   changing: string | undefined;
   readonly #constants: Constants | undefined;
   readonly #chosen: readonly [name: string, value: Node] | undefined;
-  /** Constants that contain the evaluated expression. */
+  /** The number of variables and member accesses that the evaluation has followed to reach the current expression. */
   #constantsOpen = 0;
 
-  /** `chosen`: a variable, and the value that counts as its value. */
+  /** `chosen`: a variable, and the value that this evaluation assumes for it. */
   constructor(constants?: Constants, chosen?: readonly [name: string, value: Node]) {
     this.#constants = constants;
     this.#chosen = chosen;
@@ -136,7 +139,7 @@ class Evaluation {
           continue;
         }
       }
-      // The spread value may contain any key, including one that precedes it.
+      // A spread value or a computed key may replace any member before it.
       isOpen = true;
       for (const [before, { offset }] of members) members.set(before, unknownAt(offset));
     }

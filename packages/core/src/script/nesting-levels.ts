@@ -1,9 +1,9 @@
 export type Opener = '(' | '[' | '{' | '${';
 
-/** One open bracket, or the text that is in no bracket. */
+/** One open bracket, or the text outside of all brackets. */
 interface NestingLevel {
   readonly opener: Opener | undefined;
-  /** True if the bracket belongs to `if (`, `for (`, `while (` …: a statement follows the bracket. */
+  /** True if the bracket belongs to `if (`, `for (`, `while (` …: a statement follows the closing bracket. */
   readonly control: boolean;
   /** True for braces that contain statements or members of a class, and false for an object literal. */
   readonly block: boolean;
@@ -30,7 +30,7 @@ export class NestingLevels {
     this.#depth++;
   }
 
-  /** The level that `closer` ends; undefined if it ends no level. */
+  /** Closes and returns the level that `closer` ends; returns undefined if `closer` ends no level. */
   close(closer: string): NestingLevel | undefined {
     const { level, pending, angles } = this.#current;
     const outer = this.#outer.at(-1);
@@ -63,7 +63,7 @@ export class NestingLevels {
     this.nest();
   }
 
-  /** Handles a `:`. True if it belongs to an open `?`. */
+  /** Handles a `:`. Returns true if it belongs to an open `?`. */
   answerQuestion(): boolean {
     if (this.#current.questions === 0) return false;
     this.#current.questions--;
@@ -114,13 +114,13 @@ export const JOINING_WORDS = new Set(['as', 'is', 'satisfies', 'implements', 'as
 
 export const OPERATOR_WORDS = new Set(['in', 'instanceof']);
 
-/** A `(` after one of these opens a head that a statement follows. */
+/** After one of these words, a `(` opens the head of a statement. */
 export const CONTROL_WORDS = new Set(['if', 'for', 'while', 'with', 'switch', 'catch']);
 
-/** Statements and classes that nest the code after them without a bracket. */
+/** Words that begin statements and classes. These nest the code after them without a bracket. */
 export const NESTING_STATEMENTS = new Set(['if', 'for', 'while', 'with', 'do', 'class']);
 
-/** Each of these ends the preceding construct. */
+/** Each of these words ends the preceding construct. */
 export const FRESH_STATEMENTS = new Set(
   'const var return throw switch try import export debugger break continue case default function'.split(' '),
 );
@@ -128,7 +128,7 @@ export const FRESH_STATEMENTS = new Set(
 /** Each of these words continues the statement before it. */
 export const CONTINUING_WORDS = new Set(['else', 'catch', 'finally']);
 
-/** Each of these is an error where a name is required. */
+/** Each of these words is an error where a name is required. */
 export const RESERVED_WORDS = new Set([
   ...PREFIX_WORDS,
   ...OPERATOR_WORDS,

@@ -14,43 +14,44 @@ import {
 import { LineWeight, findCostlyProperty } from './parse-costs.js';
 
 /**
- * Scans the raw text for constructs that make a recursive parser recurse, before the parser reads it.
+ * Maximum depth of nesting. The scan reads the raw text before the parser, and counts the constructs that make a
+ * recursive parser recurse.
  *
  * Brackets count while they are open. Within a bracket, operators that nest to the right (`!`, `=>`, `?`, `=`, `**`,
- * `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its `>`, because each is
- * tried as a list of type arguments and tried again as a comparison; regular expressions and BigInts count because
+ * `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its `>`, because the parser
+ * tries each `<` as a list of type arguments and again as a comparison; regular expressions and BigInts count because
  * the parser records the path to each of them. The sum is the depth.
  *
  * Strings, comments, templates and regular expressions are skipped. The scan works as a tokeniser, not as a parser. If
- * it is wrong, it counts too much rather than too little, by far less than the limit.
+ * the scan is wrong, it counts too much rather than too little. The error is far below the limit.
  */
 const MAX_NESTING = 256;
 
-/** Maximum number of groups per regular expression, because the time to check it grows quadratically. */
+/** Maximum number of groups per regular expression, because the time to check them grows quadratically. */
 const MAX_GROUPS = 4096;
 
 /**
- * Maximum product of the names after a `var` and the blocks around it, because the parser records each name in each
- * block.
+ * Maximum product of the number of names after a `var` and the number of blocks around it, because the parser records
+ * each name in each block.
  */
 const MAX_HOISTED = 262_144;
 
-/** The construct of which a text has too much, and its place. */
+/** The kind and the offset of the construct that exceeds a limit. */
 export interface Excess {
   readonly kind: 'nesting' | 'line' | 'properties';
   readonly offset: number;
 }
 
 /**
- * The first place that the parser must not read; undefined if the parser may read the whole text. The scan takes linear
- * time.
+ * The first construct that the parser must not read; undefined if the parser may read the whole text. The scan takes
+ * linear time.
  */
 export function findExcess(text: string): Excess | undefined {
   // defence: character-properties, without it: return new NestingScan(text).run();
   return findCostlyProperty(text) ?? new NestingScan(text).run();
 }
 
-/** The kind of the previous token, as far as the next one depends on it. */
+/** The kind of the previous token, which decides how the next token is read. */
 type Before =
   /** The end of a value: a following operand starts a new statement, and a `/` divides. */
   | 'operand'
@@ -62,13 +63,16 @@ type Before =
 
 const WORD = /(?:\\u\{[\da-fA-F]*\}|\\|#|[\p{ID_Continue}$\u200c\u200d])+/uy;
 const NUMBER = /[0-9][\w.]*/y;
-/** An invalid escape, which is a separate error. */
+/** An escape that may be invalid. The parser reports each invalid escape separately. */
 const DOUBTFUL_ESCAPE = /\\[\dxu]/g;
 /** Keys that a literal or a class may not have twice. */
 const SINGLE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const LINE_END = /[\n\r\u2028\u2029]/g;
 
-/** The parser reports other operators once, and then stops. */
+/**
+ * Operators that the parser may report more than once. The parser reports any other wrong operator once, and then
+ * stops.
+ */
 const OPERATOR_THAT_MAY_BE_WRONG = /^(?:=[^=]|\*\*|\?[?.]|\|\||&&|\.\.|<!|@)/su;
 
 class NestingScan {
@@ -80,7 +84,7 @@ class NestingScan {
   #word = '';
   #afterDot = false;
   #fresh = false;
-  /** Each dot of a namespace's name is a namespace inside the previous one. */
+  /** True inside a namespace's name, where each dot nests another namespace. */
   #inNamespaceName = false;
   /** The block depth of the deepest `var` so far. */
   #varDepth = 0;
@@ -151,7 +155,10 @@ class NestingScan {
     this.#operand(word);
   }
 
-  /** Whether the parser could report the word by itself: never a member's name, and rarely a key. */
+  /**
+   * Whether the parser could report an error at this word. The parser never reports a member's name, and rarely reports
+   * a key.
+   */
   #mayBeWrong(word: string): boolean {
     if (word.startsWith('#') || word.includes('\\')) return true;
     if (this.#afterDot || word === 'true' || word === 'false' || word === 'null') return false;
@@ -403,7 +410,7 @@ class NestingScan {
     return this.#levels.inBlock && this.#startsStatement();
   }
 
-  /** Whether a statement starts at this operator: only directly after `;`, `{` or the start of the text. */
+  /** Whether a statement starts at the current bracket: true only directly after `;`, `{` or the start of the text. */
   #startsStatement(): boolean {
     for (let at = this.#at - 2; at >= 0; at--) {
       const character = this.#text.charAt(at);
@@ -461,7 +468,7 @@ class NestingScan {
     if (this.#lines.add(offset)) this.#excess ??= { kind: 'line', offset };
   }
 
-  /** Counts the possible errors of a text in quotes. */
+  /** Counts the possible errors in the text of a string or template. */
   #weighText(start: number, end: number): void {
     const text = this.#text.slice(start, end);
     if (SINGLE_KEYS.has(text.slice(1))) this.#weigh(start);

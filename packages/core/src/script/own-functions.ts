@@ -3,7 +3,10 @@ import { memberName, outermost, unwrapped, type Node, type Visit } from './synta
 
 export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
 
-/** The function to which an argument refers: an inline one, or the one that its name always denotes. */
+/**
+ * The function to which an argument refers: an inline function, or the function that the argument's name always
+ * denotes.
+ */
 export function functionFor(
   argument: Node | undefined,
   { declared, references }: SyntaxIndex,
@@ -20,7 +23,10 @@ export function functionFor(
   return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
 }
 
-/** The calls of a function: in place, by the name that always denotes it, and as the only method of its name. */
+/**
+ * The calls of a function: calls in place, calls by the name that always denotes the function, and calls of the only
+ * method with the function's name.
+ */
 export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
   const method = methodName(fn);
   if (method !== undefined) return callsOfMethod(method, index);
@@ -41,7 +47,10 @@ function methodName({ key, parent }: Visit): string | undefined {
   return holder.key.name;
 }
 
-/** Members of the language's own objects: a call of such a name may be a call of one of them. */
+/**
+ * The prototypes of the language's own objects. A call of a method with the name of one of their members may be a call
+ * of that member.
+ */
 const BUILT_IN = [Array, Date, Function, Map, Object, Promise, RegExp, Set, String].map(({ prototype }) => prototype);
 
 function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex): Visit[] {
@@ -70,7 +79,7 @@ function nameOf({ node, key, parent }: Visit): string | undefined {
     : undefined;
 }
 
-/** The innermost function that contains the place. */
+/** The innermost function that contains the node. */
 export function functionAround({ parent }: Visit): Visit | undefined {
   let at = parent;
   while (at !== undefined && !isFunction(at.node)) at = at.parent;

@@ -1,7 +1,6 @@
 /**
- * The parser copies a whole line into each of its errors, and may report one at every word and operator: 64 KB of
- * `export ` on one line would produce 600 MB of errors. This class adds up how large the errors of a text could
- * become.
+ * Adds up how large the parser's errors for a text could become. The parser copies a whole line into each error, and
+ * may report an error at every word and operator: 64 KB of `export ` on one line would produce 600 MB of errors.
  */
 export class LineWeight {
   readonly #text: string;
@@ -13,7 +12,10 @@ export class LineWeight {
     this.#text = text;
   }
 
-  /** Counts a possible error at `offset`; offsets ascend. True once the errors could become too large. */
+  /**
+   * Counts a possible error at `offset`. The offsets of successive calls must ascend. Returns true once the errors
+   * could become too large.
+   */
   add(offset: number): boolean {
     while (offset > this.#lineEnd) {
       const start = this.#lineEnd + 1;
@@ -27,8 +29,9 @@ export class LineWeight {
 }
 
 /**
- * Maximum weight of the lines with errors. An error takes 6 bytes for each character of its line, so the maximum is
- * about 100 MB. A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000 words.
+ * Maximum weight: the sum of the lengths of the lines with errors. An error takes 6 bytes for each character of its
+ * line, so the maximum is about 100 MB. A line of 20 KB with 800 words reaches it, and so does a line of 4 KB with 4000
+ * words.
  */
 const MAX_WEIGHT = 2 ** 24;
 
@@ -50,7 +53,7 @@ export function findCostlyProperty(text: string): { readonly kind: 'properties';
  * them.
  */
 const MAX_PROPERTY_COST = 2_000;
-/** `\p{RGI_Emoji}` expands to thousands of texts, a megabyte and 5 ms for each use. */
+/** `\p{RGI_Emoji}` expands to thousands of strings, which take a megabyte and 5 ms for each use. */
 const TEXT_PROPERTY_COST = 100;
 const PROPERTY = /\\p\{([^}]{0,40})/giu;
 const TEXT_PROPERTY = /emoji|rgi/iu;

@@ -3,7 +3,7 @@ import { printable } from '../text/code-frame.js';
 import { findExcess, type Excess } from './nesting.js';
 import type { Program } from './syntax.js';
 
-/** The reason why a text is not a script. `offset` counts in the text that was parsed. */
+/** The reason why a text is not a script. `offset` refers to the text that was parsed. */
 export interface ParseProblem {
   readonly code: 'ScriptSyntaxError' | 'ScriptPolicyError';
   readonly message: string;
@@ -37,7 +37,10 @@ export function parseText(text: string): ParsedText {
   return first === undefined ? { ok: true, program: result.program } : refused(first, ...others);
 }
 
-/** The only diagnostic of the parser and the transformer that does not apply to a script. */
+/**
+ * Whether this is the only diagnostic of the parser and the transformer that does not apply to a script: a `return` at
+ * the top level.
+ */
 export function isTopLevelReturn(message: string): boolean {
   return message.startsWith(TOP_LEVEL_RETURN);
 }

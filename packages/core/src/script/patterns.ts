@@ -2,8 +2,8 @@ import type { ParseProblem } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
 /**
- * Messages about faults of a pattern in every engine. Any other message may be about syntax that the running version of
- * Node does not know yet.
+ * Matches messages about patterns that are faulty in every engine. Any other message may be about syntax that the
+ * running version of Node does not know yet.
  */
 const CERTAIN = /unterminated|unmatched|nothing to repeat|lone quantifier|\\ at end|out of order|range out/i;
 

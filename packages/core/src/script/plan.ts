@@ -4,7 +4,7 @@ import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { calledTool, type ToolCall } from './tool-calls.js';
 
-/** A planned call whose place is still an offset, not a line and a column. */
+/** A planned call with an offset instead of a line and a column. */
 export interface PlannedAt {
   readonly tool: string;
   readonly offset: number;
@@ -32,7 +32,7 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
   });
 }
 
-/** Queries about detached tasks call no tool. */
+/** Whether the call is a call to a tool. Queries about detached tasks are not. */
 function isToolCall({ tool }: ToolCall): boolean {
   return !tool.startsWith('spawn.') || tool === 'spawn.exec';
 }
@@ -43,8 +43,8 @@ interface Circumstance {
 }
 
 /**
- * Determines whether a call is repeated or conditional. Follows the call outwards, and from a function that is called
- * in only one place to that place.
+ * Determines whether a call is repeated or conditional. Follows the call outwards. If the source calls the surrounding
+ * function only once, the search continues at that call.
  */
 class Circumstances {
   readonly #index: SyntaxIndex;

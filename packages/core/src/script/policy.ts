@@ -1,7 +1,7 @@
 import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
-/** A banned construct at one place of a script, with its replacement. */
+/** One use of a banned construct in a script, with its replacement. */
 export interface PolicyViolation {
   readonly construct: string;
   readonly message: string;
@@ -17,7 +17,7 @@ const CODE_MAKERS = new Set(['eval', 'Function']);
 const CODE_MAKER_KIN = new Set(['AsyncFunction', 'GeneratorFunction', 'AsyncGeneratorFunction']);
 const FORWARDERS = new Set(['call', 'apply', 'bind']);
 
-/** Finds every banned construct, in source order. Reads such as `error.constructor.name` are allowed. */
+/** Finds every banned construct, in source order. Reading a member, as in `error.constructor.name`, is allowed. */
 export function findViolations(index: SyntaxIndex): PolicyViolation[] {
   const found: PolicyViolation[] = [];
   // defence: no-modules

@@ -27,10 +27,10 @@ export interface PromiseCall {
  * functions that return such a promise, or are async and make such a call.
  */
 export class PromiseCalls {
-  /** All such calls in source order. */
+  /** All calls whose promises represent work, in source order. */
   readonly all: readonly PromiseCall[];
   readonly #index: SyntaxIndex;
-  /** Functions that make such a call, directly or in nested functions. */
+  /** Functions that make one of the calls in `all`, directly or in nested functions. */
   readonly #making = new Set<Node>();
   readonly #awaiting = new Set<Node>();
   readonly #giving = new Set<Node>();
@@ -72,7 +72,7 @@ export class PromiseCalls {
     return [...found.values()].toSorted((left, right) => left.node.start - right.node.start);
   }
 
-  /** The functions that return a promise of work because they contain this call. */
+  /** Returns the functions that are now known to return a promise of work, because they contain this call. */
   #newlyGiving(call: Visit): Visit[] {
     const around = markAround(call, this.#making).filter(({ node }) => isAsync(node));
     const returned = returningFunction(call);
@@ -85,7 +85,7 @@ export class PromiseCalls {
 }
 
 /**
- * Marks the functions around a place, and returns those that were not marked before. The functions around a marked
+ * Marks the functions around a node, and returns those that were not marked before. The functions around a marked
  * function are already marked.
  */
 function markAround(visit: Visit, marked: Set<Node>): Visit[] {
@@ -117,14 +117,14 @@ function calledName(callee: Node): string {
   return object === '' ? '' : `${object}.${memberName(callee) ?? ''}`;
 }
 
-/** The call, if it is `Promise.all(…)` or a similar one. */
+/** The call, if it is `Promise.all(…)` or a similar call; otherwise empty. */
 function gathering(visit: Visit): PromiseCall[] {
   const method = gatheringMethod(visit.node);
   const node = visit.node as NodeOf<'CallExpression'>;
   return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
 }
 
-/** The call, if it calls an unknown tool: `tools[name](…)`. */
+/** The call, if it calls an unknown tool: `tools[name](…)`; otherwise empty. */
 function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node as NodeOf<'CallExpression'>;
   const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
@@ -134,7 +134,9 @@ function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   return isTool ? [{ visit, node, name: 'tools[…]', tool: undefined }] : [];
 }
 
-/** The call in `await task()`, if `task` is a parameter: its function probably calls a tool. */
+/**
+ * The call in `await task()`, if `task` is a parameter. The function that the parameter holds probably calls a tool.
+ */
 function givenFunction(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node.type === 'AwaitExpression' ? visit.node.argument : undefined;
   if (node?.type !== 'CallExpression' || node.callee.type !== 'Identifier') return [];
@@ -162,8 +164,8 @@ function isGenerator(node: Node): boolean {
 export const CHAINING: ReadonlySet<string> = new Set(['then', 'catch', 'finally']);
 
 /**
- * Returns the place that uses the promise. Follows the promise outwards through expressions that pass it on
- * (assertions, `?:`, `&&`, `.then()`).
+ * Finds the node that uses the promise, and returns it as `holder`. Follows the promise outwards through expressions
+ * that pass it on (assertions, `?:`, `&&`, `.then()`).
  */
 export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
   let child = call;
@@ -206,7 +208,7 @@ export function isUnusedVariable({ node }: Visit, { references }: SyntaxIndex): 
   return (references.get(node.id.name) ?? []).length === 0;
 }
 
-/** Whether the script returns the object or list that contains a value, at its top level. */
+/** Whether the script returns, at its top level, the object or list that contains the value. */
 export function isReturned(part: Visit): boolean {
   let at = part;
   while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {

@@ -20,9 +20,9 @@ const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
 /**
- * Reports places that use a promise as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
- * Uses that no author can intend are errors: a promise that is converted to text or returned inside a value, and a call
- * in a function that a list method calls for each item without waiting.
+ * Reports uses of a promise as if the promise were its value. `void tools.x()` and `const p = tools.x()` are
+ * deliberate. Uses that no author can intend are errors: a promise that is converted to text or returned inside a
+ * value, and a call in a function that a list method calls for each item without waiting.
  */
 export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   return [
@@ -39,7 +39,7 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
   const message = `${namedCall(call)} returns a promise, and this promise is ${what}. ${adviceFor(call, isInList)}`;
-  // If the promise is one of two values, the script may test which one it is.
+  // If the promise is only one of the two values of the tested expression, the script may test which value it has.
   const isAsked = code === 'promise-in-condition' && child.node === chainOf(call.visit).node;
   const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
   return { severity, code, message, offset: call.node.start };
@@ -50,7 +50,7 @@ const UNUSED: Judgement = ['floating-promise', 'never used: unfinished work is a
 function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
   if (isInList) return 'Use `for (const item of items) { await … }`, which waits for each promise.';
   const fn = functionAround(visit)?.node as { async?: boolean } | undefined;
-  const call = name === '' ? '`await` before it' : `\`await ${name}(…)\``;
+  const call = name === '' ? '`await` before the call' : `\`await ${name}(…)\``;
   return fn === undefined || fn.async === true ? `Write ${call}.` : `Write ${call}, in an async function.`;
 }
 

@@ -7,9 +7,9 @@ import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
 /**
- * Finds the script's entry if the script has the form of a module or a function: `export default`, one function as the
- * whole script, or `main()` that is never called, called but not awaited, or not returned. Finds its result if no
- * `return` returns it.
+ * Calls the script's entry and returns its result if the script has the form of a module or a function:
+ * `export default`, one function as the whole script, or `main()` that is never called, called but not awaited, or not
+ * returned. Returns the value of the last statement if the script has no `return`.
  */
 export function repairEntry(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const statements = index.program.body.filter((statement) => !isInert(statement));
@@ -136,7 +136,9 @@ function wholeMessage(name: string): string {
   return `The whole script was one function${name === '' ? '' : ` (${name})`}. The function is called, and its result is returned.`;
 }
 
-/** Calls a function at the end of the script, or reports it if it needs arguments that only the script knows. */
+/**
+ * Calls a function at the end of the script, or reports the function if it needs arguments that only the script knows.
+ */
 function callOf(
   { name, node, start }: NamedFunction,
   message: (name: string) => string,
@@ -217,7 +219,7 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
 
 /**
  * Whether the call is in the last statement and starts an async function as the script's entry. Such a call is awaited,
- * and its result returned.
+ * and its result is returned.
  */
 export function isStartedEntry({ node }: Visit, index: SyntaxIndex): boolean {
   return (

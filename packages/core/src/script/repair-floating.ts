@@ -42,7 +42,10 @@ function messageFor({ name, tool }: PromiseCall): string {
   return `${write}, or \`void ${name}(…)\` for a call that may be aborted when the script ends.`;
 }
 
-/** `whereItGoes` follows only the last part of a sequence. It stops at other parts, whose values are unused. */
+/**
+ * Whether nothing uses the promise. `whereItGoes` follows only the last part of a sequence, so it stops at a sequence
+ * only if the part's value is unused.
+ */
 function isThrownAway(holder: Visit | undefined, index: SyntaxIndex): boolean {
   if (holder?.node.type === 'ExpressionStatement' || holder?.node.type === 'SequenceExpression') return true;
   return holder !== undefined && isUnusedVariable(holder, index);

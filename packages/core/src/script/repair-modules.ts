@@ -117,8 +117,8 @@ interface ImportBinding {
 const MODULES = new Set(['codemode', 'functions', 'mcp', 'servers', 'tool', 'tools', 'toolscript']);
 
 /**
- * The declarations that replace an import whose names are all tools or contain tools. Names that can only mean their
- * tools need no declaration. Undefined for any other import.
+ * The declarations that replace an import whose names are all tools or contain tools. A name that denotes its tool even
+ * without a declaration needs none. Undefined for any other import.
  */
 function toolBindings(
   { source, specifiers }: NodeOf<'ImportDeclaration'>,

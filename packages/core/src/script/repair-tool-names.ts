@@ -48,7 +48,7 @@ function addsGlobals({ references }: SyntaxIndex): boolean {
 }
 
 interface BareName {
-  /** The name, including the members between it and the function. */
+  /** The segments of the name, including the members up to the function: `github` and `list` for `github.list(…)`. */
   readonly path: readonly string[];
   readonly start: number;
   readonly end: number;
@@ -56,7 +56,7 @@ interface BareName {
   readonly isCalled: boolean;
 }
 
-/** Changes only the beginning of the name, and keeps the text between its parts, which may contain line ends. */
+/** Changes only the beginning of the name, and keeps the text between its segments, which may contain line breaks. */
 function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: string): Edit {
   const [root = '', ...members] = path;
   if (members.length === 0) return { start, end, text: meant };
@@ -67,8 +67,8 @@ function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: st
 }
 
 /**
- * Functions, and objects that contain them, that are named without `tools` and belong neither to the script nor to
- * the language, in source order.
+ * Names of functions, and of objects that contain functions, in source order. The names are used without `tools`, and
+ * belong neither to the script nor to the language.
  */
 function bareNames({ references, declared }: SyntaxIndex): BareName[] {
   return [...references]
@@ -77,9 +77,7 @@ function bareNames({ references, declared }: SyntaxIndex): BareName[] {
     .toSorted((left, right) => left.start - right.start);
 }
 
-/**
- * The bare name at a place that calls it, passes it on to be called, or reads its members; empty for any other place.
- */
+/** The bare name, if it is called, passed on to be called, or used for its members; otherwise empty. */
 function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
   const { start } = visit.node;
@@ -96,7 +94,7 @@ function bareName(visit: Visit): BareName[] {
   return isMeant ? [{ path, start, end: at.node.end, isCalled: true }] : [];
 }
 
-/** Whether the place uses the name as an object: `const { list } = github`, `const gh = github`, `github[name](…)`. */
+/** Whether the name is used as an object: `const { list } = github`, `const gh = github`, `github[name](…)`. */
 function holdsMembers({ key, parent }: Visit): boolean {
   if (parent?.node.type === 'VariableDeclarator') return key === 'init';
   return parent?.node.type === 'MemberExpression' && key === 'object' && memberName(parent.node) === undefined;

@@ -9,7 +9,9 @@ import { indexSyntax, type SyntaxIndex } from './syntax-index.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { walk } from './syntax.js';
 
-/** The text that was finally parsed: the model's own with `layers` applied. */
+/**
+ * A script after its repairs. `text` is the text that was finally parsed: the model's own text with `layers` applied.
+ */
 export type RepairedScript = {
   readonly text: string;
   readonly layers: EditLayers;
@@ -20,10 +22,10 @@ export type RepairedScript = {
 );
 
 /**
- * Parses a script after repairing common mistakes of models around it. Repairs that keep the text's length overwrite
- * with spaces; repairs that change it are tried only if the text does not parse, or if nothing in the script would
- * run otherwise. If no repair helps, the problems are those of the original text. `toolNames`: as scripts write them;
- * omitted: no name is treated as a tool's.
+ * Repairs common mistakes of models in a script, and parses the script. Repairs that keep the text's length overwrite
+ * parts of the text with spaces. Repairs that change the length are made only if the text does not parse, or if the
+ * syntax tree shows that they are needed. If no repair helps, the problems are those of the original text. `toolNames`:
+ * the names as scripts write them. Omitted: no name is treated as a tool's.
  */
 export function parseWithRepairs(source: string, toolNames?: readonly string[]): RepairedScript {
   const surface = repairSurface(source);
@@ -44,7 +46,10 @@ interface Draft {
 
 // Repairs that are valid for any text. They keep every position.
 
-/** Excludes diffs. A diff would parse, because the parser reads its marks as signs before each line. */
+/**
+ * Matches an opening fence that does not contain a diff. A diff would parse, because the parser reads its marks as
+ * signs before each line.
+ */
 const OPENING_FENCE = /^\s*`{3,}(?![ \t]*(?:diff|patch)\b)[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
 const HASHBANG = /^#![^\r\n]*/;
@@ -120,9 +125,9 @@ const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
 const SCRIPT_FENCE = /^\s*(?:[tj]sx?|typescript|javascript)\b/i;
 
 /**
- * The text between the first and the last line of a fence. If the text contains only one such line, the code ends at
- * this line if the script began with a fence (already blanked), and starts after this line if the line opens a block of
- * code.
+ * The draft without the prose around its fence: only the text between the first and the last fence line stays. If the
+ * text contains only one fence line, the code ends at this line if the script began with a fence (already blanked), and
+ * starts after this line if the line opens a block of code.
  */
 function withoutProse(draft: Draft): Draft | undefined {
   const lines = [...draft.text.matchAll(FENCE_LINE)];
@@ -130,7 +135,7 @@ function withoutProse(draft: Draft): Draft | undefined {
   const last = lines.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const isOpened = draft.notes.some(({ code }) => code === 'repair-fence');
-  // A single fence without a language may follow broken code, with prose after it: the prose is not the script.
+  // A single fence without a language may follow broken code, with prose after the fence. This prose is not the script.
   const word = (first[1] ?? '').trim();
   const isScript = SCRIPT_FENCE.test(word) || (word === '' && lines.length > 1);
   if (!isOpened && !isScript) return undefined;
@@ -147,7 +152,10 @@ function withoutProse(draft: Draft): Draft | undefined {
 
 const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]*=|[;{}()]\s*$/mu;
 
-/** A fence inside a string or a comment does not delimit the script: the text around such a fence is code. */
+/**
+ * Whether the text around a fence is prose. A fence inside a string or a comment does not delimit the script, and the
+ * text around such a fence is code.
+ */
 function isProse(text: string): boolean {
   const quotes = text.split('`').length - 1;
   return quotes % 2 === 0 && !CODE.test(text);
@@ -177,7 +185,9 @@ function withEntitiesDecoded(draft: Draft): Draft | undefined {
   return (IS_PARTLY_ESCAPED.test(draft.text) ? decodedCode(draft, edits) : undefined) ?? decodedBy(draft, edits);
 }
 
-/** A text that also contains the unescaped characters was not escaped as a whole: its entities may be intended. */
+/**
+ * Matches a text with unescaped characters. Such a text was not escaped as a whole, so its entities may be intended.
+ */
 const IS_PARTLY_ESCAPED = /[<>]|&(?!#?\w{2,5};)/u;
 
 function entitiesIn(text: string): Edit[] {
@@ -188,7 +198,9 @@ function entitiesIn(text: string): Edit[] {
   });
 }
 
-/** Entities in literals stay, because those of quotes would end them. */
+/**
+ * Decodes the entities outside of literals. Entities in literals stay, because a decoded quote would end its literal.
+ */
 function decodedCode(draft: Draft, edits: readonly Edit[]): Draft | undefined {
   const markless = edits.filter(({ text }) => !/["']/u.test(text));
   const parsed = parseText(applyEdits(draft.text, markless));
@@ -279,7 +291,7 @@ type TreeRepairer = (
   toolNames: readonly string[] | undefined,
 ) => TreeRepair | undefined;
 
-/** In this order: an import defines names, a name leads to calls, a call yields values. */
+/** The order matters: an import defines names, a name leads to calls, a call yields values. */
 const TREE_REPAIRS: readonly TreeRepairer[] = [
   repairModules,
   repairToolNames,
@@ -297,7 +309,7 @@ function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly str
   return script;
 }
 
-/** Returns the original script if the repaired one does not parse. */
+/** Applies a repair. Returns the original script if the repaired one does not parse. */
 function withTreeRepair(
   script: Extract<RepairedScript, { ok: true }>,
   { edits, notes }: TreeRepair,

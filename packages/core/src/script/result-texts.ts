@@ -3,19 +3,19 @@ import { isFunction, type SyntaxIndex } from './syntax-index.js';
 import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 import { memberPath, type ToolCall } from './tool-calls.js';
 
-/** A place that converts a tool's result, or a member of it, to text. */
+/** An expression that converts a tool's result, or a member of the result, to text. */
 export interface ResultText {
   readonly offset: number;
   readonly tool: string;
   /** The members between the result and the converted value. */
   readonly path: readonly (string | number)[];
-  /** True if the text is only printed. */
+  /** True if the text is only logged to the console. */
   readonly isLogged: boolean;
 }
 
 /**
  * Finds `${result}`, `'…' + result.user` and `rows.join()`, if the value is certainly the awaited result of one call or
- * a part of it: under its own name, destructured by a pattern, or as the item of a loop or a callback.
+ * a part of that result. The value may be a variable, a destructured member, or the item of a loop or a callback.
  */
 export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]): ResultText[] {
   return calls.flatMap(({ visit, tool }) => {
@@ -41,7 +41,7 @@ const KEEPING = new Set(['filter', 'reverse', 'slice', 'sort', 'toReversed', 'to
 const ITERATING = new Set(['filter', 'find', 'flatMap', 'forEach', 'map', 'some', 'every']);
 const TEXT_METHODS = new Set(['join', 'toString']);
 
-/** The place of a result or of a part of it. A number in the path means any item. */
+/** An expression that denotes a result or a part of a result. A number in `path` means any item. */
 interface Held {
   readonly at: Visit;
   readonly path: readonly (string | number)[];
@@ -61,7 +61,7 @@ function withoutTextMethod(held: Held, method: string): Held {
   return TEXT_METHODS.has(method) ? { at: held.at, path: held.path.slice(0, -1) } : held;
 }
 
-/** The places to which the value flows from this place. */
+/** The expressions that receive the value of this expression. */
 function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
   const holder = at.parent?.node;
   if (holder?.type === 'VariableDeclarator' && at.key === 'init')

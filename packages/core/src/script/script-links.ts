@@ -15,7 +15,7 @@ interface LinkedPart {
   readonly id: string;
   /** The line of the whole code at which the saved script's code starts. */
   readonly firstLine: number;
-  /** The last line of the source, in its compiled text. */
+  /** The number of the last source line in the text that was compiled. */
   readonly lastLine: number;
   readonly table: PositionTable;
 }
@@ -52,7 +52,7 @@ export class ScriptLinks {
     this.javascript = `${code}${viewOf(name, tools, bodies.join())}})`;
   }
 
-  /** The place in a saved script. Undefined for a place elsewhere. */
+  /** The position in a saved script; undefined for code that belongs to no saved script. */
   original(line: number, column: number): ScriptPosition | undefined {
     const part = this.#parts.findLast(({ firstLine }) => firstLine <= line);
     const place = part?.table.original(line - part.firstLine + 1, column);
@@ -67,7 +67,10 @@ function lineCount(code: string): number {
   return code.split('\n').length;
 }
 
-/** A function that makes the view for one depth. Everything that it uses is frozen before the first script. */
+/**
+ * The code of a function that makes the view for one depth. Everything that the function uses is frozen before the
+ * first script runs.
+ */
 function viewOf(name: string, tools: readonly string[], bodies: string): string {
   const namespaces = tools.flatMap((tool) => {
     const parts = tool.split('.');

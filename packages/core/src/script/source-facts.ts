@@ -9,7 +9,7 @@ import { Chains, type Chain } from './chains.js';
 import { calledTool, toolVariables, type ToolCall } from './tool-calls.js';
 import { formatPath } from '../text/value-path.js';
 
-/** The facts by which TypeScript's diagnostics are judged. Offsets count in the text that was parsed. */
+/** The facts by which TypeScript's diagnostics are judged. Offsets refer to the text that was parsed. */
 export interface SourceFacts {
   /** Type-only syntax: it does not exist when the script runs. */
   readonly types: readonly Range[];
@@ -17,7 +17,7 @@ export interface SourceFacts {
   readonly tried: readonly Range[];
   /** Calls in source order; an outer call precedes the calls inside it. */
   readonly calls: readonly CallFact[];
-  /** Places that name members of `tools` or of its namespaces, excluding members of a tool's result. */
+  /** Offsets at which members of `tools` or of its namespaces are named, excluding members of a tool's result. */
   readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];
@@ -25,17 +25,18 @@ export interface SourceFacts {
   readonly provided: readonly string[];
   /** Members that the script only tests: `if (a.b)`, `a.b === undefined`. */
   readonly tested: readonly string[];
-  /** Names that the script tests by `typeof`, or as members of `globalThis`. */
+  /** Names that the script tests with `typeof`, or as members of `globalThis`. */
   readonly asked: readonly string[];
   /** Variables whose absence the script handles: `if (x)`, `x ?? y`. */
   readonly doubted: readonly string[];
   /**
-   * Names that patterns destructure from objects: the place of the member's name, and the variable that receives it.
+   * Names that patterns destructure from objects: the offset of the member's name, and the variable that receives the
+   * member.
    */
   readonly taken: readonly (readonly [at: number, variable: string])[];
   /** Uses of variables that hold a namespace of tools, or a tool. */
   readonly toolVariables: readonly number[];
-  /** Names of members whose object was itself assigned member by member: `state.value = …; state.value.x`. */
+  /** Offsets of members whose object is itself a member that the script assigns: `state.value = …; state.value.x`. */
   readonly afterAssigned: readonly number[];
   /**
    * Variables about which TypeScript knows less than the script: they receive other values, or members under computed
@@ -47,25 +48,24 @@ export interface SourceFacts {
   /** Members of object literals, from their name to the end of their value. */
   readonly properties: readonly Range[];
   /**
-   * Start offsets of object literals that contain all their members, and of the members and items whose values they
-   * are.
+   * Start offsets of object literals without spread or computed members, and of the properties whose values they are.
    */
   readonly literals: readonly number[];
-  /** Bodies of functions. */
+  /** Functions, from their start to the end of their body. */
   readonly functions: readonly Range[];
-  /** Comparisons by `==` and `!=`. */
+  /** Comparisons with `==` and `!=`. */
   readonly coercions: readonly Range[];
-  /** The start of the cases of each `switch`, and whether it has a default. */
+  /** The start of the cases of each `switch`, and whether the `switch` has a default. */
   readonly switches: readonly SwitchFact[];
   /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly ownShapes: readonly string[];
-  /** Uses of variables that are loose, or that later facts may show to be loose, each with its chain. */
+  /** Uses of variables that are loose, or that later facts may show to be loose, each up to the end of its chain. */
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters that the script declares. */
   readonly ownTypes: readonly string[];
-  /** Places where results are converted to text. */
+  /** Expressions that convert results to text. */
   readonly texts: readonly ResultText[];
-  /** Ranges of text that repairs have inserted, and not the model. */
+  /** Ranges of text that repairs, not the model, have inserted. */
   readonly added: readonly Range[];
   /** Faults of the script that are found without types. */
   readonly refusals: readonly Finding[];
@@ -89,7 +89,7 @@ export interface CallFact {
   readonly isParse: boolean;
   /** True if one of the call's arguments is an object that spreads others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
-  /** For a tool call: the known parts of the tool's arguments, in a loop one entry for each value. */
+  /** For a tool call: the known parts of the tool's arguments. A call in a loop has one entry for each value. */
   readonly known?: readonly KnownArgument[];
 }
 
@@ -118,7 +118,10 @@ function usesOf(names: ReadonlySet<string>, { references }: SyntaxIndex): number
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
 
-/** Maximum arguments of one script, because judging one against an external schema may take milliseconds. */
+/**
+ * Maximum number of known arguments in one script, because judging an argument against an external schema may take
+ * milliseconds.
+ */
 const MAX_KNOWN = 100;
 
 function describeCalls(index: SyntaxIndex, toolCalls: readonly ToolCall[]): ReadonlyMap<Node, CalledTool> {
@@ -308,7 +311,7 @@ class FactCollector {
     if ((chain.root === 'tools' || this.#toolVariables.has(chain.root)) && chain.isPath)
       this.#toolMembers.push(node.property.start);
     if (chain.root === 'globalThis') this.#asked.add(name);
-    // The tools object throws for an unknown name.
+    // The tools object throws for an unknown name, so a test of `tools.x` handles no absence.
     if (chain.root === 'tools' && !chain.isNamed) return;
     this.#members.push({ at: node.property.start, chain });
     const outer = outermost(visit);
@@ -444,7 +447,7 @@ function shapeOf({ members }: NodeOf<'TSTypeLiteral'>): string {
     .join();
 }
 
-/** Whether the code handles the absence of the value at the place, or at least tests it. */
+/** Whether the code handles the absence of the value, or at least tests the value. */
 function doubtOf({ key, parent }: Visit): 'provided' | 'tested' | undefined {
   const holder = parent?.node;
   switch (holder?.type) {

@@ -24,12 +24,12 @@ export function applyLayers(text: string, layers: EditLayers): string {
   return layers.reduce(applyEdits, text);
 }
 
-/** Converts an offset in the edited text to one in the text before the first layer. */
+/** Converts an offset in the edited text to an offset in the text before the first layer. */
 export function originalOffset(offset: number, layers: EditLayers): number {
   return layers.reduceRight((position, edits) => offsetBefore(position, edits), offset);
 }
 
-/** The ranges of text that was inserted without replacing any, as offsets in the text after the last layer. */
+/** The ranges of text that was inserted without replacing other text, as offsets in the text after the last layer. */
 export function addedRanges(layers: EditLayers): (readonly [start: number, end: number])[] {
   return layers.reduce<(readonly [number, number])[]>((ranges, edits) => {
     const moved = ranges.map(([start, end]) => [offsetAfter(start, edits), offsetAfter(end, edits)] as const);
@@ -55,7 +55,7 @@ function offsetAfter(offset: number, edits: readonly Edit[]): number {
   return offset + shift;
 }
 
-/** Replaces every character except line ends by a space, so that all positions stay. */
+/** Replaces every character except line breaks with a space, so that all positions stay the same. */
 export function blank(text: string): string {
   return text.replace(/[^\r\n\u2028\u2029]/g, ' ');
 }
@@ -111,8 +111,8 @@ export class LineIndex {
   }
 
   /**
-   * The offset of a place; undefined for a line that does not exist. A column after the line's end means the line's
-   * end.
+   * The offset of a line and column; undefined for a line that does not exist. A column after the line's end means the
+   * line's end.
    */
   offsetAt(line: number, column: number): number | undefined {
     if (!Number.isInteger(line) || line < 1 || line > this.#starts.length) return undefined;

@@ -9,7 +9,7 @@ const ALLOWANCE = 65_536;
 export type Stripped =
   | { readonly ok: true; readonly code: string; readonly mappings: string }
   | { readonly ok: false; readonly type: 'too_large'; readonly length: number; readonly most: number }
-  /** `offset` counts in the text that `stripTypes` received. */
+  /** `offset` refers to the text that `stripTypes` received. */
   | { readonly ok: false; readonly type: 'refused'; readonly message: string; readonly offset: number };
 
 /** Removes the types and converts enums, namespaces and parameter properties to JavaScript. */
@@ -34,8 +34,8 @@ export function stripTypes(text: string, index: SyntaxIndex): Stripped {
 }
 
 /**
- * The printer writes `</script` as `<\/script`, which a tagged template can distinguish (`String.raw`). So this
- * function temporarily replaces the slash in tagged templates by a character that the script does not use.
+ * The printer writes `</script` as `<\/script`, and a tagged template can see the difference (`String.raw`). So this
+ * function temporarily replaces the slash in tagged templates with a character that the script does not use.
  */
 function guardScriptTags(text: string, index: SyntaxIndex): { text: string; restore(code: string): string } {
   const edits = /<\/script/i.test(text) ? taggedSlashes(text, index) : [];

@@ -10,7 +10,7 @@ export interface SyntaxIndex {
   readonly returns: readonly Visit[];
   /** Uses of `await` and `for await`. */
   readonly awaits: readonly Visit[];
-  /** The number of functions and members of the script's own objects and classes with each name. */
+  /** For each name, the number of members of the script's own objects and classes. */
   readonly methods: ReadonlyMap<string, number>;
   /** Object and array patterns. */
   readonly patterns: readonly Visit[];
@@ -18,13 +18,13 @@ export interface SyntaxIndex {
   readonly badPatterns: readonly Visit[];
   readonly enums: readonly NodeOf<'TSEnumDeclaration'>[];
   readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
-  /** Identifiers of all kinds, including members' names and types. */
+  /** The number of identifiers of all kinds, including the names of members and types. */
   readonly identifierCount: number;
   /** The declarations of each name: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
-  /** Names that are declared without a value or a body, as already existing: `declare const tools: any`. */
+  /** Names that are declared as existing, without a value or a body: `declare const tools: any`. */
   readonly ambient: ReadonlyMap<string, Visit>;
-  /** The places that read or write each name. */
+  /** The identifiers that read or write each name. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
 }
 

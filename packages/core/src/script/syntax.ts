@@ -17,7 +17,7 @@ const TYPE_WRAPPERS = [
   'ChainExpression',
 ];
 
-/** True for a node that only describes the type of the node that it wraps, or ends an optional chain. */
+/** Whether the node only wraps another node: to describe its type, to end an optional chain, or in parentheses. */
 export function isTransparent(node: Node): node is Node & { expression: Node } {
   return TYPE_WRAPPERS.includes(node.type) || node.type === 'ParenthesizedExpression';
 }
@@ -29,7 +29,7 @@ export function unwrapped(node: Node): Node {
   return inner;
 }
 
-/** The name that a member expression reads, if it is in the source: `a.b` and `a['b']` are both `b`. */
+/** The name that a member expression reads, if the name is in the source: `a.b` and `a['b']` both read `b`. */
 export function memberName(node: NodeOf<'MemberExpression'>): string | undefined {
   const { property } = node;
   if (!node.computed) return property.type === 'Identifier' ? property.name : undefined;
@@ -54,14 +54,14 @@ export interface Visit {
   readonly parent: Visit | undefined;
 }
 
-/** The outermost expression that wraps the node only in type-only nodes. */
+/** The outermost expression around the node that adds only type assertions, parentheses and optional chains. */
 export function outermost(visit: Visit): Visit {
   let at = visit;
   while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
   return at;
 }
 
-/** Whether the place is assigned a value. */
+/** Whether the script assigns a value to the expression. */
 export function isWritten(visit: Visit): boolean {
   const { key, parent } = outermost(visit);
   switch (parent?.node.type) {
@@ -71,7 +71,7 @@ export function isWritten(visit: Visit): boolean {
       return key === 'left';
     case 'UpdateExpression':
       return true;
-    // These nodes are the left side of `[a.b] = …` and `({ x: a.b } = …)`.
+    // These nodes contain the assigned expressions in `[a.b] = …` and `({ x: a.b } = …)`.
     case 'ArrayPattern':
     case 'RestElement':
     case 'AssignmentPattern':

@@ -2,19 +2,21 @@ import { literalValue } from './literal.js';
 import { type SyntaxIndex, isFunction } from './syntax-index.js';
 import { isWritten, memberName, outermost, unwrapped, type Node, type NodeOf, type Visit } from './syntax.js';
 
-/** One place in the source that calls a tool. */
+/** A call of a tool in the source. */
 export interface ToolCall {
   readonly visit: Visit;
   readonly node: NodeOf<'CallExpression'>;
   /** The name as the script writes it, with dots between its parts. */
   readonly tool: string;
-  /** The place of the tool's name, for reports about the name. */
+  /** The offset of the tool's name, for reports about the name. */
   readonly nameOffset: number;
   /** True if the call handles a missing tool itself (`tools.x?.()`). */
   readonly optional: boolean;
 }
 
-/** Finds calls to `tools.NAME(…)`, to `tools['NAME'](…)`, and to names from `const { NAME } = tools`. */
+/**
+ * Finds calls in the forms `tools.NAME(…)` and `tools['NAME'](…)`, and calls of names from `const { NAME } = tools`.
+ */
 export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   if (isShadowed(index)) return [];
   const aliases = findAliases(index);
@@ -29,7 +31,10 @@ export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   return calls;
 }
 
-/** The tool that an expression names without calling it: `tools.files.read`, or a variable that holds it. */
+/**
+ * Returns a function that finds the tool that an expression names without calling the tool: `tools.files.read`, or a
+ * variable that holds the tool.
+ */
 export function toolNaming(index: SyntaxIndex): (expression: Node) => string | undefined {
   if (isShadowed(index)) return () => undefined;
   const aliases = findAliases(index);
@@ -41,7 +46,7 @@ export function toolVariables(index: SyntaxIndex): ReadonlySet<string> {
   return isShadowed(index) ? new Set() : new Set(findAliases(index).keys());
 }
 
-/** The tool that runs, and its argument: for `tools.spawn.exec('x', args)` the tool x. */
+/** The tool that runs, and its argument. For `tools.spawn.exec('x', args)`, these are the tool x and `args`. */
 export function calledTool({ node, tool }: ToolCall): { readonly tool: string; readonly argument: Node | undefined } {
   const [first, second] = node.arguments;
   const spawned = tool === 'spawn.exec' && first !== undefined ? literalValue(first)?.value : undefined;
@@ -83,7 +88,7 @@ function aliasesMadeOf(start: Visit, holding: string): [local: string, path: str
   return namesIn(declarator.id, path.reduce(joined, holding));
 }
 
-/** The members that are named in turn after an expression, and the last of these member expressions. */
+/** The names of the members that are read in turn from an expression, and the last of these member expressions. */
 export function memberPath(start: Visit): { readonly visit: Visit; readonly path: readonly string[] } {
   const path: string[] = [];
   let visit = outermost(start);

@@ -71,8 +71,8 @@ export class ToolFit {
   }
 
   /**
-   * The object to which a name refers, as scripts write it; undefined if several objects fit, or none: `tools` for
-   * `codemode`, `tools.github` for `github`.
+   * The object to which a name refers, as scripts write it: `tools` for `codemode`, `tools.github` for `github`.
+   * Undefined if no object or several objects fit.
    */
   holder(name: string): string | undefined {
     const [only, ...others] = this.#namespaces.get(name) ?? [];

@@ -1,6 +1,6 @@
 import type { Edit } from './source-text.js';
 
-/** A note about a repair. `offset` counts in the model's own text. */
+/** A note about a repair. `offset` refers to the model's own text. */
 export interface RepairNote {
   readonly code: string;
   readonly message: string;
@@ -8,13 +8,13 @@ export interface RepairNote {
   readonly offset: number;
 }
 
-/** Repairs that the syntax tree requires. Edits and notes count in the text that was parsed. */
+/** Repairs that the syntax tree requires. Edits and notes refer to the text that was parsed. */
 export interface TreeRepair {
   readonly edits: readonly Edit[];
   readonly notes: readonly RepairNote[];
 }
 
-/** A repair with one note, placed at the first edit unless another place is given. */
+/** A repair with one note. The note's offset is that of the first edit unless another offset is given. */
 export function treeRepair(
   code: string,
   message: string,

@@ -7,13 +7,13 @@ const TAIL = '\n})';
 
 /**
  * The script as one function expression. The parser has read the script's code separately, and the code is printed from
- * its tree, so no text in the code can close the function.
+ * the syntax tree, so no text in the code can close the function.
  */
 export function wrap(code: string): string {
   return HEAD + code + TAIL;
 }
 
-/** The origin of a position in the wrapped code. */
+/** The input for mapping positions in the wrapped code to the source. */
 interface MappingInput {
   readonly source: string;
   readonly layers: EditLayers;
@@ -23,12 +23,12 @@ interface MappingInput {
 }
 
 /**
- * The origins of the pieces of the compiled code, as JSON text: for each line of `javascript` (as the engine counts
- * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number is
- * the difference from the one before it; the first column of a line counts from 0, and so do the first line and column
- * of the source. For consecutive pieces with equal distances in source and code, only the first and the last are
- * listed: positions between them are interpolated. `PositionTable` reads the text, and so does the sandbox's guest for
- * the stacks of errors.
+ * Encodes the origins of the pieces of the compiled code as JSON text. For each line of `javascript` after the
+ * wrapper's own line, the text contains a flat list of `column, source line, source column`. Only \n ends a line, as in
+ * the engine. Each number is the difference from the previous number of its kind; the first column of a line counts
+ * from 0, and so do the first line and column of the source. For consecutive pieces with equal distances in source and
+ * code, only the first and the last are listed: positions between them are interpolated. `PositionTable` reads the
+ * text, and so does the sandbox's guest for the stacks of errors.
  */
 export function encodePositions(input: MappingInput): string {
   const lines: number[][] = codeOf(input)
@@ -81,7 +81,8 @@ function asDifferences(lines: number[][]): number[][] {
 }
 
 /**
- * Returns the function that maps a piece. It counts positions again if the line ends differ or the source was repaired.
+ * Returns the function that maps a piece. This function converts the positions if the text has unusual line endings or
+ * the source was repaired.
  */
 function pieceMapper(input: MappingInput): (piece: MappedPiece) => MappedPiece | undefined {
   const { source, layers } = input;
@@ -109,7 +110,7 @@ function codeOf({ javascript }: MappingInput): string {
 const WRAPPER_LINES = 1;
 
 /**
- * Maps 1-based positions in `javascript` to the model's own source; the text of `encodePositions` is parsed at the
+ * Maps 1-based positions in `javascript` to the model's own source. The text of `encodePositions` is parsed at the
  * first query.
  */
 export class PositionTable {
@@ -127,9 +128,9 @@ export class PositionTable {
   }
 
   /**
-   * The place in the source. Between two pieces with equal distances in source and code, the place is interpolated.
-   * Otherwise the result is the place of the last piece at or before the position. If no such piece exists, it is the
-   * place of the first piece on the line, or else of the last piece before the line.
+   * The position in the source. Between two pieces with equal distances in source and code, the position is
+   * interpolated. Otherwise, the result is the position of the last piece at or before the column. If no such piece
+   * exists, the result is the position of the first piece on the line, or else of the last piece before the line.
    */
   original(line: number, column: number): SourcePosition | undefined {
     this.#lines ??= readLines(this.encoded);

@@ -2,19 +2,21 @@ import type { SandboxCall } from '../protocol/index.js';
 import { parseJson, type CallResult, type ToolCatalog } from '../tools/index.js';
 import { hasEnded, type ScriptTasks } from './script-tasks.js';
 
-/** The time in ms that answers may block the event loop before other work gets a turn. */
+/** The time in ms for which answers may block the event loop before other work gets a turn. */
 const TURN_MS = 8;
 
-/** Maximum characters of answers that wait for delivery; no further answer is created until then. */
+/**
+ * Maximum number of characters of answers that wait for delivery. Above it, no answer is created until the delivery.
+ */
 const MAX_PENDING_UNITS = 4_194_304;
 
-/** Maximum characters of all answers to one script. */
+/** Maximum number of characters of all answers to one script. Above it, the script gets no further answers. */
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
  * Answers a script's calls to the catalog and to tasks. An answer can be large and slow to create, and a script chooses
  * how many answers it requests. So answers are created over several turns of the event loop. Creation pauses while the
- * answers that wait for delivery reach a maximum, and ends at a total.
+ * answers that wait for delivery exceed a maximum, and ends when all answers of the script exceed a maximum.
  */
 export class BuiltinAnswers {
   readonly #settle: (call: SandboxCall, result: CallResult) => void;
@@ -37,7 +39,7 @@ export class BuiltinAnswers {
     else this.#answer(call, make);
   }
 
-  /** Called after all answers so far were sent to the guest. */
+  /** Call this method after all answers so far were sent to the guest. */
   delivered(): void {
     this.#pendingUnits = 0;
     if (this.#queue.length > 0) this.#turn ??= setImmediate(() => this.#takeTurn());
@@ -66,7 +68,7 @@ export class BuiltinAnswers {
         call,
         refusal(
           'ToolBudgetExceededError',
-          'The catalog and tools.spawn have answered this script with 16 MB, their maximum. Request less at once.',
+          'The catalog and tools.spawn have answered this script with 16 MB, their maximum. Request less, or continue in another script.',
         ),
       );
     const result = attempt(make);
@@ -92,7 +94,7 @@ function refusal(code: string, message: string): CallResult {
   return { ok: false, error: { code, message } };
 }
 
-/** Maximum number of a script's queries with cached answers, and maximum characters of one query. */
+/** Maximum number of a script's queries with cached answers, and maximum number of characters of such a query. */
 const MAX_KEPT = 64;
 const MAX_QUESTION_UNITS = 1_024;
 
@@ -241,11 +243,11 @@ export class TaskCalls {
 export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {
   const parsed = parseJson(argsJson);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
-    throw new TypeError('The arguments are not an object. Pass one.');
+    throw new TypeError('The arguments are not an object. Pass an object.');
   return parsed.value as Readonly<Record<string, unknown>>;
 }
 
 export function textArgument(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError('The argument is not a string. Pass one.');
+  if (typeof value !== 'string') throw new TypeError('The argument is not a string. Pass a string.');
   return value;
 }

@@ -12,7 +12,7 @@ interface EarlierCallsOptions {
   tasks: ScriptTasks | undefined;
 }
 
-/** Called with the end of a task. `result` undefined: the outcome of the task is unknown. */
+/** Called with the end of a task. `result` is undefined if the outcome of the task is unknown. */
 type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
 
 /**
@@ -45,7 +45,9 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return this.#calls.get(callIndex)?.operation;
   }
 
-  /** Adds the waiting calls that were not resumed before the script ended, as calls that have not started. */
+  /**
+   * Adds the calls that waited for a decision and were not resumed before the script ended. They count as not started.
+   */
   withWaiting(operations: readonly Operation[]): Operation[] {
     const known = new Set(operations.map(({ callId }) => callId));
     const waiting = this.#waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));

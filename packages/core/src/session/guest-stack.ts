@@ -6,7 +6,7 @@ const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 
 /** A guest's stack in the model's own lines. */
 export interface MappedStack {
-  /** The place of the script's innermost frame. */
+  /** The position of the script's innermost frame. */
   position: SourcePosition | undefined;
   /** The innermost frame, if it is in a saved script. */
   saved: ScriptPosition | undefined;

@@ -9,20 +9,20 @@ import type { ScriptStart } from './script-start.js';
  * A method that returns a promise is awaited.
  */
 export interface ScriptJournal {
-  /** False: nothing is written, so callers need not prepare entries. */
+  /** False if nothing is written; callers need not prepare entries then. */
   readonly isStored: boolean;
   started(start: ScriptStart): void;
-  /** Calls `act` once if another process claims the script, because this process must then cause no more effects. */
+  /** Calls `act` once if another process claims the script. This process must then cause no more effects. */
   whenLost(act: (error: unknown) => void): void;
   /** Stores the host's decision about a waiting call. If the method throws or rejects, the decision is not stored. */
   decided(approvalId: string, decision: Decision): void | Promise<void>;
-  /** Called before a call is executed. If the method throws or rejects, the call is not made. */
+  /** Stores the intent of a call before the call is executed. If the method throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
   /** Stores the end of a call with effects while nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
   /** Stores the calls that a script made between the last delivery and its suspension. */
   made(calls: readonly TapeCall[]): void;
-  /** Called before a batch is delivered to the guest. If the method throws or rejects, the script ends. */
+  /** Stores a batch before its delivery to the guest. If the method throws or rejects, the script ends. */
   delivered(delivery: Delivery): void | Promise<void>;
   /**
    * Stops all writes: the script is interrupted at this point, and a later process continues from the stored entries.
@@ -71,7 +71,7 @@ export class CallJournal {
   readonly #ends = new Map<number, EndedCall>();
   #writtenCalls: number;
 
-  /** `onFailure`: called if a write that nothing awaits fails. */
+  /** `onFailure` is called if a write that nothing awaits fails. */
   constructor(journal: ScriptJournal, tape: ScriptTape, onFailure: (error: unknown) => void) {
     this.#journal = journal;
     this.#tape = tape;
@@ -84,7 +84,7 @@ export class CallJournal {
     if (this.#journal.isStored) this.#awaited.add(callIndex);
   }
 
-  /** Called before a call is executed. If the method throws or rejects, the call is not made. */
+  /** Stores the intent of a call before the call is executed. If the method throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void> {
     if (intent.operation.effect !== 'read') this.#awaited.add(intent.callIndex);
     return this.#journal.intended(intent);
@@ -114,7 +114,7 @@ export class CallJournal {
     this.#write(() => this.#journal.finished(end, answer));
   }
 
-  /** Called before a delivery. Throws or rejects if the write fails. */
+  /** Stores a delivery before it is made. Throws or rejects if the write fails. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
     if (!this.#journal.isStored) return undefined;
     const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
@@ -150,7 +150,7 @@ export class CallJournal {
   }
 }
 
-/** Maximum characters of results that go to the guest at once; the rest follows in the next batch. */
+/** Maximum number of characters of results that go to the guest at once; the rest follows in the next batch. */
 const MAX_BATCH_UNITS = 4_194_304;
 
 /** The results of calls, until they are delivered to the guest. */
@@ -194,7 +194,7 @@ export function callIndexOf(callId: string): number {
   return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }
 
-/** The settlements that were delivered to the guest at one moment, and the time of its clock. */
+/** The settlements that were delivered to the guest at one moment, and the time of the guest's clock. */
 export interface TapeBatch {
   readonly clockMs: number;
   readonly settlements: readonly Settlement[];
@@ -203,7 +203,7 @@ export interface TapeBatch {
 /** A call of the script, which a replay must repeat: its name and a hash of its arguments. */
 export type TapeCall = readonly [name: string, argsSha256: string];
 
-/** A tape in its stored form. Plain data. */
+/** A tape in its stored form, as plain data. */
 export interface StoredTape {
   /** The calls in call order, from the first. */
   readonly calls: readonly TapeCall[];
@@ -211,8 +211,8 @@ export interface StoredTape {
 }
 
 /**
- * The tape is a script's replay log: the calls that the script made, and every result that was delivered to it, in
- * order. Runs of a script differ only by their results: a guest with the same start and the same results makes the
+ * The tape is a script's replay log: the calls that the script made, and every result that was delivered to the script,
+ * in order. Runs of a script differ only by their results: a guest with the same start and the same results makes the
  * same calls, and its memory is identical bit by bit.
  */
 export class ScriptTape {
@@ -263,7 +263,7 @@ export class TapeReader {
     this.#tape = tape;
   }
 
-  /** Whether the script's call equals the one on the tape. A call after the tape's end is a new one. */
+  /** Whether the script's call equals the call on the tape. Returns true for a call after the tape's end. */
   agrees(call: SandboxCall): boolean {
     const expected = this.#tape.calls[call.callIndex];
     if (expected === undefined) return true;
@@ -293,7 +293,7 @@ export type ReplayStep =
   | { readonly type: 'arrived' }
   | { readonly type: 'diverged'; readonly how: string };
 
-/** Replays an earlier process's tape to a guest, and compares the guest's calls with it. */
+/** Replays an earlier process's tape to a guest, and compares the guest's calls with the tape. */
 export class Replay {
   /** Calls without an answer in the tape, by their indexes. */
   readonly unanswered = new Map<number, SandboxCall>();
@@ -315,7 +315,7 @@ export class Replay {
   /** Compares the guest's calls with the tape. Returns the difference; undefined if the guest made the same calls. */
   accept(calls: readonly SandboxCall[]): string | undefined {
     for (const call of calls) {
-      if (call.callIndex !== this.#nextCall++) return 'it counts its calls differently';
+      if (call.callIndex !== this.#nextCall++) return 'it numbered its calls differently';
       this.unanswered.set(call.callIndex, call);
       if (call.callIndex >= this.#reader.callCount) this.#tape.called(call);
     }

@@ -30,7 +30,7 @@ export interface FailureSources {
   readonly codeOf: (callIndex: number) => string | undefined;
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** The reason why the journal could not be written, if that ended the script. */
+  /** The reason why the journal could not be written, if the failed write ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
@@ -38,7 +38,7 @@ export interface FailureSources {
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
 /**
- * Returns the failure of a run with this end. The host's records decide the code; the guest's text only fills the
+ * Returns the failure of a run with this end. The host's records decide the code; the guest's text is used only for the
  * message.
  */
 export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
@@ -77,7 +77,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
     case 'unrestorable':
       return scriptFailure(
         'SuspensionError',
-        'The script was suspended, and this process cannot resume its stored data. Resume it with the release that started it.',
+        'This process cannot restore the suspended script from its stored data. Resume the script with the release of Toolscript that started it.',
         {
           metadata: facts,
         },
@@ -99,13 +99,13 @@ function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts'
   const message =
     why === 'taken'
       ? 'Another process has resumed this script, so the script ended in this process. Read its outcome in the other process.'
-      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Recover the script.';
+      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored. Check the store, then call harness.recover(scriptId).';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
 /**
- * Returns the failure of a script that waits for a promise that never settles. A timer over its limit may be the cause,
- * because the script cannot catch the rejection of the timer.
+ * Returns the failure of a script that waits for a promise that never settles. A timer over the limit of built-in calls
+ * may be the cause, because the script cannot catch the rejection of a timer.
  */
 function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
@@ -147,7 +147,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   return withFrame(failure, mapped.position, script);
 }
 
-/** The frame of a rejected call; empty if its place is unknown. */
+/** The frame of a rejected call; empty if the call's position is unknown. */
 export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' | 'position'>): string {
   return position === undefined ? '' : `    at ${toolName} (${placeText(position)})`;
 }
@@ -163,8 +163,8 @@ function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: Fa
   if (code !== 'ToolBudgetExceededError') return undefined;
   const { maxBuiltinCalls, maxToolCalls } = limits;
   if (builtinCalls() < maxBuiltinCalls)
-    return `The limit is maxToolCalls (${maxToolCalls}): make fewer calls, or set limits.maxToolCalls.`;
-  return `The limit is maxBuiltinCalls (${maxBuiltinCalls}): wait longer each time, or set limits.maxBuiltinCalls.`;
+    return `The limit is maxToolCalls (${maxToolCalls}). Make fewer calls. The host can raise limits.maxToolCalls.`;
+  return `The limit is maxBuiltinCalls (${maxBuiltinCalls}). Request more at once, or wait longer each time. The host can raise limits.maxBuiltinCalls.`;
 }
 
 /** Converts the engine's name for exceeding one of its own limits, because scripts see such errors as RangeErrors. */
@@ -180,9 +180,9 @@ const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
 };
 
 /**
- * Returns the place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the
- * last call before the pattern. In this case the next pattern of the same kind is the place; if the source has no such
- * pattern, the trace is correct.
+ * Returns the position of an error. The engine records no position for destructuring (`const { a } = x`): its trace
+ * names the last call before the pattern. In this case, the next pattern of the same kind is the position; if the
+ * source has no such pattern, the trace is correct.
  */
 function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
   const mapped = mapGuestStack(stack, script);
@@ -206,7 +206,8 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
 /**
- * Returns the code of a thrown error. The guest only reports which call rejected; the host knows how that call ended.
+ * Returns the code of a thrown error. The guest reports only which call was rejected; the host knows how that call
+ * ended.
  */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
@@ -223,7 +224,7 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
     case 'memory':
       return withFrame(
         scriptFailure('ScriptMemoryError', `The script needed more than its ${limits.memoryMb} MiB of memory.`, {
-          hint: 'Handle the data in smaller parts, or raise limits.memoryMb.',
+          hint: 'Handle the data in smaller parts. The host can raise limits.memoryMb.',
           metadata: facts,
         }),
         position,
@@ -234,7 +235,7 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
         scriptFailure(
           'ScriptStackError',
           `The script recursed deeper than its stack of ${limits.maxStackBytes} bytes.`,
-          { hint: 'Use a loop instead of recursion, or raise limits.maxStackBytes.', metadata: facts },
+          { hint: 'Use a loop instead of recursion. The host can raise limits.maxStackBytes.', metadata: facts },
         ),
         position,
         script,
@@ -248,9 +249,9 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
 function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSources): ScriptFailure {
   const message =
     clock === 'compute'
-      ? `The script computed for longer than its ${limits.computeMs} ms.`
+      ? `The script computed for longer than its limit of ${limits.computeMs} ms.`
       : `The script and its tools ran for longer than ${limits.timeoutMs} ms.`;
-  const hint = `Do less in one script, or raise limits.${clock === 'compute' ? 'computeMs' : 'timeoutMs'}.`;
+  const hint = `Do less in one script. The host can raise limits.${clock === 'compute' ? 'computeMs' : 'timeoutMs'}.`;
   return scriptFailure('ScriptTimeoutError', message, { hint, metadata: { clock, ...facts } });
 }
 

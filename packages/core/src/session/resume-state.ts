@@ -44,9 +44,9 @@ export interface ResumeState {
   readonly notes?: readonly Diagnostic[] | undefined;
   /** Undefined: the script's clocks restart. */
   readonly spent: SpentSoFar | undefined;
-  /** True: the session makes the calls without an answer in the tape again. */
+  /** True if the session makes the calls without an answer in the tape again. */
   readonly makesOpenCalls: boolean;
-  /** True: the script ends at the end of its tape, and nothing runs again. */
+  /** True if the script ends at the end of its tape, and nothing runs again. */
   readonly endsWithTape?: boolean;
 }
 

@@ -43,7 +43,8 @@ export function sandboxJob(options: SessionOptions): SandboxJob {
 }
 
 /**
- * Maximum number of calls over the budget that reach the host. The guest refuses further ones at no cost to the host.
+ * Maximum number of calls over the budget that reach the host. The guest refuses all further calls at no cost to the
+ * host.
  */
 const CALL_FLOOD_MARGIN = 100;
 

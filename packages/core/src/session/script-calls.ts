@@ -43,7 +43,7 @@ interface CallsOptions {
   earlier: EarlierCalls | undefined;
   rejectedBefore: readonly (readonly [callIndex: number, call: RejectedCall])[];
   facade: Facade;
-  /** The start of the ids of the script's calls. */
+  /** The prefix of the ids of the script's calls. */
   callPrefix: string;
   /** Called once for every call, synchronously or in a later tick. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
@@ -52,7 +52,7 @@ interface CallsOptions {
 interface PendingTimer {
   readonly call: SandboxCall;
   readonly timeout: NodeJS.Timeout;
-  /** The end of the timer, on the monotonic clock. */
+  /** The time at which the timer ends, on the monotonic clock. */
   readonly endsAtMs: number;
 }
 
@@ -74,7 +74,7 @@ export class ScriptCalls {
   readonly #timers = new Map<number, PendingTimer>();
   /** Timers whose callbacks have not run, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
-  /** The number of calls that the facade has not answered, without detached ones. */
+  /** The number of calls that the facade has not answered, without detached calls. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
   /** The calls that the facade has not answered, by their indexes; undefined for a call of an earlier process. */
@@ -103,7 +103,7 @@ export class ScriptCalls {
     }
   }
 
-  /** Called after these settlements were sent to the guest. */
+  /** Call this method after these settlements were sent to the guest. */
   delivered(settlements: readonly Settlement[]): void {
     if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
@@ -115,9 +115,9 @@ export class ScriptCalls {
       return this.#refuse(
         call,
         'ToolValidationError',
-        `The arguments are wrong: ${call.argsProblem}. Pass JSON values.`,
+        `The arguments are wrong: ${call.argsProblem}. Pass plain JSON values within the limits.`,
       );
-    // A process that allows detached tasks suspended the script; this process does not allow them.
+    // The script was suspended by a process that allows detached tasks; this process does not allow them.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(
         call,
@@ -168,8 +168,8 @@ export class ScriptCalls {
   }
 
   /**
-   * Ends a call that lost its race and that nothing in the script can still observe: aborts a tool call, ends a timer
-   * or a wait. Detached tasks keep running.
+   * Ends a call that lost its race and that nothing in the script can still observe: aborts a tool call, and ends a
+   * timer or a wait. Detached tasks keep running.
    */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
@@ -220,12 +220,12 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
-  /** Called for the timers that the script cleared in its last turn. */
+  /** Forgets the callbacks of the timers that the script cleared in its last turn. */
   clearCallbacks(callIndexes: readonly number[]): void {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
 
-  /** The places of timers that have not fired; undefined for an interval, which restarts itself. */
+  /** The positions of timers that have not fired; undefined for an interval, which restarts itself. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;
     return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
@@ -266,9 +266,9 @@ export class ScriptCalls {
     const { script, facade } = this.#options;
     const position = script.originalPosition(call.line, call.column);
     const callId = this.callId(call.callIndex);
-    // Recorded before the call is made, because a refused call ends at once.
+    // The task is recorded before the call is made, because a refused call ends at once.
     if (task !== undefined) this.detached.set(callId, task);
-    // The host's reports name lines of the script itself.
+    // The host's reports name only lines of the script itself.
     const own = position?.saved === undefined ? position : undefined;
     const pending = facade.call({
       callId,
@@ -343,7 +343,7 @@ export class ScriptCalls {
       return this.#refuse(
         call,
         'ToolValidationError',
-        'The outcome of this call is known, so it cannot be retried. Call the tool again.',
+        'The outcome of this call is known, so the call cannot be retried. Call the tool again.',
       );
     const inputJson = JSON.stringify(first.input);
     const callId = first.retryOf ?? first.callId;
@@ -384,7 +384,7 @@ const TURN_MS = 25;
 
 interface CallStarter {
   start(call: SandboxCall): void;
-  /** Called before each turn except the first. */
+  /** Returns whether the next turn may start. Called before each turn except the first. */
   continues(): boolean;
   done(): void;
 }

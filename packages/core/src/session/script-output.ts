@@ -8,7 +8,7 @@ import {
 } from '../protocol/index.js';
 import type { SessionEvent } from './session-events.js';
 
-/** The output of a suspended script. Plain data. */
+/** The output of a suspended script, as plain data. */
 export interface OutputState {
   readonly logs: readonly LogEntry[];
   readonly output: string;

@@ -38,17 +38,17 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
   return repeatable(await second.run(), second);
 }
 
-/** Codes of failures that the script did not cause. */
+/** Codes of failures that Toolscript or its store caused, and not the script. */
 const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
 
-/** Marks the failure of a script that its store interrupted as retryable if the script has done nothing. */
+/** Marks a failure as retryable if the store interrupted the script before the script had any effect. */
 function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
   const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
   return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;
 }
 
 /**
- * Runs one script, from its place in the queue to its outcome. `session-state.ts` has the states of a session.
+ * Runs one script, from the wait for a sandbox to the outcome. `session-state.ts` has the states of a session.
  *
  * The wall clock runs while the guest or its calls run, and pauses while only approvals are pending. After a
  * cancellation or the end of a clock, the runtime ends the run; the last segment then contains the reason.
@@ -80,7 +80,7 @@ class ScriptSession {
   #delivering = false;
   #isTimed = false;
   #valueWarning: Diagnostic | undefined;
-  /** The places of the timers that were pending at the script's end. */
+  /** The positions of the timers that were pending at the script's end. */
   #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #resolve: (end: SessionEnd) => void = () => {};
   readonly #onAbort = () => {
@@ -88,7 +88,9 @@ class ScriptSession {
     this.#run?.cancel('cancelled');
   };
 
-  /** `attempt`: 1, or 2 if Toolscript itself failed the first time; its calls have different ids. */
+  /**
+   * `attempt`: 1, or 2 if Toolscript itself failed the first time. The calls of the two attempts have different ids.
+   */
   constructor(options: SessionOptions, attempt: number) {
     const { scriptId, limits, earlier, journal } = options;
     this.#options = options;
@@ -236,7 +238,7 @@ class ScriptSession {
     // defence: next-call-index-only
     for (const { callIndex } of calls)
       if (callIndex !== next++)
-        return 'The runtime reported a call that is not the next one. Replace the runtime of createHarness, or report this fault of the default one.';
+        return 'The runtime reported a call whose index is not the next index. Pass another runtime to createHarness. If the runtime is part of Toolscript, report this fault.';
     return undefined;
   }
 
@@ -338,7 +340,7 @@ class ScriptSession {
   #settle(call: { callIndex: number }, result: CallResult): void {
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
     const isOver = this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending';
-    // The guest may compute for a long time, or receives no more results. The journal stores the effects so far, in
+    // The guest may compute for a long time, or may receive no more results. So the journal stores the effects now, in
     // case the process ends.
     if (isOver || this.#state === 'running') this.#journal.answered(settlement);
     if (isOver) return;
@@ -381,7 +383,7 @@ class ScriptSession {
 
   /** Ends the script, because another process has claimed it or the store has failed. No more effects may happen. */
   #onJournalFailure(error: unknown): void {
-    const detail = `The journal could not be written: ${String(error)}. Check the store, then recover the script.`;
+    const detail = `The journal could not be written: ${String(error)}. Check the store, then call harness.recover(scriptId).`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
       // A task ended after its script. If another process has resumed the script, the task's outcome is unknown in that
@@ -407,7 +409,7 @@ class ScriptSession {
   }
 
   /**
-   * Captures the guest and ends the session. A decision that arrives during the capture counts when the script is
+   * Captures the guest and ends the session. A decision that arrives during the capture takes effect when the script is
    * resumed.
    */
   async #suspend(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Limits, StoredScript } from '../protocol/index.js';
 
-/** The inputs of a script's start. They never change during its life. Plain data. */
+/** The inputs of a script's start, as plain data. They never change during the script's life. */
 export interface ScriptStart {
   readonly scriptId: string;
   readonly script: StoredScript;
@@ -16,6 +16,6 @@ export interface ScriptStart {
   readonly contextJson: string;
   readonly limits: Limits;
   readonly principal: string | undefined;
-  /** The version of the bridge of the runtime that started it; see `SandboxRuntime`. */
+  /** The version of the bridge of the runtime that started the script; see `SandboxRuntime`. */
   readonly bridge?: number;
 }

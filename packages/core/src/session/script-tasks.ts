@@ -2,18 +2,18 @@ import type { GuestError, Operation } from '../protocol/index.js';
 
 /**
  * The detached tasks that one script sees: the tasks of its principal, including those of earlier scripts. The harness
- * stores the tasks, because they outlive the session that started them. A method that returns undefined has found no
- * such task.
+ * stores the tasks, because they outlive the session that started them. A method returns undefined if the task does not
+ * exist.
  */
 export interface ScriptTasks {
-  /** Called before the call is made, so that no report is missed. A task with the same id is cancelled. */
+  /** Opens a task before its call is made, so that no report is missed. A task with the same id is cancelled. */
   open(start: TaskStart): OpenTask;
   /** The tasks in start order. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
-  /** Cancels a task, which ends only after its tool. Returns false if the task had ended. */
+  /** Cancels a task. The task ends only when its tool has ended. Returns false if the task had ended before. */
   cancel(id: string): boolean;
-  /** Adds a task of another process, which reports nothing more. A task with the same id stays unchanged. */
+  /** Adds a task of another process. Such a task reports nothing more. A task with the same id stays unchanged. */
   restore(task: RestoredTask, operation: Operation): void;
   /** Calls the listener once, when a running task ends. Returns a function that removes the listener. */
   onEnd(id: string, listener: () => void): () => void;
@@ -36,7 +36,7 @@ export interface RestoredTask {
   startedAtMs: number;
 }
 
-/** The session's reports about a task that it started. */
+/** Receives the session's reports about a task that the session started. */
 export interface OpenTask {
   /** Reports the task's status; at first it is queued. */
   setStatus(status: OpenTaskStatus): void;
@@ -49,10 +49,12 @@ export interface OpenTask {
   rejected(error: GuestError): void;
 }
 
-/** `queued`: it waits for one of its script's places for tasks. */
+/** `queued`: the task waits until its script may run one more task. */
 export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
 
-/** `unknown`: its process ended, or another process resumed its script, before the task's end was written. */
+/**
+ * `unknown`: the process of the task ended, or another process resumed the script, before the task's end was written.
+ */
 export type TaskStatus = OpenTaskStatus | 'completed' | 'failed' | 'cancelled' | 'unknown';
 
 export function hasEnded(status: TaskStatus): boolean {
@@ -72,7 +74,7 @@ export interface TaskSummary {
 export interface TaskReport extends TaskSummary {
   scriptId: string;
   input: unknown;
-  /** The tail of the tool's output, or of its progress if it has no output, one line each. */
+  /** The tail of the tool's output. If the tool has no output: the tail of its progress messages, one on each line. */
   output: string;
   outputTruncated: boolean;
   /** The tool's result; present if the task completed. */

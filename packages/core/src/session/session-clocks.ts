@@ -107,7 +107,7 @@ export class WallClock {
     this.#remainingMs -= spentMs;
   }
 
-  /** Called when the guest executes, or waits for its turn. */
+  /** Call this method when the guest executes, or waits for its turn. */
   turnBegins(): void {
     this.#turnSince = performance.now();
   }
@@ -139,7 +139,7 @@ export class WallClock {
     );
   }
 
-  /** Returns the time in ms in which the clock was paused for approvals. */
+  /** Returns the time in ms for which the clock was paused for approvals. */
   pausedMs(): number {
     return this.#pausedMs + (this.#pausedSince === undefined ? 0 : performance.now() - this.#pausedSince);
   }
@@ -154,8 +154,8 @@ export class WallClock {
   }
 
   /**
-   * Ends the clock at its time. Turns may have returned time since the timer was set, and during a turn the guest has
-   * its own limit.
+   * Reports the expiry if the clock's time is over. Turns may have returned time since the timer was set, and during a
+   * turn the guest has its own limit.
    */
   #ring(): void {
     if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
@@ -198,7 +198,10 @@ export class GuestClock {
     this.#shownMs = shownMs;
   }
 
-  /** Sets the clock of a script that is resumed. The clock of an earlier machine may have been ahead of this one's. */
+  /**
+   * Sets the clock of a script that is resumed. The clock of an earlier machine may have been ahead of this machine's
+   * clock.
+   */
   resume(systemMs: number): void {
     this.#shownMs = Math.max(this.#shownMs, systemMs);
     this.#offsetMs = this.#shownMs - performance.now();
@@ -221,7 +224,7 @@ export class SuspensionPlan {
     this.#suspend = suspend;
   }
 
-  /** Called when the script waits for decisions, and perhaps for timers. */
+  /** Call this method when the script waits for decisions, and perhaps for timers. */
   waits(nobodyIsAsked: boolean): void {
     this.pause();
     if (nobodyIsAsked) return this.#suspend();
@@ -233,12 +236,12 @@ export class SuspensionPlan {
     else this.#timeout = setTimeout(this.#suspend, leftMs);
   }
 
-  /** Called when the guest executes. */
+  /** Call this method when the guest executes. */
   pause(): void {
     clearTimeout(this.#timeout);
   }
 
-  /** Called when the script waits for other work. */
+  /** Call this method when the script waits for other work. */
   cancel(): void {
     this.pause();
     this.#dueAtMs = undefined;

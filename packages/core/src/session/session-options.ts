@@ -20,7 +20,7 @@ export interface SessionOptions {
   cacheHit: boolean;
   runtime: SandboxRuntime;
   limits: Limits;
-  /** Creates the script's access to its tools; called again if the script is run a second time. */
+  /** Creates the script's access to its tools. Called again if the script is run a second time. */
   makeFacade(hooks: SessionFacadeHooks): Facade;
   catalog: ToolCatalog;
   /** Tool names as the script writes them. */
@@ -36,8 +36,8 @@ export interface SessionOptions {
   journal: ScriptJournal;
   signal: AbortSignal | undefined;
   /**
-   * The time in ms that a script waits only for decisions before it is suspended while users are asked. Undefined:
-   * without a limit. If no user is asked, the script is suspended at once.
+   * The time in ms for which a script waits only for decisions before it is suspended, while users are asked.
+   * Undefined: the script waits without a limit. If no user is asked, the script is suspended at once.
    */
   suspendAfterMs: number | undefined;
   /** Undefined: the script starts from its beginning. */
@@ -55,7 +55,7 @@ export interface SessionFacadeHooks {
   onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }
 
-/** A script's end, or the stored data of one that waits for decisions. */
+/** A script's end, or the stored data of a script that waits for decisions. */
 export type SessionEnd = EndedOutcome | SuspendedEnd;
 
 export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {

@@ -27,7 +27,7 @@ export interface OutcomeParts {
   /** Ids of the calls that outlive the script. */
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
-  /** The places of timers that had not fired. */
+  /** The positions of timers that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
   /** The warning that a value could not be returned, if a repair added its `return`. */
   readonly valueWarning: Diagnostic | undefined;
@@ -35,10 +35,10 @@ export interface OutcomeParts {
   readonly codeOf: (callIndex: number) => string | undefined;
   /** The number of calls to `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** The reason why the journal could not be written, if that ended the script. */
+  /** The reason why the journal could not be written, if the failed write ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   output: ScriptOutput;
-  /** The notes about calls that the host made at the time of the calls. */
+  /** The notes about the script's calls, which the host made when the script made the calls. */
   readonly notes: readonly Diagnostic[];
   metadata: OutcomeMetadata;
 }
@@ -64,7 +64,8 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
     ...(parts.valueWarning === undefined ? [] : [parts.valueWarning]),
     ...droppedProgress(parts.output.droppedProgress(), parts.limits),
   ];
-  // Lists the members twice, because members after a spread object cost more than the rest of a short script's end.
+  // The members are listed twice, because members after a spread object cost more than the rest of a short script's
+  // end.
   if (error !== undefined)
     return { status: 'failed', error, scriptId, output, logs, operations, diagnostics, plan, metadata };
   const json = end.type === 'returned' ? end.json : undefined;
@@ -82,7 +83,7 @@ function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptF
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {
   if (dropped === 0) return [];
-  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second. Report progress less often, or raise limits.maxProgressEvents.`;
+  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second. Report progress less often. The host can raise limits.maxProgressEvents.`;
   return [{ severity: 'info', code: 'progress-dropped', message }];
 }
 
@@ -110,7 +111,8 @@ function finalOperations(
     };
     const isUnawaited = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
     if (!isUnawaited || detached.has(operation.callId)) return rounded;
-    const message = 'The script ended without awaiting this call; nothing of it ran. Write `await` before the call.';
+    const message =
+      'The script ended without awaiting this call, so the call never started. Write `await` before the call.';
     return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
   });
 }
@@ -157,10 +159,7 @@ export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: Compiled
   };
 }
 
-/**
- * Returns the failure of a script with a call with effects that still ran at the script's end and did not stop when it
- * was aborted.
- */
+/** Returns a failure if a call with effects still ran at the script's end and did not stop when it was aborted. */
 function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
   const withEffects = stillRunning.filter(({ effect }) => effect !== 'read');
   const [first] = withEffects;
@@ -205,8 +204,8 @@ function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | u
 }
 
 /**
- * Returns warnings about calls with effects that were aborted because nothing waited for them, one warning per place.
- * `void tools.x()` marks a deliberate call. Places that the compiler has already reported are omitted.
+ * Returns warnings about calls with effects that were aborted because nothing waited for them, one warning for each
+ * tool and line. `void tools.x()` marks a deliberate call. Lines that the compiler has already reported are omitted.
  */
 function abortedDiagnostics(
   end: SandboxEnd,
@@ -231,7 +230,7 @@ function abortedDiagnostics(
 }
 
 const VOIDED = /\bvoid\s+[\w$.?![\]'"\s]*$/u;
-/** The maximum characters before a call in which `void` is searched. */
+/** The maximum number of characters before a call that are searched for `void`. */
 const VOIDED_LENGTH = 200;
 
 function isVoided(source: string, { line, column }: Operation): boolean {

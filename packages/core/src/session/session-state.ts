@@ -6,7 +6,7 @@
  * - `running`: the guest executes, and nothing may be delivered to it;
  * - `starting`: the turn is over, and its calls are started; many calls start over several turns of the event loop;
  * - `idle`: the guest waits for settlements, which are collected and delivered together;
- * - `suspending`: its memory is captured;
+ * - `suspending`: the guest's memory is captured;
  * - `finishing`: the script has ended, and its remaining calls are aborted;
  * - `done`: the outcome is known.
  */
@@ -29,7 +29,7 @@ export type StateEvent =
   | 'restart'
   /** The tape is at its end, and the guest has the recorded state. */
   | 'replayed'
-  /** The guest's turn is over. Also reported if the runtime ends a waiting guest. */
+  /** The guest's turn is over. This event also occurs if the runtime ends a waiting guest. */
   | 'turn_ended'
   | 'calls_started'
   | 'deliver'

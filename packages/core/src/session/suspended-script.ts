@@ -7,7 +7,7 @@ import type { StoredTape } from './journal.js';
 
 /**
  * The stored data of a suspended script: its memory if the runtime could capture it, the tape that leads to the same
- * memory, and the host's state. Plain data except `capture.state`, which is bytes.
+ * memory, and the host's state. All members are plain data except `capture.state`, which is bytes.
  */
 export interface SuspendedScript {
   readonly start: ScriptStart;
@@ -16,11 +16,11 @@ export interface SuspendedScript {
   readonly calls: SuspendedCalls;
   /** Detached tasks that ran, by the indexes of their calls. */
   readonly running: readonly number[];
-  /** Calls that are made again at the resume: timers, waits for tasks, and calls over the budget. */
+  /** Calls that are made again when the script is resumed: timers, waits for tasks, and calls over the budget. */
   readonly open: readonly OpenCall[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   readonly voice: OutputState;
-  /** Notes about its calls. Earlier releases stored none. */
+  /** Notes about the script's calls. Earlier releases stored none. */
   readonly notes?: readonly Diagnostic[];
   readonly spent: SpentSoFar;
 }
@@ -28,7 +28,7 @@ export interface SuspendedScript {
 /** A call without an answer when its script was suspended. `remainingMs`: the remaining time of a timer. */
 export type OpenCall = SandboxCall & { readonly remainingMs?: number };
 
-/** The state of a clock that continues in another process. In ms. */
+/** The state of a clock that continues in another process. All times are in ms. */
 export interface ClockReading {
   readonly remainingMs: number;
   readonly pausedMs: number;
@@ -49,7 +49,7 @@ export interface SpentSoFar {
 
 /**
  * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and has
- * no result may have taken effect. Such a call is repeated only if its tool allows repetitions.
+ * no result may have had an effect. Such a call is repeated only if its tool allows repetitions.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;

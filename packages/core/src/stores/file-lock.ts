@@ -4,13 +4,16 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, ownIdentity, parseIdentity } from './process-identity.js';
 
-/** The delay before a process retries a lock that another process holds, in ms. Up to half of it is added at random. */
+/**
+ * The delay before a process retries a lock that another process holds, in ms. A random time of up to half the delay is
+ * added.
+ */
 const RETRY_MS = 10;
 
 /** If it is unknown whether the holder is alive, its lock is valid for this long, in ms. */
 const UNKNOWN_HOLDER_MS = 10_000;
 
-/** The system's codes for an existing folder that is not empty. */
+/** The error codes of a rename to an existing folder that is not empty. */
 const IS_TAKEN = process.platform === 'win32' ? ['EPERM', 'EEXIST', 'EACCES'] : ['ENOTEMPTY', 'EEXIST'];
 
 /**

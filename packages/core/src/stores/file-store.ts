@@ -26,8 +26,8 @@ export interface FileStoreOptions {
   /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
   /**
-   * Asks the operating system whether the holder of a claim is alive, if both processes share machine, boot and PID
-   * namespace. Otherwise, and if this is false, the lease decides. Default true.
+   * Asks the operating system whether the holder of a claim is alive, if both processes share a machine, a boot and a
+   * PID namespace. Otherwise, and if the option is false, the lease decides. Default true.
    */
   knowsProcesses?: boolean;
 }
@@ -209,7 +209,7 @@ class FileJournals implements JournalStore {
       if (error instanceof StaleEpochError) await scripts.closeWriter(scriptId, epoch);
       throw error;
     }
-    // If this fails, the next list repairs the index.
+    // If the index cannot be updated, the next call of `list` repairs it.
     if (status !== undefined) await scripts.lister.rest(scriptId, status).catch(() => {});
   }
 
@@ -244,7 +244,7 @@ async function orClose<Result>(file: number, act: () => Promise<Result>): Promis
   }
 }
 
-/** `counts`: the appended batches, according to the claims. */
+/** Returns the damage of a journal, if any. `counts`: the appended batches, according to the claims. */
 function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): JournalDamage | undefined {
   if (text.gap !== undefined) return { message: text.gap, isUnflushedTail: false };
   for (const [epoch, { appended, flushed, isOfAnotherBoot }] of counts) {
@@ -256,7 +256,10 @@ function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): 
   return undefined;
 }
 
-/** `images/<sha256>`, compressed. Files appear atomically, so a reader never sees a partial one. */
+/**
+ * Stores each image as the compressed file `images/<sha256>`. Files appear atomically, so a reader never sees a partial
+ * file.
+ */
 class ImageFiles implements ImageStore {
   readonly #folder: StoreFolder;
 

@@ -3,13 +3,13 @@ import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';
 import { checkSha256 } from './names.js';
 
-/** Larger than any sandbox image. Data that decompresses to more is not an image. */
+/** The maximum size of an image; sandbox images are smaller. Data that decompresses to more is not an image. */
 const MAX_IMAGE_BYTES = 2 ** 31 - 1;
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** Compresses an image. Images are mostly zeros: the fastest level already leaves little. */
+/** Compresses an image. Images are mostly zeros, so even the fastest level compresses them well. */
 export function packImage(bytes: Uint8Array): Promise<Uint8Array> {
   return pack(bytes, { level: constants.Z_BEST_SPEED });
 }
@@ -20,7 +20,10 @@ export async function unpackImage(sha256: string, packed: Uint8Array): Promise<U
   return bytes !== undefined && hashOf(bytes) === sha256 ? bytes : undefined;
 }
 
-/** Checks the hash of an image. Throws for another hash, and a `ToolscriptUsageError` for a malformed hash. */
+/**
+ * Checks the hash of an image. Throws if the bytes have another hash. Throws a `ToolscriptUsageError` for a malformed
+ * hash.
+ */
 export function demandHash(sha256: string, bytes: Uint8Array): void {
   checkSha256(sha256);
   if (hashOf(bytes) !== sha256)

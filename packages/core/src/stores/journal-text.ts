@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { ToolscriptUsageError, type ScriptStatus } from '../protocol/index.js';
 
 // The text of a journal. Several processes append to it and may die or lag at any time, so the text alone must show
-// which parts count:
+// which batches count:
 //
 //     #3.0*0 5f1c3a90        the first batch of epoch 3, without parts: a fence
 //     .
@@ -43,9 +43,9 @@ export interface JournalText {
   readonly slot: SlotReference | undefined;
   /** The newest epoch with a batch that counts; 0 if there is none. */
   readonly newestEpoch: number;
-  /** The number of valid batches in each epoch. Excludes version 1. */
+  /** The number of valid batches in each epoch. Batches of version 1 are not counted. */
   readonly counts: ReadonlyMap<number, number>;
-  /** Describes data missing in the middle. */
+  /** Describes batches that are missing in the middle; undefined if none is missing. */
   readonly gap: string | undefined;
 }
 

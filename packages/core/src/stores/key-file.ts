@@ -75,7 +75,7 @@ export function obtainKeyFile(path: string, options: KeyFileOptions = {}): Uint8
   }
   const key = readKeyFile(path, options);
   if (key === undefined)
-    throw new ToolscriptUsageError(`${options.name ?? path} was deleted while it was created. Start again.`);
+    throw new ToolscriptUsageError(`${options.name ?? path} was deleted while it was created. Start Toolscript again.`);
   return key;
 }
 

@@ -101,7 +101,7 @@ export class MemoryDatabase {
     return [...this.approvals.values()].filter(({ approval }) => approval.runId === runId);
   }
 
-  /** The run of the fence. Throws a `StaleEpochError` unless the writer holds the run. */
+  /** Returns the run that the fence identifies. Throws a `StaleEpochError` unless the writer holds the run. */
   held(fence: RunFence): RunRecord {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);
@@ -113,7 +113,7 @@ export class MemoryDatabase {
     return run.state === 'running' && isLeaseHeld(this.now(), run.leaseExpiresAt ?? 0, leaseMs);
   }
 
-  /** Changes to a state in which no worker holds the run. */
+  /** Moves the run to a state in which no worker holds it. */
   leave(record: RunRecord, change: Partial<Run>): void {
     Object.assign(record.run, change, { updatedAt: this.now() });
     delete record.run.owner;
@@ -138,7 +138,7 @@ export class MemoryDatabase {
       if (record.approval.state === 'pending') this.settle(record, 'cancelled');
   }
 
-  /** Queues a suspended run that has no pending approvals. */
+  /** Queues the run if it is suspended and has no pending approvals. Returns whether it queued the run. */
   queueIfDecided(runId: string): boolean {
     const record = this.runs.get(runId);
     if (record?.run.state !== 'suspended') return false;

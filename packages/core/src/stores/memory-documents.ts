@@ -38,7 +38,7 @@ interface Shelf {
   readonly documents: Map<string, readonly Version[]>;
 }
 
-/** Documents in memory: for tests, and for hosts whose documents may end with the process. */
+/** Documents in memory: for tests, and for hosts whose documents need not outlive the process. */
 export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
   return new MemoryDocuments(options);
 }

@@ -211,7 +211,7 @@ export function addThread(database: MemoryDatabase, draft: ReturnType<typeof Thr
   return record;
 }
 
-/** The thread that a branch leaves, and its runs before the branch point. */
+/** The thread that a branch starts from, and the runs of this thread before the branch point. */
 function branchAt(database: MemoryDatabase, principal: string, { threadId, turnId }: BranchPoint) {
   const source = database.threads.get(threadId);
   if (source?.thread.principal !== principal) throw notFound('thread', threadId);

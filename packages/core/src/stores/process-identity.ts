@@ -62,7 +62,7 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   }
 }
 
-/** The identifying part of an identity, encoded for a file name. */
+/** The mark of an identity for a file name: the fields that identify the process. */
 export function markOf({ pid, startTime = '', bootId = '', pidNamespace = '' }: ProcessIdentity): string {
   return [pid, startTime, bootId, pidNamespace].join('_');
 }

@@ -45,9 +45,9 @@ export interface EpochCounts {
 }
 
 /**
- * `claims/<script>/<epoch>`: the holder of the epoch. link(2) claims the name and succeeds only once. The file stays
- * until the script is deleted, so a process finds a later epoch by checking for the next number. The head of the file
- * has a fixed length and is updated in place:
+ * The file `claims/<script>/<epoch>` names the holder of the epoch. Only one process can create it with link(2). The
+ * file stays until the script is deleted, so a process finds a later epoch by checking for the next number. The head of
+ * the file has a fixed length and is updated in place:
  *
  *     000000000012 000000000010 h      batches of the epoch in the journal, flushed ones, "h"eld or "r"eleased
  *     {"owner":"…","leaseMs":30000,…}  the holder
@@ -61,7 +61,7 @@ export class ClaimFiles {
   /** Claims that this process released although it could not write their files. */
   readonly #released = new Set<string>();
 
-  /** `knowsProcesses`: asks the operating system whether a holder is alive, if it can know. */
+  /** `knowsProcesses`: whether to ask the operating system if a holder is alive. */
   constructor(folder: StoreFolder, knowsProcesses: boolean) {
     this.#folder = folder;
     this.#knowsProcesses = knowsProcesses;
@@ -126,7 +126,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Writes in place, which needs no disk space. */
+  /** Writes the count in place, which needs no disk space. */
   async noteAppended(file: number, appended: number): Promise<void> {
     await writeWhole(file, digits(appended), 0);
   }
@@ -145,8 +145,8 @@ export class ClaimFiles {
   }
 
   /**
-   * Needs no disk space. If the write fails, this process still remembers the release. `open`: the claim's file, if it
-   * is open.
+   * Releases the claim. The write needs no disk space. If it fails, this process still remembers the release. `open`:
+   * the claim's file, if it is open.
    */
   async release(scriptId: string, epoch: number, open?: number): Promise<void> {
     const key = `${scriptId}/${epoch}`;
@@ -203,7 +203,7 @@ export class ClaimFiles {
   #isHeld(scriptId: string, epoch: number, file: ClaimFile): boolean {
     if (file.isReleased || this.#released.has(`${scriptId}/${epoch}`)) return false;
     const lives = this.#knowsProcesses && file.holder !== undefined ? isAlive(file.holder, ownIdentity()) : undefined;
-    // A modification time in the future proves nothing: a clock was changed.
+    // The absolute value rejects modification times far in the future, which result from a changed clock.
     return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
   }
 
@@ -280,8 +280,8 @@ function readTerms(json: string): { owner: string; leaseMs: number } {
 const SUFFIX = '.jsonl';
 
 /**
- * `journal/<script>.jsonl`, and the script's slot in `claims/<script>/slot-<epoch>-<batch>`. Each new text of the slot
- * is a new file, and the batch of that number refers to it.
+ * Reads and writes the journal `journal/<script>.jsonl`, and the script's slot `claims/<script>/slot-<epoch>-<batch>`.
+ * Each new text of the slot is a new file; the batch named in the file's name refers to the file.
  */
 export class JournalFiles {
   readonly #folder: StoreFolder;
@@ -327,7 +327,7 @@ export class JournalFiles {
 
   async putSlot(scriptId: string, name: string, bytes: Uint8Array, flush: boolean): Promise<SlotReference> {
     const path = this.#slotPath(scriptId, name);
-    // The file exists if a batch is being retried.
+    // The file already exists if a batch is retried.
     await removeFile(path);
     const file = await createFile(path);
     try {

@@ -121,7 +121,7 @@ export class ScriptLister {
 
   async #resting(entry: IndexEntry): Promise<ListedScript | undefined> {
     const [record, { bytes }] = await Promise.all([this.#index.recordOf(entry), this.#journals.size(entry.scriptId)]);
-    // A journal of a different size has changed since the record.
+    // A journal of a different size has changed since the record was written.
     if (record?.bytes === bytes) return record;
     const script = await this.#look(entry.scriptId);
     if (script === undefined) await this.#index.drop(entry);
@@ -139,7 +139,7 @@ export class ScriptLister {
     }
     const updatedAtMs = changedAtMs ?? (await this.#claims.changedAtMs(scriptId, epoch)) ?? 0;
     const content = await this.#contentOf(scriptId).catch(() => undefined);
-    // The journal is a link or a folder, or the disk fails. The list must still contain the other scripts.
+    // The journal is a link or a folder, or the disk has failed. The list must still contain the other scripts.
     if (content === undefined) return { scriptId, state: 'damaged', updatedAtMs, bytes: 0 };
     const { text, damage, bytes } = content;
     const { state: said, ...status } = text.status ?? statusOfVersion1(text.lines);
@@ -195,7 +195,7 @@ export interface IndexEntry {
   readonly updatedAtMs: number;
 }
 
-/** Base 36; sufficient until the year 5138. */
+/** The digits of a time in base 36; nine digits suffice until the year 5188. */
 const TIME_DIGITS = 9;
 
 /**
@@ -207,7 +207,7 @@ const TIME_DIGITS = 9;
  *     claims/<script>/status                    a hard link to one of the two records above, to find its name
  *
  * A script under `running` may be at rest if its holder died between its last batch and the index update; a list checks
- * the journal of each. A script under `suspended` or `ended`, and not under `running`, is at rest.
+ * the journal of each such script. A script under `suspended` or `ended`, and not under `running`, is at rest.
  */
 export class StatusIndex {
   readonly #folder: StoreFolder;
@@ -217,19 +217,22 @@ export class StatusIndex {
     this.#folder = folder;
   }
 
-  /** Call it before a claim. */
+  /** Marks the script as running. Call this method before a claim. */
   async running(scriptId: string): Promise<void> {
     const path = this.#folder.path('status', 'running', scriptId);
     await this.#folder.within(['status', 'running'], () => makeMark(path));
   }
 
-  /** Call it after a successful claim: the script is no longer at rest. */
+  /** Marks the script as no longer at rest. Call this method after a successful claim. */
   async wake(scriptId: string): Promise<void> {
     const before = await this.record(scriptId);
     if (before !== undefined) await removeFile(this.#pathOf(before));
   }
 
-  /** Call it after the batch with the new status. Until it completes, the script stays under `running`. */
+  /**
+   * Records a resting state. Call this method after the batch with the new status. Until the method completes, the
+   * script stays under `running`.
+   */
   async rest(record: StatusRecord): Promise<void> {
     const { scriptId } = record;
     await this.running(scriptId);
@@ -241,13 +244,15 @@ export class StatusIndex {
     await this.#sleep(scriptId);
   }
 
-  /** Call it before deleting the script, which stays under `running` until `deleted`. */
+  /**
+   * Prepares a deletion. Call this method before you delete the script, which stays under `running` until `deleted`.
+   */
   async deleting(scriptId: string): Promise<void> {
     await this.running(scriptId);
     await this.wake(scriptId);
   }
 
-  /** Call it after deleting claim and journal. */
+  /** Completes a deletion. Call this method after you delete the claim and the journal. */
   deleted(scriptId: string): Promise<void> {
     return this.#sleep(scriptId);
   }
@@ -271,7 +276,7 @@ export class StatusIndex {
     return smallest(names, after, max).flatMap((name) => entryOf(name, state));
   }
 
-  /** Removes an entry without a script. */
+  /** Removes an entry whose script no longer exists. */
   async drop(entry: IndexEntry): Promise<void> {
     await removeFile(this.#pathOf(entry));
   }
@@ -356,7 +361,7 @@ const SETTLED_MS = 5_000;
 
 /**
  * Caches the names in large folders. An unchanged folder is not read again: ten thousand names take 10 ms, and a caller
- * that pages through them asks a hundred times.
+ * that pages through them needs the names a hundred times.
  */
 class FolderListings {
   readonly #known = new Map<string, { changedAtMs: number; names: readonly string[] }>();

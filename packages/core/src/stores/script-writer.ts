@@ -17,7 +17,7 @@ export interface WriteOptions {
 
 /** The position where a writer continues. */
 export interface WriterStart {
-  /** The number of its first batch. */
+  /** The number of the writer's first batch. */
   readonly next: number;
   /** The size of the journal when it was read. */
   readonly bytes: number;
@@ -35,9 +35,9 @@ interface Attempt {
 
 /**
  * Writes one epoch of a script's journal, one batch after the other. Each batch is one write in append mode, which the
- * system places contiguously at the end. The writer then verifies that the batch counts: if the file has grown by
- * exactly this batch, no fence of a later epoch precedes it, and any later claimer will read it. Nothing is ever
- * truncated or overwritten.
+ * system places contiguously at the end of the file. The writer then verifies that the batch counts: if the file has
+ * grown by exactly this batch, no fence of a later epoch precedes it, and any later claimer will read it. Nothing is
+ * ever truncated or overwritten.
  */
 export class ScriptWriter {
   readonly #scriptId: string;
@@ -54,7 +54,7 @@ export class ScriptWriter {
   /** The number of appends in progress. */
   #pending = 0;
 
-  /** `start`: the start of an epoch that was just claimed. Otherwise the journal determines it. */
+  /** `start`: where to continue in an epoch that was just claimed. Default: the journal determines the position. */
   constructor(
     scriptId: string,
     epoch: number,
@@ -105,7 +105,7 @@ export class ScriptWriter {
     }
   }
 
-  /** Finishes all writes. The writer can be used again: later appends wait for this. */
+  /** Finishes all writes, then closes the files. Later appends wait for that and open the files again. */
   close(): Promise<void> {
     const done = this.#tail.then(() => this.#closeFiles());
     this.#tail = done.catch(() => {});
@@ -168,7 +168,7 @@ export class ScriptWriter {
   }
 
   async #write(parts: BatchParts, room: number, attempt: Attempt): Promise<void> {
-    // The result of the first attempt is unknown.
+    // It is unknown whether the first attempt wrote the batch.
     if (attempt.written !== undefined && (await this.#stands(attempt.written))) {
       this.#next += 1;
       return;

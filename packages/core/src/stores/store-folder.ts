@@ -55,12 +55,12 @@ export const files = {
 
 /**
  * The folder of a file store. It creates missing folders and files with access for their owner only, and opens existing
- * ones without following links. A new file is written in `partial/`, then linked or renamed, so that it appears
- * atomically under its final name. Files that a killed process left in `partial/` are removed later.
+ * folders and files without following links. A new file is written in `partial/`, then linked or renamed, so that it
+ * appears atomically under its final name. Files that a killed process left in `partial/` are removed later.
  */
 export class StoreFolder {
   readonly #root: string;
-  /** The checks of the root and of its direct subfolders. Deeper folders may be numerous. */
+  /** The checks of the root and of its direct subfolders. Deeper folders are not checked, because there may be many. */
   readonly #checked = new Map<string, Promise<void>>();
   #sweeping: Promise<void> | undefined;
 
@@ -84,7 +84,7 @@ export class StoreFolder {
     }
   }
 
-  /** A free name in `partial/`. Use it `within` that folder. */
+  /** Returns an unused path in `partial/`. Use the path in a call of `within` for that folder. */
   async partialPath(): Promise<string> {
     // Files that cannot be removed now are removed later.
     this.#sweeping ??= this.#sweep().catch(() => {});
@@ -98,7 +98,7 @@ export class StoreFolder {
     return { path, file: await this.within(['partial'], () => createFile(path)) };
   }
 
-  /** Creates a file in `partial/` with this content; `flush`: it survives a power failure. */
+  /** Creates a file in `partial/` with this content. With `flush`, the content survives a power failure. */
   async createPartial(content: string | Uint8Array, flush = false): Promise<string> {
     const { path, file } = await this.openPartial();
     try {
@@ -110,7 +110,7 @@ export class StoreFolder {
     return path;
   }
 
-  /** Restricts existing folders of the store to their owner. */
+  /** Restricts the access to an existing folder to its owner, once for each folder. */
   #check(names: readonly string[]): Promise<void> {
     const path = this.path(...names);
     const known = this.#checked.get(path);
@@ -149,8 +149,8 @@ export class StoreFolder {
   }
 
   /**
-   * Whether a file is a leftover. The end of the process that created it decides if it can be observed, otherwise its
-   * age.
+   * Whether a file is a leftover. If the process that created the file can be observed, its end decides; otherwise the
+   * age of the file decides.
    */
   #isLeftOver(name: string, stat: Stats): boolean {
     const maker = identityOfMark(name.split('.')[0] ?? '');
@@ -184,7 +184,7 @@ export async function writeWhole(file: number, content: string | Uint8Array, at:
     );
 }
 
-/** Creates the file if missing. The folder must exist. */
+/** Opens a file for appends, and creates it if it is missing. The folder must exist. */
 export async function openForAppend(path: string): Promise<number> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | CAREFUL;
   const file = await withoutLink(path, () => files.open(path, flags, 0o600));
@@ -197,7 +197,7 @@ export async function openForAppend(path: string): Promise<number> {
   return file;
 }
 
-/** Opens for writes at any position. Undefined if there is no such file. */
+/** Opens a file for writes at any position; undefined if there is no such file. */
 export function openForWriting(path: string): Promise<number | undefined> {
   return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
 }
@@ -217,7 +217,7 @@ export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: St
 
 const SMALL_BYTES = 8_192;
 
-/** Reads a file that is usually small, in few operations. Undefined if there is none. */
+/** Reads a file that is usually small, in few operations; undefined if there is no such file. */
 export async function readSmall(path: string): Promise<Buffer | undefined> {
   const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
   if (file === undefined) return undefined;
@@ -240,14 +240,14 @@ export async function namesIn(path: string): Promise<readonly string[]> {
   return (await orUndefined(path, () => files.readdir(path))) ?? [];
 }
 
-/** Returns whether the file existed. */
+/** Removes a file. Returns whether the file existed. */
 export async function removeFile(path: string): Promise<boolean> {
   return (await orUndefined(path, () => files.unlink(path).then(() => true))) === true;
 }
 
 /** Makes created and removed names in the folder survive a power failure. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open folders and does not need this.
+  // Windows cannot open folders and does not need to flush them.
   if (process.platform === 'win32') return;
   const folder = await files.open(path, constants.O_RDONLY | constants.O_DIRECTORY | CAREFUL);
   try {

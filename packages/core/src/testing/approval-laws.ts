@@ -60,7 +60,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     strictEqual(all.length, 6);
   }),
   storesLaw(
-    'one of many concurrent decisions wins, across two handles, and the others get it',
+    'one of many concurrent decisions wins, across two handles, and every caller learns the winner',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const { fence } = await heldRun(stores);

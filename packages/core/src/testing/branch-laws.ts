@@ -13,7 +13,7 @@ import {
   type StoresLaw,
 } from './service-laws.js';
 
-/** A turn of the thread that has ended: a question and an answer. */
+/** Adds a completed turn, a question and its answer, to the thread or to a new thread. */
 async function endedTurn(stores: ServiceStores, threadId: string | undefined, text: string): Promise<Turn> {
   const thread = threadId === undefined ? { create: { title: 'T', workspace: '/w' } } : { threadId };
   const { turn, fence } = await heldRun(stores, { thread, input: userInput(text) });
@@ -30,10 +30,10 @@ async function textsOf({ threads }: ServiceStores, threadId: string): Promise<st
   return turns.flatMap(({ items }) => items.map((item) => (item.type === 'message' ? item.content : item.type)));
 }
 
-/** The laws for threads that begin with the turns of another one. */
+/** The laws for threads that begin with the turns of another thread. */
 export const branchLaws: readonly StoresLaw[] = [
   storesLaw(
-    'a branch begins with the turns before the named one, and the other thread is unchanged',
+    'a branch begins with the turns before the named turn, and the source thread is unchanged',
     async (stores) => {
       const one = await endedTurn(stores, undefined, 'one');
       const two = await endedTurn(stores, one.threadId, 'two');
@@ -101,7 +101,7 @@ export const branchLaws: readonly StoresLaw[] = [
     strictEqual((await stores.threads.list()).threads.length, 2);
     strictEqual((await stores.runs.list()).runs.length, 2);
   }),
-  storesLaw('a branch does not copy a turn that has not ended, and may leave before it', async (stores) => {
+  storesLaw('a branch copies only turns that have ended, and may start before an open turn', async (stores) => {
     const one = await endedTurn(stores, undefined, 'one');
     const { threadId } = one;
     const open = await stores.runs.create(runDraft({ thread: { threadId } }));

@@ -73,7 +73,7 @@ export const takeLaws: readonly StoreLaw[] = [
     strictEqual((await claim.take('scr_a', 1, HOLDER))?.epoch, 2);
     strictEqual((await claim.current('scr_a'))?.isHeld, true);
   }),
-  portLaw('a renewed lease continues; the renewal of another epoch reports that it is lost', async (_, makeStore) => {
+  portLaw('a renewed lease continues; the renewal of another epoch reports a lost lease', async (_, makeStore) => {
     const { claim } = await makeStore({ leasesOnly: true });
     strictEqual(await claim.renew('scr_a', 1), false);
     await claim.take('scr_a', 0, { ...HOLDER, leaseMs: 2_000 });
@@ -129,7 +129,7 @@ export const takeLaws: readonly StoreLaw[] = [
         taken!.lines.length >= done.length && taken!.lines.length >= known.length,
         'an acknowledged append is missing',
       );
-      ok(taken!.lines.length <= done.length + 1, 'more than the append in progress');
+      ok(taken!.lines.length <= done.length + 1, 'the claim returned a line that nobody appended');
       deepStrictEqual((await journal.read(scriptId))?.lines, [...taken!.lines, 'taken']);
     }
   }),

@@ -71,7 +71,7 @@ const saveLaws: readonly StoresLaw[] = [
     await documents.save({ ...long, text: 'x' });
     strictEqual((await documents.read(long))?.text, 'x');
   }),
-  storesLaw('documents of another scope, kind or name are others', async (stores) => {
+  storesLaw('documents of different scopes, kinds or names are separate', async (stores) => {
     const { documents } = stores;
     const thread = await threadScope(stores);
     const scopes: DocumentScope[] = [ADA, { kind: 'workspace', id: 'ada' }, { kind: 'principal', id: 'ADA' }, thread];
@@ -84,7 +84,7 @@ const saveLaws: readonly StoresLaw[] = [
     strictEqual(await documents.delete(places[0]!), true);
     for (const place of places.slice(1)) strictEqual((await documents.versions(place)).length, 1);
   }),
-  storesLaw('what does not exist is undefined or empty', async ({ documents }) => {
+  storesLaw('missing documents are undefined or empty', async ({ documents }) => {
     for (const id of ['none', 'thr_none', ...HOSTILE_TEXTS.filter((text) => text !== '')])
       for (const kind of ['principal', 'thread', 'workspace'] as const) {
         const place = placeOf('x', { scope: { kind, id } });
@@ -117,7 +117,7 @@ const saveLaws: readonly StoresLaw[] = [
     deepStrictEqual(await namesIn(documents, ADA), []);
   }),
   storesLaw(
-    'a repeated save with its key returns the version of the first, also across two handles',
+    'a save that is repeated with its key returns the first version, across two handles too',
     async (stores, makeStores) => {
       const { documents } = stores;
       const beside = await makeStores({ beside: stores });
@@ -131,7 +131,7 @@ const saveLaws: readonly StoresLaw[] = [
       deepStrictEqual(numbers(await documents.versions(NOTES)), [3, 2, 1]);
     },
   ),
-  storesLaw('a caller that changes what it was given changes nothing stored', async ({ documents }) => {
+  storesLaw('changing arguments or results does not change the stored document', async ({ documents }) => {
     const about = { list: [1] };
     const saved = await documents.save({ ...NOTES, text: '', about });
     about.list.push(2);
@@ -143,7 +143,7 @@ const saveLaws: readonly StoresLaw[] = [
 ];
 
 const versionLaws: readonly StoresLaw[] = [
-  storesLaw('each save is the next version, and the stored ones are read by number', async ({ documents }) => {
+  storesLaw('each save creates the next version, and versions are read by number', async ({ documents }) => {
     for (const text of ['one', 'two', 'three']) await documents.save({ ...NOTES, text });
     strictEqual((await documents.read(NOTES))?.text, 'three');
     strictEqual((await documents.read(NOTES, 1))?.text, 'one');
@@ -170,7 +170,7 @@ const versionLaws: readonly StoresLaw[] = [
     deepStrictEqual(numbers(await documents.versions(NOTES)), [2, 1]);
   }),
   storesLaw(
-    'concurrent saves lose no version, and one of those with the same expectation wins',
+    'concurrent saves lose no version, and one of several saves that expect the same version wins',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const both = [stores.documents, beside.documents];
@@ -194,7 +194,7 @@ const versionLaws: readonly StoresLaw[] = [
 ];
 
 const listLaws: readonly StoresLaw[] = [
-  storesLaw('names are listed by code units, each once, and by how they begin', async ({ documents }) => {
+  storesLaw('names are listed in code unit order, each once, and by prefix', async ({ documents }) => {
     const names = ['B', 'a', 'a/1', 'a/2', 'aé', 'b', 'Z\0', '😀', '\uff5e', '\ud800', 'a%', 'a_'];
     for (const name of names) await documents.save({ ...placeOf(name), text: 'one' });
     await documents.save({ ...placeOf('a'), text: 'newest' });
@@ -226,7 +226,7 @@ const listLaws: readonly StoresLaw[] = [
 ];
 
 const limitLaws: readonly StoresLaw[] = [
-  storesLaw('beyond a limit nothing is stored, and the error names it', async (_, makeStores) => {
+  storesLaw('beyond a limit nothing is stored, and the error names the limit', async (_, makeStores) => {
     const { documents } = await makeStores({ documentLimits: { bytes: 3, totalBytes: 4, documents: 2 } });
     await refuses(() => documents.save({ ...NOTES, text: 'zwö' }), DocumentLimitError);
     await documents.save({ ...NOTES, text: 'one' });
@@ -239,7 +239,7 @@ const limitLaws: readonly StoresLaw[] = [
     await documents.save({ ...placeOf('c'), text: 'two' });
     deepStrictEqual(await namesIn(documents, ADA), ['b', 'c']);
   }),
-  storesLaw('a text of 5 000 000 bytes is stored, and one more is refused', async ({ documents }) => {
+  storesLaw('a text of 5 000 000 bytes is stored, and a longer text is refused', async ({ documents }) => {
     const text = `${'\0"é\ud800'.repeat(714_285)}12345`;
     strictEqual((await documents.save({ ...NOTES, text })).bytes, 5_000_000);
     ok((await documents.read(NOTES))?.text === text);
@@ -322,7 +322,7 @@ const threadLaws: readonly StoresLaw[] = [
     }
     await refuses(() => documents.save({ ...placeOf('x', { scope }), text: '' }), NotFoundError);
   }),
-  storesLaw('a branch begins with the versions that were saved before the turn it leaves at', async (_, makeStores) => {
+  storesLaw('a branch begins with the versions that were saved before its branch point', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { documents, threads } = stores;

@@ -70,7 +70,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
     await log.publish(1, eventsOf(OTHER, 1));
   }),
-  logLaw('no event follows a run’s last one, and repeating that one is not an error', async (log) => {
+  logLaw('no event follows the last event of a run, which may be repeated', async (log) => {
     await refuses(() => log.publish(1, [eventOf(RUN, 0, DONE), eventOf(RUN, 1)]), EventOrderError);
     const suspended = eventOf(RUN, 0, { type: 'response_done', status: 'suspended' });
     const error = eventOf(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
@@ -127,7 +127,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.list(), { runs: [{ runId: 'run_a', nextSeq: 2, isEnded: false }] });
     await log.publish(1, eventsOf(RUN, 1, 2));
   }),
-  logLaw('trimmed events are read elsewhere, and everything else stays', async (log, makeLog) => {
+  logLaw('trimmed events are read from an earlier source, and all other events stay', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const events = eventsOf(RUN, 6);
     const earlier = async (from: number) => ({ events: events.slice(from, from + 2) });
@@ -157,7 +157,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(next?.events, [end]);
     await refuses(() => log.trim('run_a', -1), ToolscriptUsageError);
   }),
-  logLaw('a run of which everything is trimmed has nothing to deliver', async (log) => {
+  logLaw('a run whose events are all trimmed has nothing to deliver', async (log) => {
     await log.publish(1, eventsOf(RUN, 3));
     await log.trim('run_a', 3);
     const options = { group: 'persistence', consumer: 'c', leaseMs: 60_000 };

@@ -4,7 +4,7 @@ import { JournalFullError, StaleEpochError, ToolscriptUsageError } from '../prot
 import { append, HOLDER, law, plain, portLaw, sha256, shown, type StoreLaw } from './store-laws.js';
 
 export const journalLaws: readonly StoreLaw[] = [
-  law('a script without journal has no lines', async ({ claim, journal }) => {
+  law('a script without a journal has no lines', async ({ claim, journal }) => {
     strictEqual(await journal.read('scr_a'), undefined);
     await claim.take('scr_a', 0);
     await journal.append('scr_a', 1, []);
@@ -137,7 +137,7 @@ export const journalLaws: readonly StoreLaw[] = [
 ];
 
 export const slotLaws: readonly StoreLaw[] = [
-  portLaw('the slot holds the newest text, and nothing of the older ones', async ({ claim, journal }) => {
+  portLaw('the slot holds the newest text, and nothing of the older texts', async ({ claim, journal }) => {
     await claim.take('scr_a', 0, HOLDER);
     strictEqual((await journal.read('scr_a'))?.slot, undefined);
     for (const slot of ['one', 'é\n\0😀', '', 'x'.repeat(3_000_000)]) {
@@ -200,7 +200,7 @@ export const handleLaws: readonly StoreLaw[] = [
     strictEqual(await store.journal.read('scr_a'), undefined);
     await rejects(append(store.journal, 'scr_a', 2, ['gone']), StaleEpochError);
   }),
-  portLaw('two handles of one epoch lose no lines of each other', async (store, makeStore) => {
+  portLaw('two handles of one epoch do not lose each other’s lines', async (store, makeStore) => {
     const other = await makeStore({ beside: store });
     await store.claim.take('scr_a', 0, HOLDER);
     for (let count = 0; count < 50; count++)

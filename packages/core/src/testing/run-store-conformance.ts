@@ -162,7 +162,7 @@ const idempotencyLaws: readonly StoresLaw[] = [
 ];
 
 const claimLaws: readonly StoresLaw[] = [
-  storesLaw('the oldest runnable run is claimed first, each once, and then none', async ({ runs }) => {
+  storesLaw('runnable runs are claimed oldest first, each once', async ({ runs }) => {
     const made: string[] = [];
     for (let count = 0; count < 5; count++) made.push((await runs.create(runDraft())).run.runId);
     const claimed: (string | undefined)[] = [];
@@ -196,7 +196,7 @@ const claimLaws: readonly StoresLaw[] = [
     ok(!ids.includes(undefined), 'a claim found nothing');
     ok(
       others.every((runId) => ids.includes(runId)),
-      'a principal without runs at work waits',
+      'a principal that holds no run has to wait',
     );
   }),
   storesLaw(
@@ -314,7 +314,7 @@ const leaseLaws: readonly StoresLaw[] = [
       [run.runId, 2, 'b', 'interrupted'],
     );
   }),
-  storesLaw('the next run of a thread waits for one whose lease has ended', async (_, makeStores) => {
+  storesLaw('the next run of a thread waits for a run whose lease has ended', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { run } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
@@ -338,7 +338,7 @@ const leaseLaws: readonly StoresLaw[] = [
     strictEqual((await stores.runs.get(fence.runId))?.leaseExpiresAt, clock.nowMs + LEASE.leaseMs);
     strictEqual((await stores.runs.renew({ runId: 'run_none', epoch: 1 }, 9)).isHeld, false);
   }),
-  storesLaw('an expired lease that was not claimed can be renewed, and ends its run', async (_, makeStores) => {
+  storesLaw('a holder with an expired, unclaimed lease can renew it and end its run', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
@@ -389,7 +389,7 @@ const leaseLaws: readonly StoresLaw[] = [
     }
     strictEqual((await stores.runs.get(fence.runId))?.state, 'running');
   }),
-  storesLaw('a released run is claimed again at once', async (stores) => {
+  storesLaw('a released run can be claimed again at once', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.release(fence);
     await stores.runs.release(fence);

@@ -13,14 +13,14 @@ export interface RuntimeLaw {
 
 /**
  * The laws for every runtime. Run each law in the test framework of your choice, on one runtime that stays open between
- * them, because a failed law must leave no trace for the next one.
+ * the laws, because a broken law must leave no trace for the next law.
  */
 export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script returns plain JSON data', async (runtime) => {
     const run = await driveRun(runtime, 'return { a: [1, null, "x"], d: new Date(0), u: undefined, n: NaN }');
     deepStrictEqual(returned(run), { a: [1, null, 'x'], d: '1970-01-01T00:00:00.000Z', n: null });
   }),
-  law('a script without return has no value', async (runtime) => {
+  law('a script without a return statement has no value', async (runtime) => {
     strictEqual(returned(await driveRun(runtime, 'const a = 1')), undefined);
   }),
   law('a call arrives with its index, name, arguments and position', async (runtime) => {
@@ -61,7 +61,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     deepStrictEqual(await places('äöü🎉é'), await places('xxxxxx'));
   }),
-  law('a detached task has its id at once, and is found by it', async (runtime) => {
+  law('a detached task has its id at once, and is found by this id', async (runtime) => {
     const body = `const task = tools.spawn.exec('echo', { x: 1 });
       await tools.spawn.list();
       await tools.spawn.read(task.id);
@@ -97,7 +97,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'try { await tools.fail({}) } catch (e) { e.data.tried.push(2); return e.data }';
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), { tried: [1, 2] });
   }),
-  law('a stack that the script reads contains the places that the job’s positions map to', async (runtime) => {
+  law('a stack that the script reads contains the positions to which the job maps', async (runtime) => {
     const job = {
       javascript: '(async()=>{"use strict";\nconst made = new Error("no");\nreturn made.stack;\n})',
       positions: '[[1,40,5],[1,1,-2],[]]',
@@ -114,7 +114,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       'ToolExecutionError: no\n    at fail (script.ts:3:7)',
     );
   }),
-  law('a timer is a call to sleep, and ends with it or when it is cleared', async (runtime) => {
+  law('a timer is a call to sleep, and a cleared timer does not fire', async (runtime) => {
     const body = `const seen = [];
       setTimeout((value) => seen.push(value), 20, 'fired');
       clearTimeout(setTimeout(() => seen.push('cleared'), 10));
@@ -132,7 +132,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     );
   }),
   law(
-    'the sleep of a cleared timer is named as unobservable',
+    'the sleep of a cleared timer is reported as unobservable',
     async (runtime) => {
       const body = 'clearTimeout(setTimeout(() => {}, 10)); await tools.echo({}); return 1';
       const { segments } = await driveRun(runtime, body);
@@ -145,7 +145,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       'const sent = JSON.parse(\'{"__proto__":{"a":1}}\'); const r = await tools.echo(sent); return [Object.keys(r), r.a === undefined]';
     deepStrictEqual(returned(await driveRun(runtime, body)), [['__proto__'], true]);
   }),
-  law('a rejection arrives at its own await as its own class', async (runtime) => {
+  law('a rejection arrives at its own await with its own class', async (runtime) => {
     const host = () => {
       throw { code: 'ApprovalDeniedError', message: 'no', data: { why: 'because' } };
     };
@@ -175,7 +175,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'return (await Promise.all([9, 1, 5].map((ms) => tools.echo({ ms })))).map((r) => r.ms)';
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), [9, 1, 5]);
   }),
-  law('a script sees nothing of the one before it', async (runtime) => {
+  law('a script sees nothing of the previous script', async (runtime) => {
     await driveRun(
       runtime,
       'globalThis.left = 1; try { Object.prototype.left = 1 } catch {} try { Array.prototype.left = 1 } catch {} console.log("x".repeat(5000)); return 1',
@@ -235,7 +235,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     ok(end.type === 'limit' && end.limit === 'memory', JSON.stringify(end));
     await answersNext(runtime);
   }),
-  law('too deep a recursion can be caught; uncaught, it is the stack limit', async (runtime) => {
+  law('too deep a recursion can be caught; if uncaught, it ends the script at the stack limit', async (runtime) => {
     strictEqual(
       returned(
         await driveRun(runtime, 'const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }'),
@@ -267,7 +267,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const { end } = await driveRun(runtime, 'await tools.echo({}); await tools.fail({})', { host });
     ok(end.type === 'threw' && end.error.callIndex === 1, JSON.stringify(end));
   }),
-  law('an unknown tool throws at once, naming the nearest', async (runtime) => {
+  law('an unknown tool throws at once, and the error names the nearest tool', async (runtime) => {
     const { end, segments } = await driveRun(runtime, 'tools.ecko({})');
     ok(
       end.type === 'threw' && end.error.code === 'ToolNotFoundError' && end.error.message.includes('echo'),
@@ -278,7 +278,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script that waits for nothing has stalled', async (runtime) => {
     deepStrictEqual((await driveRun(runtime, 'await new Promise(() => {})')).end, { type: 'stalled' });
   }),
-  law('a value that JSON cannot represent is named by its path', async (runtime) => {
+  law('a value that JSON cannot represent is reported with its path', async (runtime) => {
     const { end } = await driveRun(runtime, 'return { a: [1, { b: new Map() }] }');
     ok(end.type === 'unserializable' && end.path === 'value.a[1].b', JSON.stringify(end));
   }),
@@ -335,7 +335,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     strictEqual(returned(await driveRun(runtime, body, { limits: { maxCalls: 20 } })), 30);
   }),
   law(
-    'the loser of a race that nothing can observe is named',
+    'a call that lost a race is reported if nothing can observe it',
     async (runtime) => {
       const never = new Promise(() => {});
       const host = (name: string, args: unknown) => ((args as { slow?: boolean }).slow === true ? never : name);
@@ -351,7 +351,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     },
     { needs: 'lost-races' },
   ),
-  law('a loser that the script still holds is not named', async (runtime) => {
+  law('a call that lost a race is not reported if the script still holds it', async (runtime) => {
     const host = async (_name: string, args: unknown) => {
       if ((args as { slow?: boolean }).slow === true) await delay(20);
       return args;
@@ -365,7 +365,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       [],
     );
   }),
-  law('a call whose `then` settles a promise that is awaited is not named', async (runtime) => {
+  law('a call whose `then` settles an awaited promise is not reported', async (runtime) => {
     const host = async (_name: string, args: unknown) => {
       await delay((args as { ms: number }).ms);
       return args;
@@ -379,7 +379,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       [],
     );
   }),
-  law('a function’s name does not move the place of a call', async (runtime) => {
+  law('a function’s name does not change the reported position of a call', async (runtime) => {
     for (const name of [
       'script.ts:007:1',
       'script.ts:1:1',
@@ -422,7 +422,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     run?.cancel('cancelled');
     await answersNext(runtime);
   }),
-  law('source that the engine rejects is a syntax end', async (runtime) => {
+  law('a source that the engine rejects ends as a syntax error', async (runtime) => {
     const { end } = await driveRun(runtime, 'return 1 +');
     strictEqual(end.type, 'syntax');
   }),

@@ -75,7 +75,7 @@ function closingLaw<Made extends Closable, Options>(
   };
 }
 
-/** A clock that only changes when it is set. */
+/** A clock that changes only when it is set. */
 export class TestClock {
   nowMs = 1_750_000_000_000;
   readonly now = (): number => this.nowMs;
@@ -83,7 +83,7 @@ export class TestClock {
 
 export const LEASE = { owner: 'the suite', leaseMs: 60_000 };
 
-/** Texts that have broken stores before: quotes, NUL, lone surrogates, wildcards, line ends, SQL and JSON syntax. */
+/** Texts that have broken stores before: quotes, NUL, lone surrogates, wildcards, line endings, SQL and JSON syntax. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -158,7 +158,7 @@ export function messagePayload(id: string, content: string): EventPayload {
   return { type: 'item_done', item_id: id, final_item: { type: 'message', id, role: 'assistant', content } };
 }
 
-/** A store may throw or reject. */
+/** Checks that the action fails with an error of this kind. A store may throw or reject. */
 export async function refuses(action: () => unknown, kind: new (...parameters: never[]) => Error): Promise<void> {
   await rejects(async () => void (await action()), kind);
 }

@@ -62,7 +62,7 @@ export function portLaw(name: string, check: (store: HarnessStore, makeStore: Ma
   return { name, check: async (makeStore) => check(await makeStore(), makeStore) };
 }
 
-/** A store may throw or reject. */
+/** Appends lines. A store may throw or reject; the result rejects in both cases. */
 export async function append(
   journal: Pick<PlainStore['journal'], 'append'>,
   scriptId: string,

@@ -281,7 +281,7 @@ const appendLaws: readonly StoresLaw[] = [
     for (const range of [{ from: -1 }, { from: 0.5 }, { limit: 0 }, { limit: 1_001 }])
       await refuses(() => stores.threads.readEvents(run.runId, range), ToolscriptUsageError);
   }),
-  storesLaw('a page of large events ends early, and contains at least one', async (stores) => {
+  storesLaw('a page of large events ends early, and contains at least one event', async (stores) => {
     const { run } = await heldRun(stores);
     for (let seq = 0; seq < 6; seq++)
       await stores.threads.append([eventOf(run, seq, messagePayload('i', 'x'.repeat(700_000)))]);
@@ -328,7 +328,7 @@ const appendLaws: readonly StoresLaw[] = [
     await refuses(() => stores.threads.append(eventsOf({ ...run, runId: 'run_none' }, 1)), NotFoundError);
     deepStrictEqual((await stores.threads.readEvents(run.runId)).events, []);
   }),
-  storesLaw('with an epoch, only the holder appends, from its claim to its end', async (_, makeStores) => {
+  storesLaw('with an epoch, only the holder appends, from its claim to the end of the run', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { run, fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 10 } });
@@ -397,7 +397,7 @@ const itemLaws: readonly StoresLaw[] = [
       ],
     );
   }),
-  storesLaw('items are read by pages of turns', async ({ threads, runs }) => {
+  storesLaw('items are read in pages of turns', async ({ threads, runs }) => {
     const { threadId } = await threads.create({ principal: 'ada' });
     for (let count = 0; count < 5; count++)
       await runs.create(runDraft({ thread: { threadId }, input: userInput(`${count}`) }));

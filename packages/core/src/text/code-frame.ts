@@ -12,7 +12,7 @@ const WINDOW = 120;
  * ```
  *
  * Long lines are cut to a window around the column. Control and bidi characters become U+FFFD, so that a frame is safe
- * to print. A position outside the source moves to the nearest one inside.
+ * to print. A position outside the source moves to the nearest position inside.
  */
 export function codeFrame(source: string, line: number, column: number): string {
   const lines = source.split(/\r\n|\n|\r/);

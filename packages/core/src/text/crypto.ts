@@ -6,7 +6,7 @@ let made = 0;
 
 /**
  * Returns a short unique id, such as `scr_4f0…_1a`. The id contains only letters, digits and `_`, so that a double
- * click selects all of it. Ids are not secrets: knowing one grants no access.
+ * click selects all of it. Ids are not secrets: knowing an id grants no access.
  */
 export function newId(prefix: string): string {
   return `${prefix}_${PROCESS_PART}_${(made++).toString(36)}`;

@@ -1,6 +1,6 @@
 /**
- * The text of one member of a JSON object that arrives in pieces, as far as it is known. Any other text yields
- * nothing.
+ * Extracts the text of one member from a JSON object that arrives in pieces, as far as the text is known. All other
+ * text yields nothing.
  *
  * before ──"name": "──▶ inside ──"──▶ after
  */
@@ -9,7 +9,7 @@ export class JsonTextMember {
   #state: 'before' | 'inside' | 'after' = 'before';
   #held = '';
 
-  /** `place`: the member must be the first one, or may follow others. */
+  /** `place`: whether the member must be the first one (`first`) or may follow others (`any`). */
   constructor(name: string, place: 'first' | 'any' = 'first') {
     const before = place === 'first' ? String.raw`^\s*\{\s*` : '';
     this.#opening = new RegExp(String.raw`${before}"${name}"\s*:\s*"`, 'u');
@@ -29,7 +29,7 @@ export class JsonTextMember {
   }
 
   #read(): string {
-    // Takes whole characters and escapes, up to the closing quote. Half of a pair waits for the other half.
+    // Takes whole characters and escapes, up to the closing quote. Half of a surrogate pair waits for the other half.
     const whole = /^(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/u.exec(this.#held)?.[0] ?? '';
     const text = whole.replace(/\\u[dD][89abAB][\da-fA-F]{2}$/u, '');
     const isClosed = this.#held[whole.length] === '"';
@@ -42,7 +42,7 @@ export class JsonTextMember {
 
 function decoded(text: string): string {
   try {
-    // A model may leave line ends unescaped, which JSON does not allow.
+    // A model may leave line breaks unescaped, which JSON does not allow.
     return JSON.parse(
       `"${text
         .replaceAll('\n', String.raw`\n`)

@@ -1,4 +1,4 @@
-/** The replacements for well-known globals that scripts lack. */
+/** Advice about well-known globals that scripts lack. */
 const INSTEAD: Readonly<Record<string, string>> = {
   setImmediate: 'Use `await sleep(0)`.',
   fetch: 'Scripts have no network; use a tool (`await catalog.search("fetch url")` finds one, if there is one).',
@@ -11,7 +11,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   Buffer: 'Use TextEncoder, TextDecoder, atob and btoa.',
   global: 'Use `globalThis`.',
   window: 'Use `globalThis`.',
-  document: 'There is no page here.',
+  document: 'Scripts have no web page; `return` the data.',
   alert: 'Use `text(value)` or `console.log(value)`.',
   fs: 'Use the tools for files (`await catalog.search("read file")` finds them).',
   path: 'Join paths with template strings.',
@@ -19,15 +19,15 @@ const INSTEAD: Readonly<Record<string, string>> = {
   crypto: 'Use Math.random() for values that need not be secret.',
   Worker: 'Scripts have one thread; `Promise.all` runs tool calls side by side.',
   SharedArrayBuffer: 'Scripts have one thread; use ArrayBuffer.',
-  Atomics: 'Scripts have one thread.',
-  WebAssembly: 'Not available in scripts.',
-  eval: 'Scripts cannot make code from text.',
+  Atomics: 'Scripts have one thread; use ordinary variables.',
+  WebAssembly: 'Scripts cannot run WebAssembly; write the code in the script.',
+  eval: 'Scripts cannot make code from text; write the code in the script.',
   __dirname: 'Use `context.workingDirectory`.',
-  __filename: 'Scripts have no file.',
-  AbortController: 'Remove it: Toolscript aborts calls that lose a race or are not awaited.',
+  __filename: 'Scripts have no file; use `context.workingDirectory` for the folder.',
+  AbortController: 'Remove the AbortController: Toolscript aborts calls that lose a race or are not awaited.',
 };
 
-/** Returns the replacement for a global that scripts lack; undefined for unknown names. */
+/** Returns the advice about a global that scripts lack; undefined for unknown names. */
 export function insteadOf(name: string): string | undefined {
   return Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
 }

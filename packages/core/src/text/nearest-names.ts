@@ -3,7 +3,10 @@ const MAX_NAME_LENGTH = 128;
 const MIN_SPELLING_LIKENESS = 0.6;
 const MIN_TOKEN_LIKENESS = 0.5;
 const MIN_STEM = 3;
-/** The maximum characters of the compared candidates, and the maximum steps to compare their spelling. */
+/**
+ * The maximum number of characters of the compared candidates, and the maximum number of steps to compare their
+ * spelling.
+ */
 const MAX_CHARACTERS = 100_000;
 const MAX_SPELLING_STEPS = 150_000;
 
@@ -93,7 +96,7 @@ function spellingLikeness(left: string, right: string, budget: { steps: number }
   return budget.steps < 0 ? 0 : 1 - editDistance(from, to) / longest;
 }
 
-/** Returns both texts without their common beginning and end, which does not change the edit distance. */
+/** Returns both texts without their common beginning and end. These do not change the edit distance. */
 function differingParts(left: string, right: string): [string, string] {
   const shorter = Math.min(left.length, right.length);
   let start = 0;

@@ -12,7 +12,7 @@ export interface SseEvent {
   readonly terminated: boolean;
 }
 
-/** Maximum UTF-16 units of one event, which leaves room for an image. */
+/** Maximum length of one event in UTF-16 units, which leaves room for an image. */
 export const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
 /**
@@ -28,7 +28,7 @@ export class SseParser {
   /** Total length of the chunks and the data lines. */
   #length = 0;
   #atStart = true;
-  /** The last chunk ended with CR, so a following LF belongs to it. */
+  /** True if the last chunk ended with CR. A following LF then belongs to the same line ending. */
   #afterCarriageReturn = false;
   #overflowed = false;
 

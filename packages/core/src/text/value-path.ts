@@ -1,4 +1,4 @@
-/** The path from a value to a nested one: member names and indexes. */
+/** The path from a value to a nested value: member names and indexes. */
 export type ValuePath = readonly (string | number)[];
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
@@ -15,7 +15,7 @@ export function formatPath(path: ValuePath, root = 'args'): string {
   }, root);
 }
 
-/** Whether a formatted path equals the other one or contains it. */
+/** Whether the formatted path equals `inner`, or leads to a value inside of the value at `inner`. */
 export function leadsThrough(path: string, inner: string): boolean {
   return path.startsWith(inner) && (path.length === inner.length || '.['.includes(path.charAt(inner.length)));
 }

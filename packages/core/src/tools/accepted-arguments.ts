@@ -10,7 +10,9 @@ import { plainIssue } from './validation-issues.js';
 /** Former argument names, each mapped to its current name. */
 export type OldNames = Readonly<Record<string, string>>;
 
-/** Checks former argument names. `tool`: its name in messages. Throws a `ToolscriptUsageError` for invalid names. */
+/**
+ * Checks former argument names. `tool`: the tool's name in messages. Throws a `ToolscriptUsageError` for invalid names.
+ */
 export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonObject): OldNames | undefined {
   if (oldNames === undefined) return undefined;
   if (!isRecord(oldNames) || Object.values(oldNames).some((name) => typeof name !== 'string'))

@@ -8,7 +8,7 @@ import { describeThrown, guestError } from './call-errors.js';
 import type { CallRecord, CallTable } from './call-record.js';
 import type { FacadeEvent, FacadeOptions } from './facade-types.js';
 
-/** The facade, as its approvals use it. */
+/** The methods of the facade that `CallApprovals` uses. */
 interface DecidedCalls {
   /** Whether the script has ended or is suspended. */
   isClosed(): boolean;
@@ -39,7 +39,8 @@ export class CallApprovals implements ApprovalListener {
   }
 
   /**
-   * Asks about a call that waited for `request` when its script was suspended. `input`: as the current tool reads it.
+   * Asks the gate about a call that waited for `request` when its script was suspended. `input`: the arguments as the
+   * current tool reads them.
    */
   recheck(record: CallRecord, request: ApprovalRequest, input: JsonValue): void {
     // defence: rules-read-todays-arguments, without it: const call = this.#gateCall(record);
@@ -132,11 +133,11 @@ export class CallApprovals implements ApprovalListener {
   }
 }
 
-/** The gate calls these for a call that a user has to decide. */
+/** Receives the gate's reports about a call that needs a user's decision. */
 interface ApprovalListener {
   /** Called when a user is asked. */
   requested(record: CallRecord, request: ApprovalRequest): void;
-  /** Called when no user is asked about the call, or no longer asked. */
+  /** Called when no user is asked about the call, or when a user is no longer asked. */
   parked(record: CallRecord): void;
 }
 
@@ -189,8 +190,8 @@ class CallForGate implements GateCall {
 }
 
 /**
- * Replaces the input by one that names exact versions of the things to which it refers, so that the decision and the
- * call are about the same versions. Rejects with the error of the tool.
+ * Replaces the input by an input that names exact versions of the things to which it refers, so that the decision and
+ * the call are about the same versions. Rejects with the error of the tool.
  */
 export async function pinInput({ app, principal, identity }: FacadeOptions, record: CallRecord): Promise<void> {
   const { tool } = record;
@@ -198,7 +199,7 @@ export async function pinInput({ app, principal, identity }: FacadeOptions, reco
   const checked = tool.validateInput(pinned);
   if (!checked.ok)
     throw new TypeError(
-      `"pin" of the tool ${tool.name} returned invalid arguments. Its author must return ones that fit the input schema.`,
+      `"pin" of the tool ${tool.name} returned invalid arguments. Its author must return arguments that fit the input schema.`,
     );
   record.inputJson = JSON.stringify(checked.value);
   record.input = deepFreeze(JSON.parse(record.inputJson) as JsonValue);

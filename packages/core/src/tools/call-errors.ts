@@ -45,19 +45,23 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 }
 
 /**
- * Returns the part of a tool's error that reaches a script: a catchable code, the message and JSON data. Never a stack,
- * a cause, or another member. Never throws, for any thrown value.
+ * Returns the part of a tool's error that reaches a script: a catchable code, the message and JSON data. The result
+ * never contains a stack, a cause, or another member. Never throws, for any thrown value.
  */
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
-    const message = messageOf(thrown) || `The tool "${toolName}" failed.`;
+    const message =
+      messageOf(thrown) || `The tool "${toolName}" failed and gave no reason. Check the arguments of the call.`;
     // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
     if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message);
     // defence: only-catchable-codes-cross, without it: const code = thrown.code;
     const code = CATCHABLE_CODES.includes(thrown.code) ? thrown.code : 'ToolExecutionError';
     return guestError(code, message, jsonData(thrown.data));
   } catch {
-    return guestError('ToolExecutionError', `The tool "${toolName}" failed.`);
+    return guestError(
+      'ToolExecutionError',
+      `The tool "${toolName}" failed and gave no reason. Check the arguments of the call.`,
+    );
   }
 }
 

@@ -15,7 +15,7 @@ type CheckedArguments =
 export interface ArgumentLimits {
   /** Maximum bytes of JSON. */
   readonly maxBytes: number;
-  /** Maximum number of values at every level, plus member names. */
+  /** Maximum number of values at all levels together, plus member names. */
   readonly maxValues: number;
 }
 
@@ -33,7 +33,8 @@ export function checkArguments(
   if (argsProblem !== undefined) return wrong(argsProblem);
   const bytes = Buffer.byteLength(argsJson);
   // defence: argument-bytes-are-capped
-  if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
+  if (bytes > maxBytes)
+    return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed; send less in one call`);
   const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson, maxValues);
   if (!parsed.ok) return wrong(parsed.reason);
   const validated = tool.validateInput(parsed.value);
@@ -43,13 +44,14 @@ export function checkArguments(
   }
   const { value, absent = [] } = validated;
   const json = JSON.stringify(value);
-  // Validation added nothing, so the original text is the one that runs.
+  // Validation changed nothing, so the parsed value need not be read again.
   if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson, absent };
   return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
 }
 
 /**
- * Returns the note about null in an optional member. The check notes arguments that are known before the script runs.
+ * Returns the note about null in an optional member. The check before the run makes the same note for arguments that it
+ * knows.
  */
 export function absentNote(tool: Tool, { line, column }: FacadeCall, path: string): Diagnostic {
   const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
@@ -121,7 +123,7 @@ type CheckedResult =
 interface ResultLimits {
   /** Maximum bytes of JSON. */
   readonly maxToolResultBytes: number;
-  /** Maximum number of values at every level, plus member names. */
+  /** Maximum number of values at all levels together, plus member names. */
   readonly maxToolResultValues: number;
 }
 
@@ -177,8 +179,8 @@ class ResultLook {
   /** The number of visited values and member names. */
   values = 1;
   /**
-   * The path to the first such object below the result, and its kind. Values nested too deeply for JSON are rejected
-   * later.
+   * The path to the first object that JSON would empty, and the kind of this object. Values nested too deeply for JSON
+   * are rejected later.
    */
   readonly lost: string | undefined;
   hasErrors = false;

@@ -3,8 +3,8 @@ import type { ArgumentLimits } from './call-exchange.js';
 import type { FacadeCall } from './facade-types.js';
 
 /**
- * After this many bytes of invalid arguments, a script may send only small arguments, because large ones take long to
- * reject.
+ * After this many bytes of invalid arguments, a script may send only small arguments, because it takes long to reject
+ * large arguments.
  */
 const MAX_WRONG_BYTES = 2_097_152;
 const MAX_BYTES_AFTER = 65_536;
@@ -46,7 +46,7 @@ export class CallBudget {
   }
 }
 
-/** A queue with `size` places; further callers wait in order of arrival. */
+/** Admits at most `size` callers at the same time; further callers wait in order of arrival. */
 export class CallQueue {
   readonly #size: number;
   readonly #waiting = new Set<() => void>();
@@ -56,7 +56,10 @@ export class CallQueue {
     this.#size = size;
   }
 
-  /** Calls `enter` when a place is free. If the caller has to wait, returns a function that leaves the queue. */
+  /**
+   * Calls `enter` when the queue admits the caller. If the caller has to wait, returns a function that leaves the
+   * queue.
+   */
   join(enter: () => void): (() => void) | undefined {
     // defence: calls-at-once-are-capped, without it: if (this.#size > 0) return void enter();
     if (this.#inside < this.#size && this.#waiting.size === 0) {
@@ -69,7 +72,7 @@ export class CallQueue {
     return () => void this.#waiting.delete(turn);
   }
 
-  /** Releases a place; the caller that has waited longest takes it. */
+  /** Called when an admitted caller has finished. Admits the caller that has waited longest. */
   leave(): void {
     this.#inside -= 1;
     for (const next of this.#waiting) {

@@ -25,16 +25,16 @@ export class CallRecord {
   readonly call: FacadeCall;
   readonly tool: Tool;
   readonly startedAtMs: number;
-  /** Deep-frozen. For invalid arguments, what the script sent. */
+  /** The deep-frozen arguments. If they are invalid, the arguments as the script sent them. */
   input: unknown;
   inputJson: string;
   state: CallState = 'deciding';
   abortReason: string | undefined;
-  /** The request that a user has to decide. */
+  /** The request about which a user has to decide. */
   request: ApprovalRequest | undefined;
   /** True if no user is asked about the call. */
   isParked = false;
-  /** Removes the call from the queue for a place. */
+  /** Removes the call from the queue in which it waits. */
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
@@ -311,7 +311,7 @@ export class CallTable {
     return this.#earlier.filter(({ callIndex }) => !again.has(callIndex));
   }
 
-  /** The number of calls that end without a user's decision, without detached tasks and calls over the budget. */
+  /** The number of calls that end without a user's decision, excluding detached tasks and calls over the budget. */
   get #underWay(): number {
     const { deciding, queued, executing } = this.#states;
     return deciding + queued + executing - this.#detached;
@@ -323,7 +323,7 @@ export class CallTable {
   }
 }
 
-/** Returns a call that waits for a decision in the form that is stored while its script is suspended. */
+/** Returns the form in which a call that waits for a decision is stored while its script is suspended. */
 function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
   const { callId, callIndex, line, column, snippet, detached, retries } = record.call;
   return {

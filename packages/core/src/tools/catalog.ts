@@ -10,7 +10,7 @@ import { identifierName, writtenNames } from '../text/identifier-name.js';
 export interface ToolSummary {
   /** The name as a script writes it after `tools.`. */
   readonly name: string;
-  /** The first sentence of its description. */
+  /** The first sentence of the tool's description. */
   readonly description: string;
 }
 
@@ -30,7 +30,7 @@ export interface ToolCatalog {
    * `catalog.search(query)`.
    */
   explainMissing(name: string, search?: string): string;
-  /** Returns the same tools, with the shapes of results that this principal's calls returned. */
+  /** Returns a catalog of the same tools that shows the shapes of results of this principal's calls. */
   forPrincipal(principal: string | undefined): ToolCatalog;
   /** Lists every tool, or the tools in one namespace (`mcp.github`), in their original order. */
   list(namespace?: string): ToolSummary[];
@@ -44,10 +44,10 @@ const MAX_QUERY_LENGTH = 1_000;
 const NAME_WEIGHT = 8;
 const PARAMETER_WEIGHT = 2;
 const DESCRIPTION_WEIGHT = 1;
-/** The share of a token's weight for a query word that is only a prefix of it. */
+/** The share of a token's weight that counts if the query word is only a prefix of the token. */
 const PREFIX_SHARE = 0.5;
 const MIN_PREFIX = 3;
-/** Maximum number of tokens of which one query word may be a prefix. */
+/** Maximum number of tokens that one query word matches as a prefix. */
 const MAX_PREFIX_TOKENS = 64;
 
 /** `observed`: the shapes of results that `describe` shows for tools without an output schema. */

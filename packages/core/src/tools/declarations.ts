@@ -13,9 +13,9 @@ import {
 } from './schema-types.js';
 
 /**
- * The detail of declarations, from most to least: `full` with the docs of tools and members; `types` without the
- * members' docs; `signatures` one line a tool, with nested objects abbreviated; `names` with each tool's first
- * sentence, as comments.
+ * The detail of declarations, from most to least. `full`: with the docs of tools and members. `types`: without the
+ * members' docs. `signatures`: one line for each tool, with nested objects abbreviated. `names`: only comments, each
+ * with a tool's name and first sentence.
  */
 export type DeclarationDetail = 'full' | 'types' | 'signatures' | 'names';
 
@@ -56,8 +56,8 @@ export function signatureOf(tool: Tool): string {
 
 /**
  * Returns `interface Tools { … }`, with the types that it needs before it. Dotted names become nested members. A name
- * that is not an identifier is declared under its identifier form, with the quoted name as an alias. The same text
- * serves the model and the type checker (`names` is only for reading).
+ * that is not an identifier is declared under its identifier form, with the quoted name as an alias. The model and the
+ * type checker can read the same text. The detail `names` declares nothing and is only for models.
  */
 export function declarationsFor(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const detail = options.detail ?? 'full';
@@ -117,7 +117,7 @@ const STYLES = {
   signatures: { memberDocs: false, maxDepth: 1, oneLine: true },
 } satisfies Record<Exclude<DeclarationDetail, 'names'>, Omit<TypeStyle, 'deprecated'>>;
 
-/** Returns the types of JSON Schemas, and the named types that they need, each without line ends. */
+/** Returns the types of JSON Schemas, and the named types that they need, each without line breaks. */
 export function typesOfSchemas(
   prefix: string,
   schemas: readonly JsonObject[],
@@ -138,7 +138,10 @@ interface Namespace {
   readonly path: string;
   readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;
-  /** The given names that are not identifiers, by the identifier form of their part of this namespace. */
+  /**
+   * Given names in this namespace that are not identifiers. Each maps to the identifier forms of the next part of the
+   * names of its tools; '' if the name is a tool's own.
+   */
   readonly givenNames: Map<string, Set<string>>;
   missing: number;
 }
@@ -187,8 +190,8 @@ function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): 
 }
 
 /**
- * The schema of arguments that can be written in too many ways, or whose schema is not plain. Only the validator judges
- * these arguments.
+ * Declares any arguments, if they can be written in too many ways or if their schema is not a plain list of members.
+ * Only the validator then checks the arguments.
  */
 const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true };
 
@@ -231,7 +234,7 @@ function toolDoc(description: string): string[] {
   return ['/**', ...[first, ...rest].map((line) => ` * ${line}`.trimEnd()), ' */'];
 }
 
-/** Returns the prefix of the names of each tool's types. */
+/** Returns, for each tool, the prefix of the names of its types. */
 function typePrefixes(tools: readonly Tool[]): ReadonlyMap<Tool, string> {
   const used = new Set<string>();
   const prefixes = new Map<Tool, string>();
@@ -343,7 +346,7 @@ const RETRY =
 
 /**
  * The globals of a script that do not depend on its tools, as TypeScript declarations. Together with
- * `declarationsFor(…)` before it, this text declares everything in a script other than the language itself.
+ * `declarationsFor(…)` before it, this text declares everything in a script except the language itself.
  */
 export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
 interface ToolTaskSummary {

@@ -8,7 +8,7 @@ import { compileJsonSchema } from './json-schema.js';
 import { compileStandardSchema, standardKind, type StandardSchema } from './standard-schema.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema } from './zod-schema.js';
 
-/** The common part of the schemas of all versions of zod 4, because a host may use another version than core. */
+/** The common part of the schemas of all versions of zod 4, because a host may use a version other than core's. */
 interface AnyZodSchema {
   readonly _zod: { readonly input: unknown; readonly output: unknown };
 }
@@ -24,7 +24,7 @@ export type ToolInput<Input> = Input extends AnyZodSchema
     : // oxlint-disable-next-line typescript/no-explicit-any
       Record<string, any>;
 
-/** The return value of `execute`: the type that the schema reads, or any value if there is none. */
+/** The return value of `execute`: the type that the schema reads, or any value if there is no schema. */
 export type ToolResult<Output> = Output extends AnyZodSchema
   ? Output['_zod']['input']
   : Output extends StandardSchema<infer Sent, infer _Read>
@@ -48,8 +48,8 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   /** JSON Schema of the result. */
   outputSchema?: object;
   /**
-   * Former argument names, each mapped to its current name: `{ filePath: 'path' }`. Calls may use them and models do
-   * not see them. After the call, only the current names are used.
+   * Former argument names, each mapped to its current name: `{ filePath: 'path' }`. Calls may use the former names, but
+   * models do not see them. The tool receives only the current names.
    */
   oldNames?: OldNames;
   /**
@@ -65,7 +65,7 @@ export interface ToolDefinition<Input extends ToolSchema | undefined, Output ext
   effect?: ToolEffect;
   /**
    * Who may call the tool if the model's provider runs code (carrier `hosted`). Default: `both` for reads, `direct` for
-   * all other tools, whose calls may wait longer for a user than such code lives.
+   * all other tools, because their calls may wait longer for a user than such code lives.
    */
   callers?: ToolCallers;
   /**
@@ -117,7 +117,7 @@ export interface DefinedTool extends Tool {
 }
 
 export interface DefineToolOptions {
-  /** Opens a namespace that is otherwise reserved; names then have the form `mcp.SERVER.TOOL`. */
+  /** Permits a namespace that is otherwise reserved; names then have the form `mcp.SERVER.TOOL`. */
   namespace?: 'mcp';
 }
 
@@ -301,7 +301,7 @@ const SEGMENT = /^[A-Za-z0-9_$-]+$/;
 const MAX_SEGMENT_LENGTH = 64;
 const MAX_SEGMENTS = 8;
 
-/** Throws a `ToolscriptUsageError` for an invalid tool name. `namespace` opens one reserved namespace. */
+/** Throws a `ToolscriptUsageError` for an invalid tool name. `namespace`: a reserved namespace that is permitted. */
 function assertToolName(name: unknown, namespace?: 'mcp'): asserts name is string {
   if (typeof name !== 'string' || name === '') {
     throw new ToolscriptUsageError('A tool needs a name: a non-empty string.');

@@ -12,9 +12,10 @@ import type { ToolRegistry } from './registry.js';
 
 /**
  * The only access to tools. A call passes these steps: exists → exposed → within budget → arguments valid → approval
- * (holds no place) → queue (limited concurrency, in order) → execute → result checked and capped. The effective input
- * is serialised once; that text is approved, executed and recorded. A script's promise may settle before its aborted
- * call has ended. The operation is reported only when its end is known, or when `abortAll` stops waiting for it.
+ * (does not count as a running call) → queue (limited concurrency, in order) → execute → result checked and capped. The
+ * effective input is serialised once; that text is approved, executed and recorded. A script's promise may settle
+ * before its aborted call has ended. The operation is reported only when its end is known, or when `abortAll` stops
+ * waiting for it.
  */
 export interface Facade {
   /** Makes a call. Never rejects. */
@@ -24,7 +25,7 @@ export interface Facade {
   /**
    * Ends the script: further calls are refused, every call that is not detached is aborted, and so is a detached call
    * that waits for a decision about which no user is asked. Aborted calls that run get `graceMs` to settle. Resolves
-   * with the calls that did not settle; their operations are final then.
+   * with the operations of calls that did not settle; these operations are then final.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
   /**
@@ -71,7 +72,7 @@ export interface FacadeCall {
   readonly detached?: boolean;
   /** True: the call was counted and approved in an earlier process; see `Facade.mayRepeat`. */
   readonly isRepeated?: boolean;
-  /** The call with an unknown outcome that the script repeats. */
+  /** The earlier call, with an unknown outcome, that this call repeats. */
   readonly retries?: Retried;
 }
 
@@ -79,7 +80,9 @@ interface Retried {
   readonly callId: string;
   /** The idempotency key of the first call, which the repetition uses too. */
   readonly idempotencyKey: string;
-  /** The arguments of the first call. The call is refused if its current tool reads them differently. */
+  /**
+   * The arguments of the first call. The repetition is refused if the current tool reads these arguments differently.
+   */
   readonly inputJson: string;
 }
 
@@ -89,7 +92,7 @@ export type CallResult =
   | { readonly ok: false; readonly error: GuestError };
 
 export interface PendingCalls {
-  /** The number of executing calls, without calls that were aborted and have not settled yet. */
+  /** The number of executing calls, excluding aborted calls that have not settled yet. */
   readonly executing: number;
   /** The number of executing and queued tasks that outlive the script. */
   readonly detached: number;
@@ -97,11 +100,11 @@ export interface PendingCalls {
   readonly awaitingApproval: number;
   /** The number of calls that wait for a decision about which no user is asked. */
   readonly parked: number;
-  /** The number of calls over the budget. They are refused after all others except detached ones have ended. */
+  /** The number of calls over the budget. They are refused after all other calls except detached ones have ended. */
   readonly overBudget: number;
 }
 
-/** The stored data about the calls of a suspended script. Plain data. */
+/** The plain data that is stored about the calls of a suspended script. */
 export interface SuspendedCalls {
   /** A user's decisions for several calls. */
   readonly approvals: GateMemory;
@@ -121,7 +124,10 @@ export interface EndedCall {
   readonly operation: Operation;
 }
 
-/** A call that waits for a decision. `inputJson` is the text that was shown, and that runs if it is approved. */
+/**
+ * A call that waits for a decision. `inputJson` contains the arguments that were shown, and with which the call runs if
+ * it is approved.
+ */
 export interface WaitingCall {
   readonly callIndex: number;
   readonly callId: string;
@@ -203,7 +209,7 @@ export interface FacadeOptions {
   /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   /**
-   * Counts a call against the run's budget. Returns false if the run may make no further call. Called once for each
+   * Counts a call against the run's budget. Returns false if the run may not make another call. Called once for each
    * call within the script's own budget.
    */
   readonly takeCall?: (() => boolean) | undefined;

@@ -53,10 +53,10 @@ class CallFacade implements Facade, CallReporter {
   readonly #approvals: CallApprovals;
   readonly #turns = new EventLoopTurns();
   readonly #queue: CallQueue;
-  /** Detached tasks have separate places, so the script's calls do not wait for them. */
+  /** Detached tasks have a queue of their own, so the script's calls do not wait for them. */
   readonly #taskQueue: CallQueue;
   readonly #overBudget = new Set<CallRecord>();
-  /** The last `waiting_changed` that was emitted. */
+  /** The content of the last `waiting_changed` event. */
   #reported = { onlyApprovals: false, parked: 0 };
   #closed = false;
 
@@ -86,7 +86,7 @@ class CallFacade implements Facade, CallReporter {
         resolve(
           refusal(
             'ToolExecutionError',
-            'Toolscript itself failed, so the call was not made. Make it again; if it fails again, report it.',
+            'Toolscript itself failed, so the call was not made. Make the call again; if it fails again, report a bug in Toolscript.',
           ),
         );
       }
@@ -206,8 +206,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   /**
-   * Refuses a call over the budget after the calls before it have ended. A script that ends by an earlier refusal would
-   * abort these calls.
+   * Refuses a call over the budget after the calls before it have ended. An earlier refusal could end the script, which
+   * would abort those calls.
    */
   #refuseLater(record: CallRecord): void {
     this.#overBudget.add(record);
@@ -252,8 +252,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   /**
-   * Asks again about a call whose tool has other names or defaults now. The input that was shown differs from the input
-   * that would run, so no approval covers it.
+   * Asks again about a call whose tool now has different names or defaults. The input that was shown differs from the
+   * input that would run, so no approval covers it.
    */
   #askAgain(record: CallRecord, value: JsonValue, json: string): void {
     this.#approvals.cancel(record);
@@ -281,7 +281,10 @@ class CallFacade implements Facade, CallReporter {
     return notFound(name, registry.scriptNames(exposed));
   }
 
-  /** Repeats a call that was approved in an earlier process, before the call started. */
+  /**
+   * Repeats a call that had started in an earlier process, where it was approved. Refuses the call if the current rules
+   * deny it.
+   */
   #repeat(record: CallRecord): void {
     // defence: prohibitions-hold-for-repeated-calls
     if (this.#approvals.isForbidden(record)) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
@@ -303,7 +306,7 @@ class CallFacade implements Facade, CallReporter {
     });
   }
 
-  /** Stores the intent of a call. Rejects if the intent could not be recorded; nothing has run in this case. */
+  /** Stores the intent of a call. Rejects if the intent cannot be stored; the call has not run in this case. */
   #recordIntent(record: CallRecord): Promise<void> {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
@@ -375,7 +378,8 @@ class CallFacade implements Facade, CallReporter {
       const { json, value } = checked;
       this.#turns.use(json.length);
       const { observed, principal } = this.#options;
-      // The script gets the result of the saved script, which the tool does not know.
+      // The result of a tool with `savedScript` is not what the script receives, which is the result of the saved
+      // script.
       const isResult = record.tool.outputSchema === undefined && record.tool.savedScript === undefined;
       if (isResult) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });
@@ -408,7 +412,7 @@ class CallFacade implements Facade, CallReporter {
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
       this.#table.giveUp(record);
-      // A tool that ignores its signal must not block others.
+      // A tool that ignores its signal must not block other calls.
       this.#releasePlace(record);
     } else if (record.state === 'over_budget') {
       this.#refuse(record, 'not_started', this.#budgetError());

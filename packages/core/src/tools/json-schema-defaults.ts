@@ -9,9 +9,9 @@ interface EffectiveSchema {
 }
 
 /**
- * Returns the common source of a tool's declaration, its check and its validation. A default that its own schema
- * rejects is removed, because applying it would make every call invalid. A member with a default may be omitted,
- * whatever `required` says. `fits`: whether a schema of the root accepts a value.
+ * Returns the schema that a tool's declaration, check and validation share. A default that its own schema rejects is
+ * removed, because applying it would make every call invalid. A member with a default may be omitted, whatever
+ * `required` says. `fits` returns whether a schema of the root accepts a value.
  */
 export function effectiveSchema(
   root: JsonObject,
@@ -21,7 +21,7 @@ export function effectiveSchema(
   const rewritten = rewriteSchemas(root, [], (schema, path) => {
     if (schema['default'] === undefined || fits(schema, schema['default'])) return schema;
     notes.push(
-      `#/${path.join('/')} has a default that its own schema rejects, so it is not applied; change one of them.`,
+      `#/${path.join('/')} has a default that its own schema rejects, so it is not applied; change the default or the schema.`,
     );
     const { default: _default, ...rest } = schema;
     return rest;
@@ -66,7 +66,7 @@ const SCHEMAS = new Set([
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 
 /**
- * Returns a copy in which `rewrite` replaces every schema, the inner ones first. External references are not followed.
+ * Returns a copy in which `rewrite` replaces every schema, inner schemas first. External references are not followed.
  */
 function rewriteSchemas(
   node: unknown,

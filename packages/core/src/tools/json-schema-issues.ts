@@ -40,7 +40,7 @@ const MAX_ERRORS_READ = 200;
 /** Maximum number of issues in a report, because a reader needs only a few. */
 const MAX_ISSUES = 50;
 
-/** Keywords whose failure only follows from an inner failure, which is reported itself. */
+/** Keywords that fail only because of an inner failure, which is reported instead. */
 const CONTAINERS = new Set([
   '$ref',
   'allOf',
@@ -237,13 +237,13 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   maxProperties: ['at most', 'keys'],
 };
 
-/** Returns the errors after `index` that are inside its keyword. */
+/** Returns the errors after `index` that are inside the keyword of the error at `index`. */
 function innerErrors(errors: readonly OutputUnit[], index: number): OutputUnit[] {
   const location = (errors[index] as OutputUnit).keywordLocation;
   const inner: OutputUnit[] = [];
   for (let next = index + 1; next < errors.length; next++) {
     const unit = errors[next] as OutputUnit;
-    // `false` schemas are reported without their place; they always follow their parent.
+    // Errors of `false` schemas have no location of their own; they always follow their parent.
     const inside = unit.keyword === 'false' || unit.keywordLocation.startsWith(`${location}/`);
     if (!inside) break;
     inner.push(unit);

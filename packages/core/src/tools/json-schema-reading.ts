@@ -35,7 +35,7 @@ const MAX_SCHEMAS = 20_000;
 /** The maximum length of a list that is searched for duplicates. */
 const MAX_UNIQUE_ITEMS = 500;
 const FEW_UNIQUE_ITEMS = 20;
-/** The cost of `uniqueItems` for a short list, because each item is compared with every other. */
+/** The cost of `uniqueItems` for a short list, because each item is compared with every other item. */
 const COST_OF_FEW_UNIQUE_ITEMS = 20;
 const COST_OF_UNIQUE_ITEMS = 12_000;
 /** The number of `enum` values, or of names in `required`, whose search takes as long as one schema. */

@@ -12,15 +12,15 @@ import type { CompiledSchema } from './zod-schema.js';
 
 /**
  * Maximum number of schema uses in one validation; patterns and long lists of choices count more. A use takes one to
- * two microseconds, so all uses together stay below the time for which the event loop may be blocked. The maximum grows
- * with the data for data larger than the default maximum of arguments.
+ * two microseconds, so all uses together stay below the time for which the event loop may be blocked. For data larger
+ * than the default maximum of arguments, the maximum grows with the data.
  */
 const MIN_BUDGET = 25_000;
 const BUDGET_PER_VALUE = 1;
 /** Maximum cost of collecting every issue. If this cost does not suffice, only the first issue is reported. */
 const BUDGET_OF_ISSUES = 3_000;
 /**
- * Maximum number of schemas that are visited for the keys of all objects in the arguments; one takes about 0.1
+ * Maximum number of schemas that are visited for the keys of all objects in the arguments; a visit takes about 0.1
  * microseconds.
  */
 const MAX_KEY_STEPS = 200_000;
@@ -31,8 +31,8 @@ const MAX_ISSUES = 50;
  * Makes a validator from an untrusted JSON Schema. No part of the schema is executed or fetched.
  *
  * Input: the schema must describe an object. If a level has `properties`, unknown keys there are errors unless the
- * schema allows them. Defaults that fit their own schemas are applied. Output: as the schema says. Throws a
- * `ToolscriptUsageError` that begins with `where` for an unusable schema.
+ * schema allows them. Defaults that fit their own schemas are applied. Output: the schema applies unchanged. Throws a
+ * `ToolscriptUsageError` whose message begins with `where` for an unusable schema.
  */
 export function compileJsonSchema(schema: unknown, direction: 'input' | 'output', where: string): CompiledSchema {
   if (!isRecord(schema))

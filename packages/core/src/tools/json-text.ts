@@ -4,7 +4,7 @@ export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: s
 
 /**
  * Parses untrusted JSON text. Its depth, and its number of values and member names, are checked before the parser reads
- * the text. `maxValues`: default any number. Never throws.
+ * the text. `maxValues`: no limit by default. Never throws.
  */
 export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
@@ -22,7 +22,7 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   }
 }
 
-/** The error of `copyJson`, with the place where data is not JSON. */
+/** The error of `copyJson`, with the path of the value that is not JSON. */
 export class NotJsonError extends Error {
   readonly path: readonly (string | number)[];
 
@@ -38,7 +38,7 @@ BareRecord.prototype = Object.freeze(Object.create(null));
 
 /**
  * Returns a deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary
- * keys. Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry
+ * keys. Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON cannot represent
  * unchanged, or that is nested deeper than `MAX_JSON_DEPTH`.
  */
 export function copyJson(value: unknown, renameKey: (key: string) => string = (key) => key): JsonValue {

@@ -35,7 +35,10 @@ function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): bo
   return !isDecidedAsAWhole(path, tool, known);
 }
 
-/** Whether an unknown part on the path to the place decides which values are allowed there. */
+/**
+ * Whether an object or list that contains `path` and has unknown parts decides, as a whole, which values `path` may
+ * have.
+ */
 function isDecidedAsAWhole(path: string, { inputSchema }: Tool, { value, unknown, open }: KnownArgument): boolean {
   let schemas = expand(inputSchema, inputSchema);
   let at = formatPath([]);
@@ -77,7 +80,7 @@ function isObjectSchema(root: SchemaNode, schema: SchemaNode): boolean {
   return items !== undefined && isObjectSchema(root, items);
 }
 
-/** Returns the schema of one member or item; undefined if there is none, or if it is defined in more than one place. */
+/** Returns the schema of one member or item; undefined if there is no such schema, or more than one. */
 function partOf(root: SchemaNode, schema: SchemaNode, name: string | number): SchemaNode | undefined {
   const found = expand(root, schema).flatMap((part) => childSchema(part, name) ?? []);
   return found.length === 1 ? (found[0] as SchemaNode) : undefined;

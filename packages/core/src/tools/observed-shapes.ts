@@ -9,20 +9,21 @@ import { joinUnion, parenthesised, propertyName } from './schema-types.js';
  */
 export interface ObservedShapes {
   /**
-   * Records the shape of a result, as JSON data. Never throws; costs almost nothing once a tool's results have no new
-   * shape.
+   * Records the shape of a result, which is JSON data. Never throws. Costs almost nothing once a tool's results bring
+   * no new shapes.
    */
   observe(tool: Tool, result: unknown, principal: string | undefined): void;
-  /** Returns the results of this principal's calls, as a type on one line; undefined if there were none. */
+  /** Returns the type of the results of this principal's calls, on one line; undefined if there were no results. */
   typeOf(tool: Tool, principal: string | undefined): string | undefined;
 }
 
-/** Maximum number of principals whose results of one tool are recorded; a new one replaces the oldest. */
+/** Maximum number of principals whose results of one tool are recorded; a new principal replaces the oldest. */
 const MAX_PRINCIPALS = 1_000;
 
 /**
- * Creates the memory of shapes. The shapes of a tool are kept as long as the tool exists; another tool of the same name
- * is another tool. Names of members can reveal a user's data, so no principal sees the results of another's calls.
+ * Creates the memory of shapes. The shapes of a tool are kept as long as the tool exists; a new tool of the same name
+ * has its own shapes. Names of members can reveal a user's data, so no principal sees the shapes of another principal's
+ * results.
  */
 export function createObservedShapes(): ObservedShapes {
   const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
@@ -45,7 +46,7 @@ export function createObservedShapes(): ObservedShapes {
   };
 }
 
-/** The observed values at one place of a result. Immutable. */
+/** The shape of the values observed at one path of a result. Immutable. */
 export interface Shape {
   /** Bits of `KINDS`. */
   readonly kinds: number;
@@ -54,7 +55,7 @@ export interface Shape {
   readonly members?: Members;
 }
 
-/** `named`: each member; `record`: the names are data; `closed`: too many to describe. */
+/** `named`: each member; `record`: the names are data; `closed`: the members are too many or too deep to describe. */
 type Members =
   | { readonly how: 'named'; readonly byName: ReadonlyMap<string, Member> }
   | { readonly how: 'record'; readonly value: Shape }
@@ -62,7 +63,7 @@ type Members =
 
 interface Member {
   readonly shape: Shape;
-  /** True: every object at this place had the member. */
+  /** True: every object at this path had the member. */
   readonly always: boolean;
 }
 
@@ -91,9 +92,9 @@ const CLOSED: Members = { how: 'closed' };
 
 /** Maximum depth of arrays and objects. */
 const MAX_DEPTH = 8;
-/** Maximum names of one object; more names than this are data. */
+/** Maximum names of one object; if there are more, the names count as data. */
 const MAX_NAMES = 64;
-/** Maximum places of one tool, divided from the top: the members of an object share its places. */
+/** Maximum number of parts of one tool's shape. The members of an object divide the object's maximum equally. */
 const MAX_PLACES = 4_000;
 /** Maximum visited elements of one array, and maximum visited values of one result. */
 const MAX_ELEMENTS = 32;
@@ -214,9 +215,9 @@ function valueOf(members: Exclude<Members, { how: 'closed' }>): Shape {
 }
 
 /**
- * Drops detail if there are more than `places`. The decision grows only with the merged shapes: names are counted, a
- * record counts as more names than the maximum, and each member's share is its object's share divided by the number of
- * names.
+ * Drops the detail of a shape with more than `places` parts. Each member's share is its object's share divided by the
+ * number of names, and a record counts as one name more than the maximum. So detail that is dropped from a shape is
+ * also dropped after the shape is merged with others.
  */
 function withinBounds(shape: Shape, places: number): Shape {
   const share = shape.element !== undefined && shape.members !== undefined ? places / 2 : places;
@@ -267,7 +268,7 @@ function writeShape(shape: Shape, depth: number): string {
   return types.length === 0 ? 'any' : joinUnion(types);
 }
 
-/** The minimum number of optional members with the same shape that are shown as a record. */
+/** From this number of optional members with the same shape, an object is shown as a record. */
 const MIN_RECORD = 8;
 
 function writeMembers(members: Members, depth: number): string {

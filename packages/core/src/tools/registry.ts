@@ -76,7 +76,7 @@ function refuseNamespaceClash(byName: ReadonlyMap<string, Tool>, tool: Tool): vo
 
 /** A named set of tools. */
 export interface ToolPack {
-  /** The packs whose tools this one includes. */
+  /** The packs whose tools this pack includes. */
   extends?: string | readonly string[];
   tools?: readonly string[];
 }
@@ -110,11 +110,11 @@ const ALL = 'all';
 const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
 
 /**
- * Returns the own names of the exposed tools: the tools of the pack and the listed ones together, or all given tools if
- * neither is set. `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an
+ * Returns the own names of the exposed tools: the tools of the pack and the listed tools together, or all given tools
+ * if neither is set. `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an
  * unknown tool, pack or option, and for packs that extend each other in a cycle; every pack is checked. Tools under
- * `mcp.` appear and disappear with their servers, so a missing one is omitted. `absent: 'skip'` omits every missing
- * tool.
+ * `mcp.` appear and disappear with their servers, so a missing tool under `mcp.` is omitted. `absent: 'skip'` omits
+ * every missing tool.
  */
 export function resolveExposure(
   exposure: Exposure,

@@ -1,15 +1,15 @@
 /**
- * The decision whether an untrusted regular expression may run on the host, and on texts of which length. JavaScript's
- * engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time that grows with
- * the n-th power of the text. So repetition of parts that repeat or have alternatives is rejected. For all other
- * patterns, the text's length is bounded so that the worst case stays small.
+ * The decision whether an untrusted regular expression may run on the host, and how long the tested texts may be.
+ * JavaScript's engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time that
+ * grows with the n-th power of the text. So repetition of parts that repeat or have alternatives is rejected. For all
+ * other patterns, the text's length is bounded so that the worst case stays small.
  */
 type PatternVerdict =
   | {
       readonly safe: true;
       /** The maximum length of a text that may be tested. */
       readonly maxLength: number;
-      /** Returns the maximum steps of the engine to test a text of this many characters. */
+      /** Returns the maximum number of steps that the engine needs to test a text of this many characters. */
       readonly steps: (length: number) => number;
     }
   | { readonly safe: false; readonly reason: string };
@@ -17,7 +17,7 @@ type PatternVerdict =
 interface PatternOptions {
   /** The flags of the regular expression. Default `u`. */
   readonly flags?: string;
-  /** Maximum steps of one test in the worst case. Default 100 000: below a millisecond. */
+  /** Maximum steps of one test in the worst case. Default 100 000, which take less than a millisecond. */
   readonly maxSteps?: number;
 }
 
@@ -175,7 +175,7 @@ class PatternReader {
     if (max === 0) throw new UnsafePattern('it repeats something zero times');
     const counted = atom.counted * Math.max(1, Number.isFinite(max) ? max : min);
     const isAmbiguous = max > 1 && (atom.repetitions > 0 || !atom.decided);
-    // The end of such a repetition can be reached in only one way.
+    // A text can be split into the rounds of such a loop in only one way, so the loop counts as one repetition.
     if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
       return { repetitions: 1, choices: atom.choices, counted, decided: false };
     // defence: no-nested-repetition
@@ -236,7 +236,7 @@ interface Quantifier {
   readonly length: number;
 }
 
-/** Returns the quantifier at this place of a pattern; undefined if there is none. */
+/** Returns the quantifier at this position of a pattern; undefined if there is none. */
 function readQuantifier(source: string, position: number): Quantifier | undefined {
   const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(source.slice(position, position + 64));
   if (found === null) return undefined;

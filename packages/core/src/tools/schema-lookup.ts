@@ -15,8 +15,8 @@ export function isLocalReference(reference: unknown): reference is string {
 }
 
 /**
- * Returns the target of a local reference; undefined if it does not exist or is not a schema. Never reads another
- * document.
+ * Returns the target of a local reference; undefined if the target does not exist or is not a schema. Never reads
+ * another document.
  */
 export function resolveReference(root: SchemaNode, reference: string): SchemaNode | undefined {
   if (reference === '#') return root;
@@ -102,8 +102,8 @@ export function childSchema(schema: JsonObject, part: string | number): SchemaNo
 }
 
 /**
- * Returns the schemas of the first items of a list, and the schema of the others, including the spelling of older
- * drafts.
+ * Returns the schemas of the first items of a list, and the schema of all other items. Also understands the keywords of
+ * older drafts.
  */
 export function itemSchemas(schema: JsonObject): { readonly prefix: readonly unknown[]; readonly rest: unknown } {
   const { items, prefixItems } = schema;
@@ -156,7 +156,7 @@ export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
 export interface DescribedObject {
   readonly object: Record<string, JsonValue>;
   readonly path: ValuePath;
-  /** The schemas that refer to this place. */
+  /** The schemas that describe the object, before their references and branches are followed. */
   readonly starts: readonly SchemaNode[];
   /** The schemas of `starts`, with their references and branches. */
   readonly parts: readonly JsonObject[];
@@ -172,14 +172,14 @@ export class ValueSchemas {
     this.#root = root;
   }
 
-  /** Visits the objects of a value, the outer ones first. `onStep` is called for each step of the visit. */
+  /** Visits the objects of a value, outer objects first. `onStep` is called for each step of the visit. */
   visit(value: JsonValue, visit: (described: DescribedObject) => void, onStep: () => void = () => {}): void {
     this.#visit(value, [this.#root], [], visit, onStep);
   }
 
   /**
-   * Returns the keys that the object may have; undefined if it may have any. An object is closed by its `properties`,
-   * unless the schema allows other keys, or one of its alternatives takes any object.
+   * Returns the keys that the object may have; undefined if it may have any key. The `properties` of a schema close the
+   * object, unless the schema allows other keys, or one of the schema's alternatives accepts any object.
    */
   closedKeys({ starts }: Pick<DescribedObject, 'starts'>): ReadonlySet<string> | undefined {
     const closed = starts.map((start) => this.#keysOf(start));
@@ -268,7 +268,7 @@ export function mayBeNull(parts: readonly JsonObject[]): boolean {
   });
 }
 
-/** Whether a schema takes any value. */
+/** Whether a schema accepts any value. */
 function isSilent(part: JsonObject): boolean {
   return ['type', 'const', 'enum', '$ref', 'anyOf', 'oneOf', 'allOf'].every((keyword) => part[keyword] === undefined);
 }

@@ -7,7 +7,7 @@ export interface TypeStyle {
   readonly memberDocs: boolean;
   /** Includes members that the schema marks `deprecated`, if they may be absent or are part of a result. */
   readonly deprecated: boolean;
-  /** The depth of objects below which they are abbreviated. */
+  /** Objects below this depth are abbreviated. */
   readonly maxDepth: number;
   /** True: everything is on one line. */
   readonly oneLine: boolean;
@@ -28,8 +28,8 @@ const MAX_TEXT = 200;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
 /**
- * Writes JSON Schemas as TypeScript types. One writer serves one tool; types that refer to themselves, or
- * are used more than once, become named ones, collected in `definitions`. Never looks outside of a schema.
+ * Writes JSON Schemas as TypeScript types. One writer serves one tool; types that refer to themselves, or are used more
+ * than once, become named types, which `definitions` contains. Never looks outside of a schema.
  */
 export class SchemaTypeWriter {
   /** The definitions `type Name = …;`, in the order of their first use. */
@@ -200,7 +200,7 @@ export class SchemaTypeWriter {
     return this.#inside(context, () => this.#objectParts(schema, context, indent, depth));
   }
 
-  /** Writes the content of an array or object, which may refer to any type, including the one being written. */
+  /** Writes the content of an array or object, which may refer to any type, including the type being written. */
   #inside(context: SchemaContext, write: () => string): string {
     const outer = context.bare;
     context.bare = new Set();
@@ -261,11 +261,11 @@ export class SchemaTypeWriter {
 interface Member {
   /** The member as TypeScript, including its name. */
   readonly type: string;
-  /** Empty: there is no comment. */
+  /** The text of the member's comment; empty if the member has no comment. */
   readonly doc: string;
 }
 
-/** Adds the comment at the end of the first line of the type. */
+/** Returns the type of a member, with the comment at the end of the first line. */
 function withDoc({ type, doc }: Member): string {
   if (doc === '') return type;
   const end = type.indexOf('\n');
@@ -277,7 +277,7 @@ interface SchemaContext {
   readonly counts: ReadonlyMap<object, number>;
   readonly unknownType: 'any' | 'unknown';
   nodes: number;
-  /** The schemas that are being written and that no array or object separates from the next part. */
+  /** The schemas that are being written, except those outside of the innermost array or object. */
   bare: ReadonlySet<object>;
 }
 
@@ -299,8 +299,8 @@ function countReferences(root: JsonObject): Map<object, number> {
 }
 
 /**
- * Whether an object may have other members than the named ones. A schema with `properties` but without this information
- * counts as closed.
+ * Whether an object may have members that the schema does not name. A schema with `properties` that does not specify
+ * this counts as closed.
  */
 function isOpen(schema: JsonObject): boolean {
   const others = schema['additionalProperties'];

@@ -34,8 +34,8 @@ interface StandardIssue {
 }
 
 /**
- * Whether a value is a schema of this standard. `partial`: the schema lacks the JSON Schema, without which models
- * cannot see it.
+ * Returns how a value implements the standard; undefined if the value does not. `partial`: the schema has no JSON
+ * Schema, which models need to see it.
  */
 export function standardKind(value: unknown): 'complete' | 'partial' | undefined {
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';

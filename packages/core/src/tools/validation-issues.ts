@@ -18,7 +18,7 @@ export function plainIssue(path: ValuePath, message: string): ValidationIssue {
   return { path: formatPath(path), message };
 }
 
-/** Maximum known keys that are searched for the hints of one call, counted for each unknown key. */
+/** Maximum comparisons of unknown keys with known keys, for the hints of one call. */
 const MAX_COMPARED = 4_000;
 
 /**
@@ -33,7 +33,7 @@ export function unknownKey(path: ValuePath, key: string, knownKeys: readonly str
   return plainIssue([...path, key], advice === '' ? UNKNOWN_KEY : `${UNKNOWN_KEY}; ${advice}`);
 }
 
-/** Writes one line per issue, at most `MAX_ISSUES` of them. */
+/** Writes one line for each of the first `MAX_ISSUES` issues, and one line about the rest. */
 export function issueLines(issues: readonly ValidationIssue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map((issue) => `${issue.path}: ${issue.message}`);
   const rest = issues.length - lines.length;
@@ -47,7 +47,10 @@ export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** Returns the value itself if it is short, otherwise its kind. */
+/**
+ * Returns the JSON text of a string, number or other simple value; a long text is truncated and follows the kind of the
+ * value. Returns only the kind of an object or array.
+ */
 export function showValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
   const start = typeof value === 'string' ? value.slice(0, MAX_SHOWN_LENGTH + 1) : value;
@@ -55,7 +58,7 @@ export function showValue(value: unknown): string {
   return text.length <= MAX_SHOWN_LENGTH ? text : `${kindOf(value)} ${text.slice(0, 40)}…`;
 }
 
-/** Returns `"a" | "b" | 3`, truncated after twelve values. */
+/** Returns a text such as `"a" | "b" | 3`, truncated after twelve values. */
 export function showChoices(values: readonly unknown[]): string {
   const shown = values.slice(0, 12).map((value) => (typeof value === 'bigint' ? `${value}n` : showValue(value)));
   return values.length > shown.length

@@ -9,8 +9,8 @@ type Run = ZodSchema['_zod']['run'];
 
 /**
  * Maximum steps of one validation. Each step takes about a tenth of a microsecond, so all steps together stay below the
- * time for which the event loop may be blocked. A list of 30 000 numbers takes 30 000 steps, and each row of four
- * members takes 10.
+ * time for which the event loop may be blocked. A list of 30 000 numbers takes 30 000 steps, and a list takes 10 steps
+ * for each object with four members.
  */
 const MIN_STEPS = 200_000;
 /** The steps per value, for data with more values than the default maximum of arguments. */
@@ -39,21 +39,21 @@ export class ZodBounds {
   #steps = 0;
   #maxSteps = MIN_STEPS;
   #data: unknown;
-  /** The value that the current schema validates. */
+  /** The payload of the innermost schema that contains other schemas. */
   #holder: Payload | undefined;
   /**
    * The number of open intersections. An intersection discards issues of one side, so all of its issues must be known.
    */
   #intersections = 0;
 
-  /** Changes the schema, which must be a copy of the user's schema. */
+  /** Adds the bounds to the schema, which must be a copy of the user's schema. */
   bound(schema: ZodSchema, kind: string, textChecks: readonly TextCheck[]): void {
     // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
     const internals = schema._zod as { run: Run };
     internals.run = this.#boundRun(internals.run, kind, textChecks);
   }
 
-  /** Starts a validation of `data`. Drops the findings of the previous one. */
+  /** Starts a validation of `data`. Drops the stored results of the previous validation. */
   begin(data: unknown): void {
     this.#data = data;
     this.#steps = 0;
@@ -155,7 +155,7 @@ export class ZodBounds {
     this.#spend(1);
   }
 
-  /** Counts the issues of a finished result; zod rejects results that are still awaited. */
+  /** Counts the issues of a result. A promise has no issues yet; zod rejects it. */
   #countIssues(result: Payload, before: number, steps: number): Payload {
     if (result.issues !== undefined) this.#steps += steps * (result.issues.length - before);
     return result;
@@ -213,7 +213,7 @@ export interface TextCheck {
 
 /** Maximum steps of the regular expression engine in the worst test: about 20 ms. */
 const MAX_PATTERN_STEPS = 10_000_000;
-/** Number of these steps that take as long as one step of a validation. */
+/** Number of engine steps that take as long as one step of a validation. */
 const STEPS_AT_ONCE = 50;
 /** The check for zod's own formats, which are tested in linear time, with texts of any length. */
 const OWN_FORMAT: TextCheck = {
@@ -222,7 +222,7 @@ const OWN_FORMAT: TextCheck = {
   refusal: '',
 };
 
-/** The error of a pattern that may take exponential time. The message contains the reason and the fix. */
+/** The error for a pattern that may take exponential time. The message contains the reason and the fix. */
 export class UnsafeZodPattern extends Error {}
 
 interface StringFormat {
@@ -233,7 +233,9 @@ interface StringFormat {
 
 type Checked = z.core.$ZodType | z.core.$ZodCheck;
 
-/** Returns the checks for the regular expressions of a schema. Throws an `UnsafeZodPattern` for an unsafe one. */
+/**
+ * Returns the checks for the regular expressions of a schema. Throws an `UnsafeZodPattern` for an unsafe expression.
+ */
 export function textChecksOf(schema: ZodSchema): TextCheck[] {
   // oxlint-disable no-underscore-dangle -- where zod keeps what it runs
   const def = schema._zod.def as { type: string; checks?: Checked[] };
@@ -252,7 +254,7 @@ const OWN_PATTERNS = new Set(
     .map(String),
 );
 
-/** Whether the pattern is one of zod's, or one that zod derives from the format's options. */
+/** Whether zod itself supplies the pattern, or derives it from the format's options. */
 function isOwnPattern(check: Checked, format: StringFormat): boolean {
   if (format.pattern === undefined || OWN_PATTERNS.has(String(format.pattern))) return true;
   const constructor = (check._zod as unknown as { constr: new (def: object) => Checked }).constr;

@@ -15,19 +15,19 @@ import {
 type ZodIssue = z.core.$ZodIssue;
 
 interface Explaining {
-  /** Returns the keys that a place may have. */
+  /** Returns the keys that the value at a path may have. */
   readonly knownKeys: (path: ValuePath) => string[];
   /**
-   * The explained unions. A union in several branches is explained once, because its issues are the same lists in each
-   * branch.
+   * The explained unions. A union that occurs in several branches is explained once, because each branch refers to the
+   * same lists of issues.
    */
   readonly unions: Map<unknown, readonly LocatedIssue[]>;
 }
 
-/** Maximum number of explained issues of one place and its parts. */
+/** Maximum number of explained issues of one value and its parts. */
 const MAX_ISSUES = 50;
 
-/** Converts zod's issues to Toolscript's messages. `knownKeys` returns the keys that a place may have. */
+/** Converts zod's issues to Toolscript's messages. `knownKeys` returns the keys that the value at a path may have. */
 export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }
@@ -106,7 +106,7 @@ function unionMessage(issue: z.core.$ZodIssueInvalidUnion): string {
   return `no alternative has this value of "${discriminator}"`;
 }
 
-/** Returns `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
+/** Returns a text such as `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
 function expectationOf(located: LocatedIssue, path: ValuePath): string {
   const expected = located.issue.expected ?? 'another value';
   if (located.path.length <= path.length) return expected;

@@ -79,7 +79,7 @@ interface BoundedSchema {
 const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
 const ALL_ISSUES = { reportInput: true, async: false };
 /**
- * Maximum number of values in data whose issues are all collected. For larger data only the first ones are reported.
+ * Maximum number of values in data whose issues are all collected. For larger data, only the first issues are reported.
  */
 const MAX_VALUES = 2_000;
 

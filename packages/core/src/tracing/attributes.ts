@@ -70,7 +70,10 @@ export function usageAttributes(usage: Usage): Attributes {
   );
 }
 
-/** `code`: from the error table, or from the provider. The error's message is omitted, because it may quote a user. */
+/**
+ * Marks the span as failed. `code`: from the error table, or from the provider. The error's message is omitted, because
+ * it may quote a user.
+ */
 export function markFailed(span: Span, code: string): void {
   span.setAttribute('error.type', code);
   span.setStatus({ code: SpanStatusCode.ERROR });

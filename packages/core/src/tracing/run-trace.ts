@@ -65,7 +65,7 @@ export class RunTrace {
     this.#work = new WorkSpans(tracer, this.#context);
   }
 
-  /** The provider, with a span for each of its answers. */
+  /** Returns the provider, with a span for each of its answers. */
   model(provider: ModelProvider): ModelProvider {
     return tracedModel(provider, {
       tracer: this.#tracer,

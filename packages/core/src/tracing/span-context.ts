@@ -9,7 +9,10 @@ import {
 } from '@opentelemetry/api';
 import type { TraceContext } from '../protocol/index.js';
 
-/* Converts without the host's propagator, because the headers must follow W3C whatever the host has configured. */
+/*
+ * These functions convert trace contexts without the host's propagator, because the headers must follow the W3C
+ * standard in every configuration of the host.
+ */
 
 export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
   const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string];
@@ -37,7 +40,7 @@ export function traceContextOf(span: Span): TraceContext | undefined {
   };
 }
 
-/** The context in which a child of the given place starts. */
+/** The context in which a child of `parent` starts. */
 export function contextUnder(parent: TraceContext | undefined): Context {
   return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(parent));
 }

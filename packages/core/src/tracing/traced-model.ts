@@ -8,13 +8,16 @@ export interface ModelTrace {
   readonly tracer: Tracer;
   /** The context in which the spans start. */
   readonly context: Context;
-  /** Attributes of every span that are known by its end. */
+  /** Returns the attributes that are added to each span when it ends. */
   readonly attributes: () => Attributes;
-  /** A span of an answer has started. */
+  /** Called after the span of an answer has started. */
   readonly onStart: (answerId: string | undefined, span: Span) => void;
 }
 
-/** The provider with a `chat` span for each answer, whose trace context is sent with the request. */
+/**
+ * Returns the provider with a `chat` span for each answer. The request to the model carries the trace context of the
+ * span.
+ */
 export function tracedModel(provider: ModelProvider, trace: ModelTrace): ModelProvider {
   return {
     api: provider.api,

@@ -40,7 +40,7 @@ export class WorkSpans {
     this.#answers.set(answerId, trace.setSpan(this.#run, span));
   }
 
-  /** Records the items of an event from an earlier part, which get no spans. */
+  /** Records the items of an event from an earlier part of the run. These items get no spans. */
   recall({ payload }: StreamEvent): void {
     if (payload.type === 'item_done') this.#note(payload.final_item);
   }

@@ -142,7 +142,7 @@ describe('a policy', () => {
     const decision = await createGate(undefined, { approvalTimeoutMs: 1 }).decide(callOf());
     expect(decision).toMatchObject({
       decision: 'deny',
-      reason: 'Not approved: the call to exec: no approvals are configured here.',
+      reason: 'Not approved: the call to exec: no approvals are configured here; the host can set "approvals".',
     });
   });
 
@@ -364,7 +364,7 @@ describe('a user', () => {
     expect(await gate.decide(callOf())).toMatchObject({
       decision: 'timeout',
       by: 'clock',
-      reason: 'No user decided about the call to exec within 5 ms.',
+      reason: 'No user decided about the call to exec within 5 ms. The host can raise limits.approvalTimeoutMs.',
     });
   });
 

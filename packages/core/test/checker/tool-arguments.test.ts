@@ -327,7 +327,7 @@ describe('a computed argument', () => {
 });
 
 describe('null for an optional member', () => {
-  const NOTE = 'args.limit of tools.find is null, which its schema does not allow; it was omitted.';
+  const NOTE = "args.limit of tools.find is null, which the tool's schema does not allow; the member was omitted.";
 
   it('counts as absent, with a note', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');

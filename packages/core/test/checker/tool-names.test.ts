@@ -43,16 +43,18 @@ describe('the message about a tool that is missing', () => {
 });
 
 describe('a namespace that is not exposed', () => {
+  const ABSENT = 'is not available, because the host does not provide it. Use another tool.';
+
   it.each(['mcp.github.list({})', 'spawn.exec("get", { id: "1" })', 'http({ url: "x" })'])(
     'is rejected where it is used: tools.%s',
     async (use) => {
       const [name] = use.split(/[.(]/u);
-      expect(await saidOf(`await tools.${use}`)).toBe(`failed\nerror: tools.${name} is not available here.`);
+      expect(await saidOf(`await tools.${use}`)).toBe(`failed\nerror: tools.${name} ${ABSENT}`);
     },
   );
 
   it.each(['const { mcp } = tools;', 'const mcp = tools.mcp;'])('is refused in a variable, too: %s', async (taken) => {
-    expect(await saidOf(`${taken} await mcp.github.list({})`)).toBe('failed\nerror: mcp is not available here.');
+    expect(await saidOf(`${taken} await mcp.github.list({})`)).toBe(`failed\nerror: mcp ${ABSENT}`);
   });
 
   it.each([
@@ -69,6 +71,6 @@ describe('a namespace that is not exposed', () => {
 
   it('is reported if the script catches the failure', async () => {
     const said = await saidOf('try { await tools.mcp.github.list({}) } catch (error) { return "none" }');
-    expect(said).toBe('completed\nwarning: tools.mcp is not available here.');
+    expect(said).toBe(`completed\nwarning: tools.mcp ${ABSENT}`);
   });
 });

@@ -127,7 +127,11 @@ describe('the result of a tool', () => {
     const source =
       'const seen = []; for (const name of ["thrown", "host"]) try { await tools.odd[name](); } catch (e) { seen.push([e.name, e.message, String(e.stack).includes("/host")]); } return seen';
     expect(await value(source)).toEqual([
-      ['ToolExecutionError', 'The tool "odd.thrown" failed.', false],
+      [
+        'ToolExecutionError',
+        'The tool "odd.thrown" failed and gave no reason. Check the arguments of the call.',
+        false,
+      ],
       ['ToolExecutionError', 'plain message', false],
     ]);
   });

@@ -73,7 +73,7 @@ describe('after success', () => {
 
   test('a missing return is mentioned', () => {
     expect(renderOutcomeForModel(completed(undefined), { tokenBudget })).toBe(
-      'Script completed, no tool calls.\nValue: none, the script returned nothing.',
+      'Script completed, no tool calls.\nValue: none. The script returned nothing.',
     );
   });
 
@@ -113,7 +113,7 @@ describe('after success', () => {
     ];
     expect(renderOutcomeForModel(completed(undefined, { plan }), { tokenBudget, mode: 'dry-run' })).toBe(
       [
-        'Script checked, not run: this is a dry run, nothing was called or changed.',
+        'Script checked, not run. This is a dry run: nothing was called or changed.',
         'It would call:',
         '- writeFile {"path":"a"} (line 1)',
         '- exec (line 2, perhaps, repeatedly)',

@@ -202,7 +202,7 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
   ],
   [
     'responses: a message between calls and outputs',
-    /"call_1" has no result before it/u,
+    /"call_1" has no result before this message/u,
     PATHS.responses,
     responses([go]),
     responses([go, rs, oslo, rome, go, fco(1), fco(2)]),
@@ -232,7 +232,7 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
   ['chat: a call has no result', /"call_2" has no result/u, PATHS.chat, chat([go]), chat([go, answer, tool(1)])],
   [
     'chat: a user message in between',
-    /"call_1" has no result before it/u,
+    /"call_1" has no result before this message/u,
     PATHS.chat,
     chat([go]),
     chat([go, answer, go, tool(1), tool(2)]),
@@ -295,7 +295,7 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
   ],
   [
     'messages: results in two messages',
-    /"call_2" has no result before it/u,
+    /"call_2" has no result before this message/u,
     PATHS.messages,
     messages([go, block, { role: 'user', content: [result(1)] }, { role: 'user', content: [result(2)] }]),
   ],
@@ -363,7 +363,7 @@ describe('the scripted provider', () => {
     expect(endpoint.reply({ path: '/v1/nothing', headers, body: '{}' })).toMatchObject({ status: 404 });
     expect(endpoint.reply({ path: PATHS.chat, headers: {}, body: '{}' })).toMatchObject({ status: 401 });
     expect(endpoint.reply({ path: PATHS.chat, headers, body: '{' })).toMatchObject({ status: 400 });
-    expect(endpoint.violations).toEqual(['The body is not JSON.']);
+    expect(endpoint.violations).toEqual(['The request body is not JSON. Send a JSON object.']);
   });
 
   test.each(APIS)('the scenario of the documentation is played over %s', async (api) => {

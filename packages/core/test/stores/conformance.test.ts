@@ -81,7 +81,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     },
   ],
   [
-    'a renewed lease continues; the renewal of another epoch reports that it is lost',
+    'a renewed lease continues; the renewal of another epoch reports a lost lease',
     (store) => ({ ...store, claim: weakened(store.claim, { renew: async () => true }) }),
   ],
   [

@@ -64,7 +64,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ runs: () => ({ renew: async () => ({ isHeld: true, isCancelRequested: false }) }) }),
   ],
   [
-    'with an epoch, only the holder appends, from its claim to its end',
+    'with an epoch, only the holder appends, from its claim to the end of the run',
     stores({ threads: (threads) => ({ append: (events) => threads.append(events) }) }),
   ],
   [
@@ -79,7 +79,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     }),
   ],
   [
-    'one of many concurrent decisions wins, across two handles, and the others get it',
+    'one of many concurrent decisions wins, across two handles, and every caller learns the winner',
     stores({
       threads: (threads) => ({
         decide: async (...parameters) => {
@@ -94,11 +94,11 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ threads: () => ({ delete: async () => [] }) }),
   ],
   [
-    'a repeated save with its key returns the version of the first, also across two handles',
+    'a save that is repeated with its key returns the first version, across two handles too',
     stores({ documents: (port) => ({ save: ({ idempotencyKey: _key, ...draft }) => port.save(draft) }) }),
   ],
   [
-    'concurrent saves lose no version, and one of those with the same expectation wins',
+    'concurrent saves lose no version, and one of several saves that expect the same version wins',
     stores({ documents: (port) => ({ save: ({ ifVersion: _version, ...draft }) => port.save(draft) }) }),
   ],
   [
@@ -106,7 +106,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     stores({ documents: (port) => ({ save: ({ expiresAt: _time, ...draft }) => port.save(draft) }) }),
   ],
   [
-    'documents of another scope, kind or name are others',
+    'documents of different scopes, kinds or names are separate',
     stores({
       documents: (port) => ({
         save: (draft) => port.save({ ...draft, name: draft.name.toLowerCase() }),

@@ -148,7 +148,7 @@ describe('a script that outlives its processes', () => {
       status: 'failed',
       error: {
         message: expect.stringMatching(
-          /^Another process is already running this script \(.+ \d+\)\. Wait until it has ended\.$/u,
+          /^Another process is already running this script \(.+ \d+\)\. Wait until the script has ended\.$/u,
         ),
       },
     });

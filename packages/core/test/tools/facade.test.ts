@@ -528,7 +528,9 @@ describe('an error that a tool throws', () => {
     );
     expect((await thrownBy('text'))?.message).toBe('text');
     for (const odd of [undefined, null, {}, { message: 5 }, hostile, new Error('')])
-      expect((await thrownBy(odd))?.message).toBe('The tool "probe" failed.');
+      expect((await thrownBy(odd))?.message).toBe(
+        'The tool "probe" failed and gave no reason. Check the arguments of the call.',
+      );
     expect((await thrownBy(Symbol('s')))?.message).toBe('Symbol(s)');
     expect((await thrownBy(new Error('x'.repeat(100_000))))?.message.length).toBeLessThanOrEqual(2_001);
   });

@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { oneLine } from '../connection/readable.js';
 import { expandVariables, ConfigurationError } from './variables.js';
 
-/** The rule for a tool: it runs without a question, it asks before every call, or scripts do not see it. */
+/**
+ * The rule for a tool: `allow` runs it without a question, `ask` asks the user before every call, and `block` hides it
+ * from scripts.
+ */
 export type ToolAction = 'allow' | 'ask' | 'block';
 
 export interface StdioTransport {
@@ -14,7 +17,9 @@ export interface StdioTransport {
   /** Variables in addition to PATH, HOME and the others that every server gets. A server inherits no other variable. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-  /** The program for messages: `command` as the configuration has it, because variables may hold secrets. */
+  /**
+   * The program as messages show it: `command` of the configuration, unexpanded, because variables may hold secrets.
+   */
   readonly shown: string;
 }
 
@@ -23,7 +28,7 @@ export interface HttpTransport {
   readonly type: 'http' | 'sse';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** The address for messages: `url` as the configuration has it, without user, query and fragment. */
+  /** The address as messages show it: `url` of the configuration, unexpanded, without user, query and fragment. */
   readonly shown: string;
 }
 
@@ -36,9 +41,9 @@ export interface ServerToStart {
 
 /** One server of the configuration, with its variables expanded. */
 export interface ServerConfig extends ServerToStart {
-  /** The rules by the server's own name of the tool; `*` for all others. */
+  /** The rules by the name that the server gives the tool; the rule of `*` applies to all other tools. */
   readonly tools: Readonly<Record<string, ToolAction>>;
-  /** Whether `readOnlyHint` and the other hints decide about effect and approval. */
+  /** Whether `readOnlyHint` and the other hints determine the effect and the approval of a tool. */
   readonly trustAnnotations: boolean;
   readonly connectTimeoutMs: number | undefined;
   readonly callTimeoutMs: number | undefined;
@@ -86,11 +91,11 @@ const TIME = 'a whole number of milliseconds from 1 to 86400000';
 const SHAPES: Readonly<Record<keyof Entry, string>> = {
   type: '"stdio", "http" or "sse"',
   command: 'the name of a program',
-  args: 'a list of texts',
-  env: 'an object of texts',
+  args: 'a list of strings',
+  env: 'an object whose values are strings',
   cwd: 'the path of a folder',
   url: 'an address',
-  headers: 'an object of texts',
+  headers: 'an object whose values are strings',
   disabled: 'true or false',
   enabled: 'true or false',
   tools: 'an object with "allow", "ask" or "block" for names of tools, or for "*"',
@@ -103,7 +108,7 @@ type Expand = (text: string) => string;
 export interface ReadConfigOptions {
   /** The variables for `${NAME}`. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** The reason why a server must not be started, as the end of a sentence. */
+  /** Returns the reason why a server must not be started, as the end of a sentence; undefined if it may be started. */
   readonly refuse?: ((server: ServerToStart) => string | undefined) | undefined;
 }
 
@@ -189,10 +194,12 @@ function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTranspo
   );
 }
 
-/** Unknown members are ignored, so a warning lists them: one of them may be misspelt. */
+/** The end of an error, which lists the unknown members: one of them may be a misspelt `command` or `url`. */
 function unknownMembers(entry: Entry): string {
   const unknown = Object.keys(entry).filter((member) => !Object.hasOwn(SHAPES, member));
-  return unknown.length === 0 ? '' : `; ${unknown.map((member) => `"${oneLine(member, 50)}"`).join(', ')} is unknown`;
+  return unknown.length === 0
+    ? ''
+    : `; unknown members: ${unknown.map((member) => `"${oneLine(member, 50)}"`).join(', ')}`;
 }
 
 function expandAll(texts: Readonly<Record<string, string>> | undefined, expand: Expand): Record<string, string> {

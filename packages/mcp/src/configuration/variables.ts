@@ -1,11 +1,14 @@
-/** `${NAME}`, `${env:NAME}` or `${NAME:-default}`, as the configurations of well-known clients write them. */
+/** A reference in the forms that well-known clients accept: `${NAME}`, `${env:NAME}` or `${NAME:-default}`. */
 const REFERENCE = /\$\{([^}]*)\}/gu;
 const NAME = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/su;
 
 /** A server with an unusable configuration. The message ends a sentence about the server. */
 export class ConfigurationError extends Error {}
 
-/** Replaces references to environment variables. Throws a `ConfigurationError` for one that is not set. */
+/**
+ * Replaces references to environment variables. Throws a `ConfigurationError` for an invalid reference, and for a
+ * variable that is not set and has no default.
+ */
 export function expandVariables(text: string, environment: Readonly<Record<string, string | undefined>>): string {
   return text.replaceAll(REFERENCE, (whole, inner: string) => {
     const { name, fallback } = NAME.exec(inner)?.groups ?? {};

@@ -3,7 +3,7 @@ export interface ReconnectOptions {
   readonly firstDelayMs?: number;
   /** The maximum wait, in ms. Default 30 000. */
   readonly maxDelayMs?: number;
-  /** Number of consecutive attempts before only a call or `reconnect` retries. Default 6. */
+  /** Maximum number of consecutive automatic attempts. Afterwards, only a call or `reconnect` retries. Default 6. */
   readonly attempts?: number;
 }
 

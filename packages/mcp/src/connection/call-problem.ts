@@ -3,12 +3,12 @@ import { ToolCallError } from '@toolscript/core';
 import { ConnectError } from './open-client.js';
 import { messageOf, plainLines } from './readable.js';
 
-/** Whether the server no longer knows the session: over Streamable HTTP, it answers 404. */
+/** Whether the server no longer knows the session. In that case, it answers 404 over Streamable HTTP. */
 export function isLostSession(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }
 
-/** The message for a script about a call without a result. */
+/** The error that a script receives for a call without a result. */
 export function callProblem(server: string, error: unknown, timeoutMs: number): Error {
   if (error instanceof ConnectError) return failed(error.message, 'not-connected');
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
@@ -30,7 +30,10 @@ export function callProblem(server: string, error: unknown, timeoutMs: number): 
       `The MCP server "${server}" answered with a result that the protocol does not allow. Report this to the author of the server.`,
       'invalid',
     );
-  return failed(`The call of the MCP server "${server}" failed: ${said}`, 'failed');
+  return failed(
+    `The call to the MCP server "${server}" failed, and may have taken effect. Check that before you repeat the call. The error is: ${said}`,
+    'failed',
+  );
 }
 
 function failed(message: string, reason: string): ToolCallError {

@@ -35,7 +35,7 @@ export interface ConnectionListener {
 
 /** Maximum number of tools of one server. */
 const MAX_TOOLS = 2_000;
-/** A connection that has lasted this long counts as working, in ms. */
+/** The time in ms after which a connection counts as working. */
 const STABLE_MS = 10_000;
 const MAX_LOG_TEXT = 2_000;
 
@@ -79,12 +79,12 @@ export class ServerConnection {
     return this.#client;
   }
 
-  /** Connects. Resolves even if the connection fails. */
+  /** Connects to the server. Resolves even if the server cannot be reached. */
   async start(): Promise<void> {
     await this.#open().catch(() => {});
   }
 
-  /** Retries at once. */
+  /** Connects again at once if there is no connection. */
   async reconnect(): Promise<void> {
     this.#backoff.reset();
     if (this.#client === undefined) await this.start();
@@ -99,8 +99,8 @@ export class ServerConnection {
       client.callTool(
         { name, arguments: input },
         {
-          // The definition is passed here, so that the client requests no list. It has no output schema, because the
-          // harness validates.
+          // The definition is passed here, so that the SDK's client requests no list of tools. It has no output schema,
+          // because the harness validates the results.
           toolDefinition: { name, inputSchema: inputSchema as { type: 'object' } },
           signal,
           timeout,
@@ -164,11 +164,13 @@ export class ServerConnection {
     await client.close().catch(() => {});
   }
 
-  /** The open client, or the one that is being opened. Rejects with a `ConnectError`. */
+  /** Returns the open client, and opens one if there is none. Rejects with a `ConnectError`. */
   #open(): Promise<Client> {
     if (this.#state === 'closed')
       return Promise.reject(
-        new ConnectError(`The connection to the MCP server "${this.#config.name}" is closed. Connect it again.`),
+        new ConnectError(
+          `The connection to the MCP server "${this.#config.name}" is closed. The host can open a new connection with connectMcpServers.`,
+        ),
       );
     if (this.#client !== undefined) return Promise.resolve(this.#client);
     clearTimeout(this.#retry);
@@ -225,7 +227,7 @@ export class ServerConnection {
     this.#client = undefined;
     this.#problem = `The MCP server "${this.#config.name}" closed the connection. Toolscript reconnects to it.`;
     if (performance.now() - this.#openedAt > STABLE_MS) this.#backoff.reset();
-    // While the connection is being opened, `open` itself fails and retries.
+    // A connection that is lost while it is being opened makes `#connect` fail, and `#connect` retries.
     if (this.#opening === undefined) this.#retryLater();
   }
 
@@ -249,7 +251,7 @@ export class ServerConnection {
     if (this.#isRefreshing || this.#client === undefined) return;
     this.#isRefreshing = true;
     this.#refreshWhileStale(this.#client)
-      // The connection reports its own failures.
+      // No caller waits for this refresh, so its failure is logged.
       .catch((error: unknown) => this.#listener.onLog('error', oneLine(messageOf(error), MAX_LOG_TEXT)))
       .finally(() => (this.#isRefreshing = false));
   }

@@ -11,8 +11,8 @@ const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 
 /**
- * The SDK's connection to a program. It ends a program that floods its standard output with text, and reports how a
- * program ended. The SDK parses each line, one after the other, and shows neither the text nor the end.
+ * The SDK's connection to a program. It ends a program that floods its standard output with text, and reports how the
+ * program ended. The SDK itself parses every line, and reports neither the text nor the exit code.
  */
 export class GuardedStdio extends StdioClientTransport {
   #junkLines = 0;
@@ -44,7 +44,10 @@ export class GuardedStdio extends StdioClientTransport {
     return this.#stderr;
   }
 
-  /** The end of the program as the end of a sentence: `, with exit code 1`. Empty while it runs. */
+  /**
+   * The exit code or signal of the program, as the end of a sentence, such as `, with exit code 1`; empty while the
+   * program runs.
+   */
   get end(): string {
     return this.#end;
   }
@@ -86,7 +89,7 @@ export class GuardedStdio extends StdioClientTransport {
   }
 }
 
-/** Ends the program, and stops reading its output. Programs that it has started may still hold its pipes. */
+/** Ends the program, and stops reading its output, because programs that it has started may still hold its pipes. */
 function endAtOnce(child: ChildProcess | undefined): void {
   for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
   child?.kill('SIGKILL');

@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type Client, type ClientCapabilities } from '@modelcontextprotocol/client';
 import { pathToFileURL } from 'node:url';
 
-/** A server asks the user for data (`form`), or to open a page (`url`). */
+/** A server's request that the user enters data (`form`) or opens a page (`url`). */
 export interface ElicitationRequest {
   readonly server: string;
   readonly mode: 'form' | 'url';
@@ -13,11 +13,11 @@ export interface ElicitationRequest {
 
 export interface ElicitationAnswer {
   action: 'accept' | 'decline' | 'cancel';
-  /** The user's input; only with `accept` of a form. */
+  /** The user's input; present only if the user accepts a form. */
   content?: Record<string, string | number | boolean | string[]>;
 }
 
-/** A server asks for an answer of a language model. */
+/** A server's request for an answer from a language model. */
 export interface SamplingRequest {
   readonly server: string;
   readonly messages: readonly unknown[];

@@ -27,7 +27,7 @@ export interface Page {
   readonly nextCursor: string | undefined;
 }
 
-/** All pages of a list, until the server has no more, repeats a cursor, or exceeds a maximum. */
+/** Reads the pages of a list, until the server has no more pages, repeats a cursor, or exceeds a maximum. */
 export async function listPages(client: Client, request: ListRequest): Promise<Listed> {
   const items: unknown[] = [];
   const cursors = new Set<string>();

@@ -2,14 +2,14 @@ const WINDOW_MS = 1_000;
 const MAX_IN_WINDOW = 50;
 
 /**
- * Passes a limited number of a server's messages per second; a note before the next message states how many were
- * dropped.
+ * Passes on a limited number of a server's messages per second. A note before the next message states how many messages
+ * were dropped.
  */
 export class LogLimit {
   #windowStart = -WINDOW_MS;
   #count = 0;
 
-  /** The messages to pass on now: none, the given one, or a note before it. */
+  /** The messages to pass on now: none, only the given message, or a note and the given message. */
   admit(text: string, nowMs: number): string[] {
     const leftOut = this.#count - MAX_IN_WINDOW;
     if (nowMs - this.#windowStart < WINDOW_MS) {

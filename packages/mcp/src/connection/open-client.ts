@@ -14,9 +14,9 @@ import { GuardedStdio } from './guarded-stdio.js';
 import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
 import { messageOf, oneLine } from './readable.js';
 
-/** A connection that could not be opened. The message is one sentence for the user with the problem and its fix. */
+/** A connection that could not be opened. The message tells the user the problem and its fix. */
 export class ConnectError extends Error {
-  /** True: a retry is useless until the user has acted. */
+  /** Whether a retry is useless until the user has acted. */
   readonly needsUser: boolean;
 
   constructor(message: string, { needsUser = false }: { needsUser?: boolean } = {}) {
@@ -32,7 +32,7 @@ export interface OpenOptions {
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** The way to log in, as a part of a sentence: a command, or an instruction. */
   readonly howToLogIn: string | undefined;
-  /** The server has announced a change of its tools. */
+  /** Called when the server has announced a change of its tools. */
   readonly onListChanged: () => void;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
@@ -43,7 +43,10 @@ const LIST_DEBOUNCE_MS = 100;
 /** Maximum bytes of one message of a server. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** Connects to a server: the first of its transports and protocol versions that works. Throws a `ConnectError`. */
+/**
+ * Connects to a server with the first of its transports and protocol versions that works. Rejects with a
+ * `ConnectError`.
+ */
 export async function openClient(config: ServerConfig, options: OpenOptions): Promise<Client> {
   const { transport } = config;
   if (transport.type === 'stdio') return openStdio(config.name, transport, options);
@@ -57,7 +60,7 @@ function newClient(server: string, mode: Mode, { handlers, clientInfo, onListCha
     capabilities: capabilitiesOf(handlers),
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: LIST_DEBOUNCE_MS, onChanged: onListChanged } },
-    // The harness validates results from data; this validator would compile a server's schema to code.
+    // The harness validates results itself. The SDK's own validator would compile a server's schema to code.
     jsonSchemaValidator: {
       getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
     },
@@ -173,7 +176,7 @@ function httpProblem(
 
 function httpCause(error: unknown, status: number | undefined): string {
   const message = messageOf(error);
-  // The SDK puts all issues of its schemas into the message.
+  // For an answer that is not a valid message, the SDK's error lists every schema issue.
   if (message.includes('"code": "')) return 'its answer is not an MCP message';
   if (status !== undefined && status >= 400) return `it answered with HTTP ${status}`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
@@ -181,7 +184,7 @@ function httpCause(error: unknown, status: number | undefined): string {
   return oneLine(why, 300).replace(/[.:\s]+$/u, '');
 }
 
-/** Closes the opened transport if the server does not answer in time. */
+/** Connects to the server. Closes the transport if the attempt fails, takes too long or is aborted. */
 async function connectInTime(
   client: Client,
   transport: Transport,

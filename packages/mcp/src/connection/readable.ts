@@ -8,7 +8,7 @@ export function oneLine(text: string, maxLength: number): string {
   return cut(text.replace(HIDDEN, ' ').trim(), maxLength);
 }
 
-/** Text of a server with its lines, without other invisible characters. */
+/** Text of a server without invisible characters except line breaks and tabs, with at most `maxLength` characters. */
 export function plainLines(text: string, maxLength: number): string {
   return cut(text.replaceAll('\r\n', '\n').replace(HIDDEN_IN_LINES, ' ').trim(), maxLength);
 }

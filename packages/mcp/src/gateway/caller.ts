@@ -6,7 +6,7 @@ export interface GatewayCaller {
   readonly principal?: string;
   /** Whether the caller may run scripts. Otherwise it can only find and read tools. */
   readonly mayRun: boolean;
-  /** Whether the caller may decide about calls, by answering questions. */
+  /** Whether the caller may approve or deny calls by answering questions. */
   readonly mayDecide: boolean;
 }
 
@@ -18,7 +18,7 @@ export function requestOptions(caller: GatewayCaller, body: unknown): { authInfo
   return { authInfo, ...(body === undefined ? {} : { parsedBody: body }) };
 }
 
-/** The caller of a request. Without one, it is the user of this machine. */
+/** The caller of a request; the user of this machine if the request names no caller. */
 export function callerIn({ authInfo }: Partial<McpRequestContext>): GatewayCaller {
   return (authInfo?.extra?.['caller'] as GatewayCaller | undefined) ?? LOCAL_CALLER;
 }

@@ -5,7 +5,7 @@ import type { GatewayServices } from './services.js';
 const READS = { readOnlyHint: true, openWorldHint: false };
 const MAX_DESCRIBED = 20;
 
-/** `search_tools` and `describe_tools`: progressive discovery without a script. */
+/** Registers `search_tools` and `describe_tools`, with which a client finds tools without a script. */
 export function registerCatalogTools(server: McpServer, services: GatewayServices): void {
   const catalog = () =>
     services.harness.catalog(services.principal === undefined ? {} : { principal: services.principal });

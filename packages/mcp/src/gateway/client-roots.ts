@@ -9,7 +9,7 @@ export function followRoots({ server }: McpServer, onRoots: ((roots: readonly st
     const { roots } = await server.listRoots();
     onRoots(roots.flatMap(({ uri }) => folderOf(uri) ?? []));
   };
-  // A client that announces roots, but does not list them, has none.
+  // A client that announces roots but fails to list them counts as a client without roots.
   const tryAsking = () => void ask().catch(() => {});
   server.oninitialized = tryAsking;
   server.setNotificationHandler('notifications/roots/list_changed', tryAsking);

@@ -3,7 +3,7 @@ import type { GatewayServices } from './services.js';
 
 const SCHEME = 'toolscript:';
 
-/** The declarations of each namespace, and the last scripts. */
+/** Registers the declarations of each namespace, and the last scripts, as resources. */
 export function registerResources(server: McpServer, { harness, past }: GatewayServices): void {
   const template = new ResourceTemplate(`${SCHEME}//declarations/{namespace}`, {
     list: () => ({

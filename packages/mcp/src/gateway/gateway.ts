@@ -18,9 +18,11 @@ import { PastScripts } from './past-scripts.js';
 import { registerScriptTools } from './script-tools.js';
 import type { GatewayOptions, GatewayServices, PendingState } from './services.js';
 
-/** A harness as an MCP server: any number of clients. */
+/** A harness as an MCP server for any number of clients. */
 export interface Gateway {
-  /** Makes the server for one connection or request: the factory of `serveStdio` and `createMcpHandler` of the SDK. */
+  /**
+   * Makes the server for one connection or request. The SDK's `serveStdio` and `createMcpHandler` accept this factory.
+   */
   readonly server: (context?: Partial<McpRequestContext>) => McpServer;
   /** Serves the client at the other end of this process's standard input and output. */
   serveStdio(): { close(): Promise<void> };
@@ -32,8 +34,8 @@ export interface Gateway {
 
 export interface GatewayHttp {
   /**
-   * `caller`: default the user of this machine, who may do everything. `body`: the request's body as parsed JSON.
-   * Without it, clients of protocols before 2026-07-28 get no session, so the gateway cannot ask their users.
+   * `caller`: by default, the user of this machine, who may do everything. `body`: the request's body as parsed JSON.
+   * Without `body`, clients of protocols before 2026-07-28 get no session, so the gateway cannot ask their users.
    */
   fetch(request: Request, options?: { caller?: GatewayCaller; body?: unknown }): Promise<Response>;
   /** Ends open requests and streams. */
@@ -45,8 +47,9 @@ const INSTRUCTION_TOKENS = 1_700;
 const STATE_LIFE_SECONDS = 24 * 3_600;
 
 /**
- * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` over the tools of the harness. The
- * description of `run_script` shows the tools of this moment, or of the last `refresh`; `search_tools` finds all tools.
+ * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` for the tools of the harness. The
+ * description of `run_script` shows the tools at the time of this call, or of the last `refresh`; `search_tools` finds
+ * all tools.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const gateway = new HarnessGateway(options);

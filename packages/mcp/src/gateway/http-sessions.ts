@@ -6,10 +6,10 @@ import {
 import { randomUUID } from 'node:crypto';
 import { isSameCaller, requestOptions, type GatewayCaller } from './caller.js';
 
-/** A server of one connection that lasts. */
+/** The server of one lasting connection. */
 export interface LastingServer {
   readonly made: McpServer;
-  /** Call it when the connection has ended. */
+  /** Must be called when the connection has ended. */
   release(): void;
 }
 
@@ -27,14 +27,14 @@ const MAX_SESSIONS = 500;
  */
 export class HttpSessions {
   readonly #open: (caller: GatewayCaller) => LastingServer;
-  /** The sessions by id; the last used one is the last. */
+  /** The sessions by id, with the most recently used session last. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(open: (caller: GatewayCaller) => LastingServer) {
     this.#open = open;
   }
 
-  /** The answer to a request. Undefined: the request belongs to no session, and starts none. */
+  /** The answer to a request; undefined if the request belongs to no session and starts none. */
   answer(request: Request, caller: GatewayCaller, body: unknown): Promise<Response> | undefined {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return isInitializeRequest(body) ? this.#begin(request, caller, body) : undefined;
@@ -81,7 +81,7 @@ function handle({ caller, transport }: Session, request: Request, body: unknown)
   return transport.handleRequest(request, requestOptions(caller, body));
 }
 
-/** The answer with which a client begins a new session. */
+/** The answer after which a client begins a new session. */
 function unknownSession(): Response {
   const error = { code: -32_001, message: 'There is no such session. Initialize a new one.' };
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });

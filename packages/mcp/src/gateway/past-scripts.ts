@@ -12,14 +12,14 @@ interface PastScript {
   readonly operations: readonly { readonly tool: string; readonly status: string }[];
 }
 
-/** The last scripts of a gateway, newest last. */
+/** The last scripts of one owner, with the newest script last. */
 export class PastScripts {
   readonly #scripts = new Map<string, PastScript>();
-  /** The outcomes of scripts that have ended, for a client that asks again. */
+  /** The outcomes of scripts that have ended, for a client that requests an outcome again. */
   readonly #outcomes = new Map<string, Outcome>();
   readonly #resumed = new Map<string, Promise<Outcome>>();
 
-  /** A resumed script replaces its earlier entry. `code`: omit it if the earlier entry has it. */
+  /** Adds a script. A resumed script replaces its earlier entry. Callers may omit `code` if that entry has the code. */
   add(outcome: Outcome, code?: string): void {
     const { scriptId, status, operations } = outcome;
     const known = this.#scripts.get(scriptId);
@@ -39,7 +39,9 @@ export class PastScripts {
     this.#outcomes.delete(oldest!);
   }
 
-  /** Resumes a script once at a time. A client that asks meanwhile gets the same outcome. */
+  /**
+   * Resumes a script, but never twice at the same time: a second client gets the outcome of the resumption in progress.
+   */
   resuming(scriptId: string, resume: () => Promise<Outcome>): Promise<Outcome> {
     const open = this.#resumed.get(scriptId);
     if (open !== undefined) return open;

@@ -96,7 +96,8 @@ function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
 }
 
 /**
- * The client sends the user's decisions separately from the arguments of the call, and only about its own approvals.
+ * The client sends the user's decisions separately from the arguments of the call. Only decisions about the approvals
+ * in `pending` count.
  */
 function resumeDecided(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
   const decisions = services.mayDecide ? answersOf(ctx.mcpReq.inputResponses, pending.approvals) : {};
@@ -140,7 +141,7 @@ function stateOf({ state }: GatewayServices, { scriptId, pendingApprovals }: Sus
 }
 
 function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: Suspended): string {
-  const where = howToDecide?.(scriptId) ?? 'the program that runs this server';
+  const where = howToDecide?.(scriptId) ?? 'in the program that runs this server';
   return `A user must decide first: ${where}. Ask the user to do so, then call resume_script with { "scriptId": "${scriptId}" } to wait for the decision.`;
 }
 
@@ -169,7 +170,7 @@ async function resultOf(
 
 const BYTES_PER_TOKEN = 4;
 
-/** The outcome as data; a value that a model could not read anyway is omitted. */
+/** The outcome as data. A value that is too large for a model is omitted. */
 function structured(outcome: Outcome, maxLength: number): z.infer<typeof ResultSchema> {
   const { status, scriptId, output, logs, operations } = outcome;
   const hasValue = outcome.status === 'completed' && outcome.value !== undefined;

@@ -13,8 +13,8 @@ export interface GatewayOptions {
   /** The host's own context for tools. */
   readonly app?: unknown;
   /**
-   * The instruction for clients that cannot ask their user: where users decide about suspended scripts, such as a
-   * command or a page. Only for a harness with a store.
+   * Returns where users decide about a suspended script, such as a command or a page. Clients that cannot ask their
+   * user receive this text. Only for a harness with a store.
    */
   readonly howToDecide?: (scriptId: string) => string;
   /**
@@ -22,18 +22,23 @@ export interface GatewayOptions {
    * 000.
    */
   readonly resumeWaitMs?: number;
-  /** Loads the bytes of images that tools return without data, like `mcp.loadImage`. */
+  /** Loads the bytes of images that tools return without data, for example with `McpServers.loadImage`. */
   readonly loadImage?: (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
-  /** Signs the state that a client carries between the rounds of a call. Set it if several processes share clients. */
+  /**
+   * The key that signs the state that a client carries between the rounds of a call. Processes that share clients need
+   * the same key. Default: a random key.
+   */
   readonly stateKey?: Uint8Array;
-  /** Receives the folders of the client over standard input and output, as absolute paths, and every change of them. */
+  /**
+   * Called with the folders of the client on standard input and output, as absolute paths, and again after each change.
+   */
   readonly onRoots?: (roots: readonly string[]) => void;
   readonly serverInfo?: { readonly name: string; readonly version: string };
 }
 
 /**
- * The state that a client carries while its user decides. It is signed, and names only a script of this gateway and
- * its own approvals.
+ * The state that a client carries while its user decides. The state is signed. It names only a script of this gateway
+ * and the approvals of that script.
  */
 export interface PendingState {
   readonly scriptId: string;

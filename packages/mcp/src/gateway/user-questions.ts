@@ -11,7 +11,7 @@ import type { Decision, Decisions, Outcome } from '@toolscript/core';
 
 type Suspended = Extract<Outcome, { status: 'suspended' }>;
 
-/** Whether the client can show a form to its user. In the newest protocol, each request states that. */
+/** Whether the client can show a form to its user. In the newest protocol, each request states this capability. */
 export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolean {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
@@ -19,7 +19,7 @@ export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolea
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** One form for each waiting call. Each form shows the safe text of the approval. */
+/** Asks the user with one form for each pending call. Each form shows the safe text of the approval. */
 export function askUser({ pendingApprovals }: Suspended, requestState: string): InputRequiredResult {
   const entries = pendingApprovals.map(({ approvalId, rendered }) => [
     approvalId,

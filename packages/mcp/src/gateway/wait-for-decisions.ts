@@ -8,7 +8,7 @@ const RESUME_WAIT_MS = 45_000;
 /** The result of the wait: the script can be resumed, or this report replaces its outcome. */
 type Waited = { readonly decided: true } | { readonly report: string };
 
-/** Waits until every pending call of a stored script is decided, in any process. */
+/** Waits until every pending call of a stored script has been decided, in this process or in another one. */
 export async function waitForDecisions(
   { harness, principal, resumeWaitMs = RESUME_WAIT_MS, howToDecide }: GatewayServices,
   scriptId: string,
@@ -21,7 +21,7 @@ export async function waitForDecisions(
     const waited = judge(scriptId, details);
     if (waited !== undefined) return waited;
     if (performance.now() >= until || signal.aborted) {
-      const where = howToDecide === undefined ? '' : ` Decide here: ${howToDecide(scriptId)}.`;
+      const where = howToDecide === undefined ? '' : ` The user can decide here: ${howToDecide(scriptId)}.`;
       return {
         report: `No user has decided about the script ${scriptId} yet.${where} Call resume_script again to wait.`,
       };

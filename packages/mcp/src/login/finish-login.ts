@@ -17,7 +17,7 @@ export async function finishLogin(
   // defence: mcp-logins-belong-to-their-question
   if ('isOwnState' in provider && !(await provider.isOwnState(searchParams.get('state'))))
     throw new ToolscriptUsageError(
-      `The answer does not belong to the requested login to "${name}". Connect again, and log in at the new page.`,
+      `The redirect address does not belong to the requested login to "${name}". Connect again, and log in at the new page.`,
     );
   await new StreamableHTTPClientTransport(transport.url, { authProvider: provider }).finishAuth(searchParams);
 }

@@ -10,17 +10,23 @@ import { z } from 'zod';
 import { PrivateJsonFile } from '../storage/private-json.js';
 
 export interface OAuthFileOptions {
-  /** A JSON file for its owner alone (0600): registrations and tokens by server. */
+  /**
+   * The path of a JSON file that only its owner can read and write (0600). The file has the registrations and tokens by
+   * server.
+   */
   readonly path: string;
   /** The redirect address after the login, such as `http://127.0.0.1:PORT/callback`. */
   readonly redirectUrl: string;
-  /** Shows the login page to the user. Then call `finishLogin` with the address to which the browser was redirected. */
+  /**
+   * Shows the login page to the user. The host then calls `finishLogin` with the address to which the browser was
+   * redirected.
+   */
   readonly onRedirect: (server: string, page: URL) => void | Promise<void>;
   /** The name of this program on the login page. Default 'Toolscript'. */
   readonly clientName?: string;
 }
 
-/** A login that can verify whether an answer belongs to its own request. */
+/** A login provider that can verify whether a redirect belongs to the login that it requested. */
 export interface LoginProvider extends OAuthClientProvider {
   isOwnState(state: string | null): Promise<boolean>;
 }
@@ -46,13 +52,13 @@ const LoginSchema = z.strictObject({
 });
 const FileSchema = z.strictObject({ version: z.literal(1), logins: z.array(LoginSchema) });
 
-/** Logins to remote servers, stored in a file: the `authProvider` of `connectMcpServers`. */
+/** Makes an `authProvider` for `connectMcpServers` that stores the logins to remote servers in a file. */
 export function oauthFile(options: OAuthFileOptions): (server: string) => LoginProvider {
   const file = openFile(options.path);
   return (server) => new FileLogin(server, options, file);
 }
 
-/** The servers that the user has logged in to, by the file of `oauthFile`. */
+/** The servers that the user has logged in to, according to the file of `oauthFile`. */
 export async function serversWithLogin(path: string): Promise<readonly string[]> {
   const { logins } = await openFile(path).read();
   return logins.filter(({ tokens }) => tokens !== undefined).map(({ name }) => name);
@@ -72,7 +78,7 @@ class FileLogin implements LoginProvider {
   readonly #server: string;
   readonly #onRedirect: OAuthFileOptions['onRedirect'];
   readonly #file: PrivateJsonFile<typeof FileSchema>;
-  /** The access token that this process has used. */
+  /** The access token that this process read last. */
   #used: string | undefined;
 
   constructor(

@@ -58,7 +58,7 @@ function listTool(servers: Servers, { name, description, method, member }: ListK
     approval: 'policy',
     async execute({ server, cursor }, { signal }) {
       if (server === undefined && cursor !== undefined)
-        throw failure(`"cursor" belongs to one server; name it as "server".`);
+        throw failure(`"cursor" needs "server". Pass the name of the server that returned the cursor.`);
       const asked = server === undefined ? withResources(servers) : [find(servers, server)];
       const pages = await Promise.all(
         asked.map(async ({ name: from, connection }) => {

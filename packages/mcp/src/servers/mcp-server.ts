@@ -16,11 +16,11 @@ export interface McpServerOptions {
   readonly trust: TrustOptions;
   readonly images: ImageCache;
   readonly emit: (event: McpEvent) => void;
-  /** The tools for scripts have changed. */
+  /** Called when the tools for scripts have changed. */
   readonly onTools: () => void;
 }
 
-/** One server: its connection, its offers, the trusted part of them, and its tools for scripts. */
+/** One server: its connection, the tools that it offers, the untrusted ones among them, and the tools for scripts. */
 export class McpServer {
   readonly name: string;
   readonly connection: ServerConnection;

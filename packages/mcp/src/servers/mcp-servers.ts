@@ -24,20 +24,21 @@ export interface McpServers {
   /** One entry for each server that the configuration names and does not disable. */
   status(): readonly McpServerStatus[];
   /**
-   * Trusts these tools, which were held back, as `status` or an event has shown them, and makes them available. A tool
+   * Trusts held-back tools in the versions that `status` or an event has shown, and makes these tools available. A tool
    * that the server has changed in the meantime stays held back.
    */
   trust(server: string, tools: readonly UntrustedTool[]): Promise<void>;
   /**
-   * Completes the login to a remote server whose `authProvider` has shown a page to the user, and connects.
-   * `address`: the address to which the browser was redirected. Rejects if the login failed, or does not belong to
-   * the request.
+   * Completes the login to a remote server whose `authProvider` has shown a page to the user, and connects. `address`:
+   * the address to which the browser was redirected. Rejects if the login failed, or if `address` does not belong to
+   * the requested login.
    */
   finishLogin(server: string, address: string | URL): Promise<void>;
   /** Reconnects a failed server at once. Resolves even if the connection fails; see `status`. */
   reconnect(server: string): Promise<void>;
   /**
-   * The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer in the cache.
+   * The bytes of an image that a tool returned, for the input of a model. Rejects if the image is no longer in the
+   * cache.
    */
   loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }>;
   /** Removes the tools and ends every server. A repeated call does nothing. */
@@ -148,7 +149,7 @@ class ConnectedServers implements McpServers {
     return [...forResources, ...servers.flatMap(({ tools }) => tools)];
   }
 
-  /** Gives the new tools to each harness. Detaches a harness that is closed or already has a tool of such a name. */
+  /** Gives the new tools to each harness. Detaches a harness that is closed or has another tool with the same name. */
   #toolsChanged(server: string): void {
     for (const attachment of this.#attachments) {
       try {
@@ -159,7 +160,7 @@ class ConnectedServers implements McpServers {
           type: 'log',
           server,
           level: 'error',
-          text: `A harness has refused the new tools, and receives no later changes: ${messageOf(error)}`,
+          text: `A harness refused the new tools, so it was detached. Remove the cause, and attach the harness again: ${messageOf(error)}`,
         });
       }
     }

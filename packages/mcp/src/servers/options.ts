@@ -11,25 +11,28 @@ import type { TrustStore } from '../trust/trust-store.js';
 export interface McpOptions extends InboundHandlers {
   /** The variables for `${NAME}` in the configuration. Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Refuses a server before it is started: the reason, as the end of a sentence. The other servers work. */
+  /**
+   * Returns the reason why a server must not be started, as the end of a sentence; undefined if it may be started. The
+   * other servers work.
+   */
   readonly refuse?: (server: ServerToStart) => string | undefined;
   /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
   readonly trustStore?: TrustStore;
   /**
-   * The treatment of a new server: it is trusted ('trust', the default, because the user has configured it), or
-   * `onTrust` decides ('ask').
+   * `trust`, the default: a new server is trusted, because the user has configured it. `ask`: `onTrust` decides about
+   * its tools.
    */
   readonly firstUse?: 'trust' | 'ask';
   /**
-   * Decides about new and changed tools, which are held back until its answer. Default: they are held back until
-   * `trust` is called.
+   * Decides about new and changed tools, which are held back until this function has answered. Default: such tools are
+   * held back until `trust` is called.
    */
   readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
   /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
   readonly resources?: boolean;
   /**
-   * Maximum time that `connectMcpServers` waits for servers, in ms. Servers that connect later add their tools then.
-   * Default: until each server is connected or has failed.
+   * Maximum time that `connectMcpServers` waits for servers, in ms. A server that connects later adds its tools when it
+   * has connected. Default: until each server is connected or has failed.
    */
   readonly waitMs?: number;
   /** Ends the connections when the signal aborts, even while they are being opened. */
@@ -43,7 +46,10 @@ export interface McpOptions extends InboundHandlers {
   readonly reconnect?: ReconnectOptions;
   /** Logs in to remote servers: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK. */
   readonly authProvider?: (server: string) => OAuthClientProvider | undefined;
-  /** The instruction for the user of a server that refuses access: the way to log in, such as a command. */
+  /**
+   * Returns the way to log in to a server, such as a command. The message about a server that refuses access has this
+   * text.
+   */
   readonly howToLogIn?: (server: string) => string;
   /** The identity of this client for servers. */
   readonly clientInfo?: { readonly name: string; readonly version: string };
@@ -64,7 +70,7 @@ export type McpEvent =
 export interface McpServerStatus {
   /** The name in the configuration. */
   readonly name: string;
-  /** Scripts write `tools.mcp.NAMESPACE.TOOL`. */
+  /** The NAMESPACE in `tools.mcp.NAMESPACE.TOOL`, as scripts write it. */
   readonly namespace: string;
   readonly state: ConnectionState;
   /** The reason why the server is not connected, as a sentence for the user. */

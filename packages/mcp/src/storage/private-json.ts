@@ -14,7 +14,7 @@ export class PrivateJsonFile<Schema extends z.ZodType> {
   readonly #advice: string;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `empty`: the content of a missing file. `advice`: ends the message about an unusable file. */
+  /** `empty`: the content of a missing file. `advice`: the last sentence of the message about an unusable file. */
   constructor(path: string, { schema, empty, advice }: { schema: Schema; empty: z.infer<Schema>; advice: string }) {
     this.#path = path;
     this.#schema = schema;
@@ -22,7 +22,7 @@ export class PrivateJsonFile<Schema extends z.ZodType> {
     this.#advice = advice;
   }
 
-  /** Reads the content. Rejects with a `ToolscriptUsageError` that names an unusable file. */
+  /** Reads the content. Rejects with a `ToolscriptUsageError` that names the file if the file is unusable. */
   read(): Promise<z.infer<Schema>> {
     return this.#inTurn(() => this.#readNow());
   }

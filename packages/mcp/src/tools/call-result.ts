@@ -13,9 +13,9 @@ const MAX_ERROR_LENGTH = 4_000;
 type Block = CallToolResult['content'][number];
 
 /**
- * The script's value of a result: `structuredContent` if there is one, otherwise the text, parsed if it is a JSON
- * object or list. If there is more than text, the value is `{ text, content }` with every part. If the tool failed,
- * throws its own error message.
+ * Returns the value that a script gets for a result: `structuredContent` if there is one, otherwise the text, parsed if
+ * it is a JSON object or list. If the result has more than text, the value is `{ text, content }` with every part.
+ * Throws a `ToolCallError` if the tool failed, or if it declares an output schema and answered with text.
  */
 export function readResult(
   result: CallToolResult,
@@ -41,7 +41,7 @@ function errorText(name: string, content: readonly Block[]): string {
     : text;
 }
 
-/** The value of a list of parts. No parts: null. */
+/** The value of a list of parts; null for an empty list. */
 function contentValue(content: readonly Block[], images: ImageCache): unknown {
   if (content.length === 0) return null;
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
@@ -50,7 +50,10 @@ function contentValue(content: readonly Block[], images: ImageCache): unknown {
   return { text: texts.join('\n'), content: content.map((block) => partOf(block, images, inline)) };
 }
 
-/** Joins texts, because many servers send each element of a list as a separate part. */
+/**
+ * The value of text parts. JSON parts become a list, because many servers send each element of a list as a separate
+ * part.
+ */
 function textValue(texts: readonly string[]): unknown {
   const parsed = texts.map(parsedJson);
   if (parsed.every((value) => value !== undefined)) return parsed.length === 1 ? parsed[0] : parsed;

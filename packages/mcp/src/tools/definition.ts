@@ -28,7 +28,7 @@ export interface SkippedTool {
 const MAX_DEFINITION_LENGTH = 256 * 1024;
 const MAX_NAME_LENGTH = 256;
 
-/** Parses a server's list. For two tools with one name, the first counts. */
+/** Parses a server's list. If several tools have the same name, only the first one is used. */
 export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefinition[]; skipped: SkippedTool[] } {
   const tools = new Map<string, ToolDefinition>();
   const skipped: SkippedTool[] = [];
@@ -63,7 +63,10 @@ function readDefinition(given: unknown, index: number): ToolDefinition | Skipped
 
 const TOO_DEEP = `its definition is nested more than ${MAX_JSON_DEPTH} levels deep`;
 
-/** Measures the depth on JSON text: a recursive walk would overflow the stack for the depths that it must reject. */
+/**
+ * The reason why a definition is refused; undefined if there is none. The depth is measured on JSON text, because a
+ * recursive walk over a value that is too deep would overflow the stack.
+ */
 function problemOf(parts: object): string | undefined {
   let json: string;
   try {

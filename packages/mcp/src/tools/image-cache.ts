@@ -1,6 +1,6 @@
 import { ToolCallError, type ImagePart } from '@toolscript/core';
 
-/** Keeps the bytes of the newest images of a conversation, up to a maximum size. */
+/** Keeps the bytes of the newest images, up to a maximum size. */
 export class ImageCache {
   readonly #maxBytes: number;
   readonly #images = new Map<string, Uint8Array>();
@@ -21,7 +21,7 @@ export class ImageCache {
     }
   }
 
-  /** The bytes of an image. Throws a `ToolCallError` for a model if they are no longer available. */
+  /** The bytes of an image. Rejects with a `ToolCallError` if the bytes are no longer stored. */
   async load({ sha256 }: Pick<ImagePart, 'sha256'>): Promise<{ bytes: Uint8Array }> {
     const bytes = this.#images.get(sha256);
     if (bytes === undefined)

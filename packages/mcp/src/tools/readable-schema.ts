@@ -13,7 +13,10 @@ const MAPS: ReadonlySet<string> = new Set([
 const TEXTS: ReadonlySet<string> = new Set(['description', 'title']);
 const MAX_TEXT_LENGTH = 4_000;
 
-/** A copy of a schema, with bounded depth and without invisible characters, so that models can read it unchanged. */
+/**
+ * A copy of a schema for models: without comments, and with descriptions and titles of bounded length that contain no
+ * invisible characters.
+ */
 export function readableSchema(schema: object): object {
   return readable(schema) as object;
 }

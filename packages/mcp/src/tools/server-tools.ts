@@ -18,7 +18,7 @@ export interface ServerToolsOptions {
   /** The server's part of `tools.mcp.SERVER.TOOL`. */
   readonly namespace: string;
   readonly call: CallServer;
-  /** The script's value of a result. Throws for a tool that failed. */
+  /** Returns the value that a script gets for a result. Throws if the tool failed. */
   readonly readResult: (result: CallToolResult, definition: ToolDefinition) => unknown;
 }
 
@@ -47,7 +47,7 @@ export function serverTools(
   return { tools, skipped };
 }
 
-/** The user's rule for a tool. Undefined: the annotations decide. */
+/** The user's rule for a tool; undefined if the annotations decide. */
 function actionFor(name: string, { tools }: ServerConfig): ToolAction | undefined {
   return Object.hasOwn(tools, name) ? tools[name] : tools['*'];
 }
@@ -82,7 +82,7 @@ function serverTool(
   try {
     return make(outputSchema);
   } catch {
-    // Without a usable output schema, the tool is treated like a tool without one.
+    // A tool with an unusable output schema is treated like a tool without an output schema.
     return make(undefined);
   }
 }

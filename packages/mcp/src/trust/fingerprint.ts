@@ -9,7 +9,10 @@ export function toolFingerprint({ name, title, description, inputSchema, outputS
   return hash({ name, title, description, inputSchema, outputSchema, annotations });
 }
 
-/** The hash of the server's identity: its program and arguments, or its address; no secrets. */
+/**
+ * The hash of the server's identity: its program, arguments and folder, or its address. The hash omits variables,
+ * headers and the query, which may hold secrets.
+ */
 export function serverFingerprint({ transport }: ServerConfig): string {
   return transport.type === 'stdio'
     ? hash({ command: transport.command, args: transport.args, cwd: transport.cwd })

@@ -40,16 +40,16 @@ interface Reviewed {
   readonly reason: TrustRequest['reason'];
 }
 
-/** The trust in the program or address of a name. */
+/** The user's trust in the program or address of a server. */
 interface Known {
   readonly reason: TrustRequest['reason'];
-  /** The trusted fingerprints, by the server's own names. */
+  /** The trusted fingerprints, by the server's own name of the tool. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
 /**
- * Compares a server's offers with the user's trust. New and changed tools are held back until the user accepts them;
- * an unchanged tool is never held back because of another one.
+ * Compares the tools that a server offers with the tools that the user trusts. New and changed tools are held back
+ * until the user accepts them; an unchanged tool is never held back because of a changed one.
  */
 export class TrustReview {
   readonly #config: ServerConfig;
@@ -95,7 +95,7 @@ export class TrustReview {
     await this.#trust(offered.filter((tool) => accepted.has(toolFingerprint(tool))));
   }
 
-  /** Adds trust in these definitions to the trust in earlier ones. */
+  /** Stores trust in these definitions in addition to those that are already trusted. */
   async #trust(definitions: readonly ToolDefinition[]): Promise<void> {
     const server = serverFingerprint(this.#config);
     await this.#options.store.update(this.#config.name, (entries) => {

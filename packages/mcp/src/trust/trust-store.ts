@@ -27,7 +27,7 @@ export function memoryTrustStore(): TrustStore {
   };
 }
 
-/** Entries are lists, because a server may have a tool whose name is not a safe member, such as `__proto__`. */
+/** Tools are stored as a list, because a tool may have a name that is not a safe member name, such as `__proto__`. */
 const FileSchema = z.strictObject({
   version: z.literal(1),
   servers: z.array(
@@ -42,8 +42,8 @@ const FileSchema = z.strictObject({
 type TrustFile = z.infer<typeof FileSchema>;
 
 /**
- * Keeps trust in a JSON file for its owner alone (0600). A file that cannot be read trusts nothing: every operation
- * rejects with a `ToolscriptUsageError` that names it.
+ * Keeps trust in a JSON file that only its owner can read and write (0600). If the file cannot be read, nothing is
+ * trusted: every operation rejects with a `ToolscriptUsageError` that names the file.
  */
 export function fileTrustStore(path: string): TrustStore {
   const file = new PrivateJsonFile(path, {

@@ -15,12 +15,12 @@ const NAME = z
   .regex(/^[\w.@:+-]{1,100}$/u, 'must be 1 to 100 letters, digits or any of . _ @ : + -, without spaces');
 
 export const ApiKeyDraftSchema = z.strictObject({
-  /** The name that users read, such as the program that uses the key. */
+  /** The name that users read, such as the name of the program that uses the key. */
   name: NAME,
   /** The owner of the threads, runs and approvals that the key can access. */
   principal: NAME,
   scopes: z.array(z.enum(SCOPES)).min(1),
-  /** In ms since 1970. Default: never. */
+  /** The time when the key expires, in ms since 1970. Default: the key never expires. */
   expiresAt: z.number().int().min(0).optional(),
 });
 export type ApiKeyDraft = z.infer<typeof ApiKeyDraftSchema>;
@@ -38,8 +38,8 @@ export type ApiKey = z.infer<typeof ApiKeySchema>;
 export interface ApiKeyStore {
   add(key: ApiKey): Promise<void>;
   /**
-   * The key; undefined for an unknown key, and for a key that cannot be trusted, as in a file that other users can
-   * write.
+   * The key; undefined for an unknown key, and for a key that cannot be trusted, such as a key in a file that other
+   * users can access.
    */
   get(keyId: string): Promise<ApiKey | undefined>;
   /** Oldest first. */

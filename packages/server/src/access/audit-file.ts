@@ -12,7 +12,7 @@ import {
   type ServiceAuditEntry,
 } from './audit-log.js';
 
-/** Number of bytes that one read takes. */
+/** Maximum number of bytes of one read. */
 const BLOCK = 256 * 1024;
 
 /** Maximum number of bytes that the search for one page reads. */
@@ -100,7 +100,7 @@ async function* linesBackwards(file: FileHandle, end: number): AsyncGenerator<Li
     const from = Math.max(0, at - BLOCK);
     rest = Buffer.concat([await readBlock(file, from, at), rest]);
     at = from;
-    // A line is complete if a line feed precedes it.
+    // Only text after a line feed certainly starts at the beginning of a line.
     const begin = at === 0 ? 0 : rest.indexOf(10) + 1;
     if (at > 0 && begin === 0) continue;
     const lines = splitLines(rest.subarray(begin)).slice(0, -1);
@@ -129,7 +129,7 @@ async function readBlock(file: FileHandle, from: number, end: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** Undefined for an entry that does not match the filter, and for a line that a full disk has truncated. */
+/** Returns undefined for an entry that does not match the filter, and for a line that a full disk has truncated. */
 function entryIn(text: string, filter: AuditFilter): ServiceAuditEntry | undefined {
   try {
     const entry = JSON.parse(text) as ServiceAuditEntry;
@@ -157,5 +157,5 @@ function openForAppend(path: string): number {
   // defence: audit-regular-file, without it: if (fstatSync(file).size >= 0) return file;
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
-  throw new Error(`${path} is not a regular file. Remove it, or name another path.`);
+  throw new Error(`${path} is not a regular file. Remove it, so that the audit log can create a file there.`);
 }

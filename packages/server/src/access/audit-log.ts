@@ -5,7 +5,10 @@ import type { Scope } from './caller.js';
 import { LOCAL_PRINCIPAL } from '../runs/principals.js';
 import type { UndoDirection, UndoReport } from './script-undo.js';
 
-/** A user's decision over HTTP. Its effect, after its script was resumed, is an entry of type `approval`. */
+/**
+ * A user's decision, received over HTTP. When the script resumes, an entry of type `approval` records the effect of the
+ * decision.
+ */
 export interface DecisionEntry {
   readonly type: 'decision';
   /** The time, as ISO 8601 in UTC. */
@@ -22,17 +25,17 @@ export interface DecisionEntry {
   readonly decision: 'approve' | 'deny';
   readonly note?: string;
   readonly remember?: string;
-  /** The arguments of the call, and the user's replacement. */
+  /** The arguments of the call, as JSON. `replacingInput` contains the arguments that the user has set instead. */
   readonly inputJson: string;
   readonly replacingInput?: unknown;
 }
 
-/** An API key was made or revoked. */
+/** Records that an API key was added or revoked. */
 export interface KeyEntry {
   readonly type: 'key_added' | 'key_revoked';
   /** The time, as ISO 8601 in UTC. */
   readonly at: string;
-  /** The principal for whom the key acts. */
+  /** The owner of the data that the key can access. */
   readonly principal: string;
   readonly keyId: string;
   readonly name: string;
@@ -43,7 +46,7 @@ export function keyEntry(type: KeyEntry['type'], { principal, keyId, name, scope
   return { type, at: new Date().toISOString(), principal, keyId, name, scopes };
 }
 
-/** A user has undone, or redone, the file changes of a script. */
+/** Records that a user has undone, or redone, the file changes of a script. */
 export interface UndoEntry {
   readonly type: 'undo';
   readonly at: string;
@@ -61,7 +64,7 @@ export function undoEntry({ scriptId, direction, files }: UndoReport, principal:
 
 export type ServiceAuditEntry = AuditEntry | DecisionEntry | KeyEntry | UndoEntry;
 
-/** The conditions that an entry must all match. */
+/** An entry matches the filter if it has all values that the filter contains. */
 export interface AuditFilter {
   readonly principal?: string;
   readonly threadId?: string;
@@ -80,17 +83,17 @@ export interface AuditPage {
   readonly next?: string;
 }
 
-/** Stores every decision, and the start and end of every call with effects. */
+/** Stores every decision, the start and end of every call with effects, and every change to API keys. */
 export interface AuditStore {
-  /** Appends an entry. It can be called without a receiver (`this`). Throws if the store cannot append. */
+  /** Appends an entry. The function works without a receiver (`this`). Throws if the store cannot append. */
   readonly append: (entry: ServiceAuditEntry) => void;
   /** Newest first. */
   list(query: AuditQuery): Promise<AuditPage>;
-  /** All entries that exist at the start, oldest first. */
+  /** Yields the matching entries that exist when the export starts, oldest first. */
   export(filter: AuditFilter): AsyncIterable<ServiceAuditEntry>;
 }
 
-/** The principal of an entry. An entry without one belongs to the machine's own user. */
+/** The principal of an entry. An entry without a principal belongs to the user of this machine. */
 export function principalOf({ principal = LOCAL_PRINCIPAL }: ServiceAuditEntry): string {
   return principal;
 }

@@ -1,4 +1,4 @@
-/** The permissions of a caller. `admin` includes the others. */
+/** The permissions of a caller. `admin` includes the other permissions. */
 export const SCOPES = ['read', 'run', 'approve', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 

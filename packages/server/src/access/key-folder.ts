@@ -78,8 +78,8 @@ export class KeyFolder implements ApiKeyStore {
 }
 
 /**
- * The text of a regular file that belongs to this user alone. Rejects for any other file, whose keys another user
- * could have written.
+ * Reads a regular file of at most 64 KiB that no other user can access. Rejects for any other file, because another
+ * user could have written its key.
  */
 async function readPrivate(path: string): Promise<string> {
   // defence: key-files-no-follow, without it: const file = await open(path, constants.O_RDONLY);

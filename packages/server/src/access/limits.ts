@@ -1,30 +1,37 @@
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 
-/** The share of the server that one caller may use. */
+/** Limits on the use of the server by one caller or from one address. */
 export interface AccessLimits {
   /**
-   * Requests from one address in a minute, for all its callers together. Requests from this machine are not counted.
+   * Maximum number of requests per minute from one address, for all its callers together. Requests from this machine
+   * are not counted.
    */
   readonly requestsPerAddress: number;
-  /** Requests with a wrong token from one address in a minute. */
+  /** Maximum number of requests per minute with a wrong token, from one address. */
   readonly failuresPerAddress: number;
-  /** Requests of one principal in a minute. The machine's own user, with the local token, is not counted. */
+  /**
+   * Maximum number of requests per minute of one principal. Requests of the machine's own user, with the local token,
+   * are not counted.
+   */
   readonly requestsPerPrincipal: number;
-  /** Event streams that one principal may have open at the same time. */
+  /** Maximum number of event streams that one principal may have open at the same time. */
   readonly streamsPerPrincipal: number;
-  /** Runs of one principal that may wait in the queue, at most 500. The machine's own user is not limited. */
+  /** Maximum number of queued runs of one principal, at most 500. The machine's own user is not limited. */
   readonly queuedRunsPerPrincipal: number;
-  /** Runs of one principal that all processes with this limit execute at the same time. Further runs wait. */
+  /**
+   * Maximum number of runs of one principal that all processes with this limit execute at the same time. Further runs
+   * wait.
+   */
   readonly runsPerPrincipal: number;
-  /** Time for the headers of a request to arrive, in ms. */
+  /** Maximum time for the headers of a request to arrive, in ms. */
   readonly headersTimeoutMs: number;
-  /** Time for a whole request to arrive, in ms. */
+  /** Maximum time for a whole request to arrive, in ms. */
   readonly requestTimeoutMs: number;
-  /** Time after which the server disconnects a client that reads nothing of an answer, in ms. */
+  /** Time after which the server disconnects a client that does not read a response, in ms. */
   readonly stallTimeoutMs: number;
 }
 
-/** The server counts queued runs with one page of a list. */
+/** The server counts queued runs with one page of a list, so the limit is the maximum size of a page. */
 const MAX_QUEUED = 500;
 
 const DEFAULT_ACCESS_LIMITS: AccessLimits = {

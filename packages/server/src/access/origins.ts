@@ -12,8 +12,8 @@ export interface OriginOptions {
 }
 
 /**
- * The Host and Origin headers that the server accepts. A page that reaches this server through DNS rebinding sends
- * its own name as the host. So an unknown name is rejected, and an address counts only if the connection has arrived
+ * The Host and Origin headers that the server accepts. A page that reaches this server through DNS rebinding sends its
+ * own name as the host. So the server rejects unknown names, and accepts an address only if the connection has arrived
  * at it.
  */
 export class KnownOrigins {
@@ -34,7 +34,7 @@ export class KnownOrigins {
     return this.#hosts.has(name) || name === hostOfAddress(localAddress ?? '');
   }
 
-  /** Whether the page was sent by the server itself, or its origin is configured. `host` is known. */
+  /** Whether the origin is configured, or is the server's own. `host` is a host that `knowsHost` accepts. */
   knowsOrigin(origin: string, host: string): boolean {
     // defence: origin-is-known, without it: return true || this.isConfigured(origin) || isSamePage(origin, host);
     return this.isConfigured(origin) || isSamePage(origin, host);
@@ -46,7 +46,7 @@ export class KnownOrigins {
   }
 }
 
-/** Compares without the scheme: a proxy before the server may use https. */
+/** Compares the host and the port. Ignores the scheme, because a proxy in front of the server may use https. */
 function isSamePage(origin: string, host: string): boolean {
   const [, scheme, rest = ''] = /^(https?):\/\/(.*)$/iu.exec(origin) ?? [];
   const [one, other] = [parseHost(rest), parseHost(host)];

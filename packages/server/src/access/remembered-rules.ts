@@ -3,12 +3,12 @@ import type { ApprovalRequest, Tool } from '@toolscript/core/protocol';
 /** The call for which an approval was requested. */
 type ApprovedCall = Pick<ApprovalRequest, 'tool' | 'inputJson'>;
 
-/** A rule that allows calls without a question, because a user chose this at an earlier call. */
+/** A rule that allows calls without an approval. A user created it when deciding about an earlier call. */
 export interface RememberedRule {
   readonly ruleId: string;
   /** The calls that the rule allows, in the words that the user read. */
   readonly covers: string;
-  /** In ms since 1970. */
+  /** The time when a user created the rule, in ms since 1970. */
   readonly rememberedAt: number;
 }
 
@@ -26,6 +26,6 @@ export interface RememberedRules {
   list(): Promise<readonly RememberedRule[]>;
   /** The rule that would allow the call; undefined if no rule can express it. */
   suggest(tool: Tool, call: ApprovedCall): SuggestedRule | undefined;
-  /** Deletes a rule. Runs that begin or resume afterwards ask again. Returns whether the rule existed. */
+  /** Deletes a rule. Runs that begin or resume afterwards ask the user again. Returns whether the rule existed. */
   delete(ruleId: string): Promise<boolean>;
 }

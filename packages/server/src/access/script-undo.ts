@@ -27,7 +27,7 @@ interface UndoCall {
 export interface UndoReport {
   readonly scriptId: string;
   readonly direction: UndoDirection;
-  /** Identifies the file changes that the undo reverts. The request that confirms the undo repeats it. */
+  /** Identifies the file changes that the undo reverts. The request that confirms the undo repeats this id. */
   readonly planId?: string;
   /** True if the undo was done, false for a plan. */
   readonly isDone: boolean;
@@ -55,6 +55,6 @@ export interface UndoRequest {
 export interface ScriptUndo {
   /** Changes nothing. */
   preview(request: UndoRequest & { readonly diff?: boolean }): Promise<UndoReport | undefined>;
-  /** `planId`: the id in the preview that the user has seen. */
+  /** `planId`: the id in the preview that the user has confirmed. */
   undo(request: UndoRequest & { readonly planId?: string | undefined }): Promise<UndoReport | undefined>;
 }

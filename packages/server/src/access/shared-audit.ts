@@ -8,7 +8,7 @@ const CHUNK = 100;
 /** Maximum number of entries that are copied together. Older uncopied entries stay only in the file. */
 const MAX_BACKLOG = 50_000;
 
-/** The wait before another attempt to reach a database that fails, in ms. */
+/** The delay before the next attempt after the database has failed, in ms. */
 const RETRY_MS = 5_000;
 
 /** An entry and its hash, which identifies it. */
@@ -35,8 +35,8 @@ export interface SharedAuditSettings {
 
 /**
  * The audit log of servers that share a database. An entry is appended to the file of this machine first, at once and
- * without the database, and then copied to the table, which answers queries. The file keeps the entries, so an
- * interrupted copy is continued by the next process.
+ * without the database, and then copied to the table, which answers queries. The file keeps the entries, so the next
+ * process resumes an interrupted copy.
  */
 export class SharedAudit implements AuditStore {
   readonly #settings: SharedAuditSettings;
@@ -95,7 +95,7 @@ export class SharedAudit implements AuditStore {
   }
 
   async #copyAll(): Promise<void> {
-    // Entries of the same moment are copied together.
+    // Entries that are appended at the same time are copied together.
     await Promise.resolve();
     while (this.#isWoken) {
       this.#isWoken = false;
@@ -115,7 +115,7 @@ export class SharedAudit implements AuditStore {
     this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
   }
 
-  /** Copies entries in the order of the file, so every entry before a copied one is copied too. */
+  /** Copies entries in the order of the file, so the entries before a copied entry have been copied too. */
   async #copyNew(): Promise<void> {
     const missing = (await this.#missing()).toReversed();
     for (let index = 0; index < missing.length; index += CHUNK)

@@ -21,7 +21,7 @@ export interface OpenedAgent {
   /** Members of the scripts' `context`. */
   readonly context?: JsonObject;
   readonly loadImage?: LoadImage;
-  /** The sub-agents that the agent may launch, with the tools of the harness. */
+  /** Launches the sub-agents of the agent. They use the tools of the harness. */
   readonly subAgents?: SubAgentHost | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface ServedAgent {
   readonly config: AgentConfig;
   /** The reason why the agent cannot work now, and the fix. */
   readonly problem?: string;
-  /** Whether a submitter may replace the agent's own model by this model. Default: any. */
+  /** Whether a submitter may replace the agent's own model by this model. Default: any model is allowed. */
   allowsModel?(model: string): boolean;
   /**
    * Called for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because of a missing
@@ -39,21 +39,24 @@ export interface ServedAgent {
   open(choices: RunChoices): Promise<OpenedAgent>;
 }
 
-/** The agents that the server offers. It is queried for each request, so agents may appear and disappear. */
+/**
+ * The agents that the server offers. The server queries the directory for each request, so agents may appear and
+ * disappear.
+ */
 export interface AgentDirectory {
   list(): Promise<readonly ServedAgent[]>;
-  /** The agent with this slug, or the default agent without a slug. Undefined if no such agent exists. */
+  /** The agent with this slug, or the default agent if `slug` is omitted. Returns undefined if no such agent exists. */
   find(slug?: string): Promise<ServedAgent | undefined>;
 }
 
-/** The problem of an agent whose API key is missing from the environment. */
+/** Describes the problem and its fix if the agent's API key is missing from the environment. */
 export function keyProblem(agent: AgentConfig, environment: Readonly<Record<string, string | undefined>>) {
   const name = keyVariable(agent);
   if (name === undefined || (environment[name] ?? '') !== '') return undefined;
   return `The agent ${agent.slug} needs a key. Set the environment variable ${name}, and restart the server.`;
 }
 
-/** A directory with a fixed list of agents. The first one is the default. */
+/** A directory with a fixed list of agents. The first agent is the default. */
 export function fixedAgents(agents: readonly ServedAgent[]): AgentDirectory {
   return {
     list: async () => agents,

@@ -11,7 +11,7 @@ const DEMO_AGENT = defineAgent({
   slug: 'demo',
   name: 'Demo',
   description:
-    'Needs no key: a scripted model that runs the same script for every prompt. "approve" makes it ask you, "slow 5" makes it wait 5 seconds, "tour" makes it read files.',
+    'A scripted model, which needs no key. It runs a similar script for every prompt: "approve" makes the script ask you, "slow 5" makes it wait 5 seconds, "tour" makes it read files.',
   provider: { api: 'openai-responses', model: 'scripted' },
   carrier: 'tool',
 });

@@ -3,14 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 /** The pause after each part of the answer, so that a user can watch the model write, in ms. */
 const PAUSE_MS = 9;
 
-/** Whether a prompt asks the demo for a longer script, which reads a folder. */
+/** Whether a prompt requests the tour, which is a script that reads a folder. */
 export function isTour(prompt: string): boolean {
   return /\btour\b/iu.test(prompt);
 }
 
 /**
- * The longer script. It needs the tools that read a folder. `asksUser`: the script makes a call that waits for an
- * approval.
+ * The script for a prompt that requests a tour. It needs the tools that read a folder. `asksUser`: the script makes a
+ * call that waits for an approval.
  */
 export function tourScript(asksUser: boolean): string {
   return [
@@ -58,7 +58,7 @@ export function tourScript(asksUser: boolean): string {
   ].join('\n');
 }
 
-/** Yields the same values, with a pause after each one. */
+/** Yields the given values, with a pause after each one. */
 export async function* slowly<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value, void, undefined> {
   for await (const value of values) {
     yield value;

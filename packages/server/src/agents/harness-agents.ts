@@ -25,9 +25,9 @@ export interface HarnessAgentsOptions {
   readonly agents: readonly AgentInput[];
   /** The tools and their rules. An agent's `tools` and `pack` select from them. */
   readonly harness: HarnessOptions;
-  /** Lets agents with `agents` find prompts, files and models. */
+  /** Lets agents that have sub-agents find prompts, files and models. */
   readonly subAgents?: SubAgentOptions;
-  /** Creates the model of an agent. Default: `createProvider` with the agent's `provider` and the key that it names. */
+  /** Creates the model of an agent. Default: `createProvider` with the `provider` and the key of the agent. */
   readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
 }
 
@@ -41,7 +41,8 @@ interface Opened {
 const MAX_HARNESSES = 32;
 
 /**
- * Agents with one set of tools. The directory creates a harness for each selection of tools when a run first needs it.
+ * Agents that select their tools from one harness configuration. The directory creates a harness for each selection of
+ * tools when a run first needs that selection.
  */
 export class HarnessAgents implements AgentDirectory {
   readonly #options: HarnessAgentsOptions;
@@ -121,7 +122,8 @@ function exposureOf({ tools, pack }: AgentConfig): HarnessOptions['expose'] {
 }
 
 /**
- * The chosen tools, in the harness's order. Throws a `ToolscriptUsageError` for a tool that the agent does not have.
+ * The tools that `expose` names, in the harness's order. Throws a `ToolscriptUsageError` for a tool that the agent does
+ * not have.
  */
 export function narrowedTo(harness: Harness, expose: readonly string[]): { tools: readonly string[]; pack?: never } {
   const names = harness.tools().map(({ name }) => name);

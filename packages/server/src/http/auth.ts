@@ -22,13 +22,15 @@ export interface AuthOptions extends OriginOptions {
   /** The token of this machine's user, who has all permissions. It is valid only in requests from this machine. */
   readonly token?: string;
   /**
-   * API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. With all functions of a
-   * store, administrators can also list, make and revoke keys at `/api/v2/keys`.
+   * API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. If the store has all
+   * functions of `ApiKeyStore`, administrators can also list, create and revoke keys at `/api/v2/keys`.
    */
   readonly keys?: Pick<ApiKeyStore, 'get'> & Partial<ApiKeyStore>;
   /** Finds the caller of any other token. Undefined: the token is invalid. */
   readonly authenticate?: (token: string, request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>;
-  /** Addresses of proxies before the server, whose `X-Forwarded-For` contains the client's address. Default: none. */
+  /**
+   * Addresses of proxies in front of the server, whose `X-Forwarded-For` contains the client's address. Default: none.
+   */
   readonly trustedProxies?: readonly string[];
 }
 
@@ -37,12 +39,12 @@ declare module 'fastify' {
     caller: Caller;
   }
   interface FastifyContextConfig {
-    /** The permission that a caller needs for the route. `public`: it needs no token. */
+    /** The permission that a caller needs for the route. `public`: the caller needs no token. */
     scope?: Scope | 'public';
   }
 }
 
-/** Checks Host, Origin, rate and token of every request before any other step. */
+/** Checks Host, Origin, rate, token and scope of every request before any other step. */
 export async function guard(app: FastifyInstance, options: AuthOptions, limits: AccessLimits): Promise<void> {
   const known = new KnownOrigins(options);
   const rates = await openRateLimits(app, limits);

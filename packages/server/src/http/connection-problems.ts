@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { problemOf } from './problems.js';
 
-/** Answers data that is not HTTP, and incomplete requests. Closes the connection. */
+/** Responds to data that is not HTTP, and to incomplete requests. Closes the connection. */
 export function answerBrokenRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -17,7 +17,7 @@ export function isPreflight({ method, headers }: FastifyRequest): boolean {
  * no cookies.
  */
 export function addCorsHeaders(request: FastifyRequest, { raw }: FastifyReply, origin: string): void {
-  // The raw response has the headers, so that a stream has them too.
+  // The headers are set on the raw response, so that streams have them too.
   raw.setHeader('access-control-allow-origin', origin);
   raw.setHeader('vary', 'Origin');
   raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS);

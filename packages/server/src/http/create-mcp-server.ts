@@ -9,7 +9,8 @@ export interface McpServerOptions extends Pick<ServerOptions, 'auth' | 'limits' 
 }
 
 /**
- * A server with only an MCP endpoint, at `/mcp`, with the checks of the service: `listen` opens it, `close` ends it.
+ * A server with only an MCP endpoint, at `/mcp`. It checks requests as `createServer` does. `listen` opens it, `close`
+ * closes it.
  */
 export async function createMcpServer(options: McpServerOptions): Promise<FastifyInstance> {
   checkOptions(options);

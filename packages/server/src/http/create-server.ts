@@ -74,7 +74,7 @@ async function rootRoutes(scope: FastifyInstance, { page, basePath = '' }: Serve
 
 /**
  * The server as a request handler for Node's `http`, Express, Next and other apps that listen themselves. The app must
- * not read the bodies first. `close` of the server drains the server as usual.
+ * not read the body of a request before the handler. The server's `close` drains it as usual.
  */
 export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {

@@ -3,7 +3,7 @@ import { MAX_IMAGE_BYTES, type ImagePart } from '@toolscript/core/protocol';
 
 export const MAX_IMAGE_MB = MAX_IMAGE_BYTES / 1024 / 1024;
 
-/** The image of a request, from base64. Undefined if the image is too large. */
+/** The image with this base64 data. Returns undefined if the image is too large. */
 export function imageIn(media_type: ImagePart['media_type'], data: string): ImagePart | undefined {
   const bytes = Buffer.from(data, 'base64');
   if (bytes.length > MAX_IMAGE_BYTES) return undefined;

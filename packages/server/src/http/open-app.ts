@@ -9,7 +9,7 @@ import { KnownRoutes } from './known-routes.js';
 import { answerFrameworkError, answerWithProblems, MAX_BODY_MIB } from './problems.js';
 import type { ServerOptions } from './server-options.js';
 
-/** Maximum bytes of a request's headers. */
+/** Maximum size of a request's headers, in bytes. */
 const HEADERS_LIMIT = 16 * 1024;
 
 /** The interval between checks for requests that arrive too slowly, in ms. */
@@ -22,7 +22,7 @@ export interface OpenApp {
   readonly routes: KnownRoutes;
 }
 
-/** An app without routes. It checks Host, Origin, rate and token of every request first. */
+/** An app without routes. It checks Host, Origin, rate, token and scope of every request. */
 export async function openApp(options: AppOptions, limits: AccessLimits): Promise<OpenApp> {
   const { trustedProxies = [] } = options.auth;
   const app = fastify({
@@ -47,7 +47,7 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
     rewriteUrl: ({ url = '/' }) => withoutBase(url, options.basePath ?? ''),
   });
   app.setValidatorCompiler(validatorCompiler);
-  // Responses come from stores and match their types: tests compare them with the schemas.
+  // Responses are not validated: tests compare them with the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
   acceptJsonAlone(app);
   const routes = new KnownRoutes(app);
@@ -58,8 +58,8 @@ export async function openApp(options: AppOptions, limits: AccessLimits): Promis
 }
 
 /**
- * Disconnects a client that does not read its answer, because the unread answer takes memory. Streams have a separate
- * rule.
+ * Disconnects a client that does not read its response, because the unread response takes memory. Streams have their
+ * own timeout.
  */
 function dropStalledReaders(app: FastifyInstance, { stallTimeoutMs }: AccessLimits): void {
   // defence: stalled-readers
@@ -74,7 +74,7 @@ function withoutBase(url: string, basePath: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Treats an empty body of any type as missing, because clients set the type of every request. */
+/** Accepts only JSON. Treats an empty body as missing, because some clients set the content type of every request. */
 function acceptJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');

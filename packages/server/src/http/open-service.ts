@@ -10,10 +10,10 @@ import { DEFAULT_DRAIN_MS, DEFAULT_WORKERS, SERVER_ROLES, type ServerOptions } f
 import type { ServerParts } from './server-parts.js';
 import type { Service } from './service.js';
 
-/** Maximum time to send the last events of runs that have just ended to their streams, in ms. */
+/** Maximum time that the closing server waits for its streams to end, in ms. */
 const STREAM_END_MS = 500;
 
-/** Starts the worker with the server, and drains it when the server closes. */
+/** Creates the service. The worker starts with the server, and drains when the server closes. */
 export function openService(
   app: FastifyInstance,
   options: ServerOptions,
@@ -104,7 +104,7 @@ interface PersistenceSettings extends Pick<ServerParts, 'stores' | 'log' | 'scri
 
 /**
  * Without roles, the worker writes the threads, and its process deletes unneeded data. If that process has a
- * projection, a persistence worker copies the runs from the log to it.
+ * projection, a persistence worker copies the runs from the log to the projection.
  */
 function openPersistence(
   { stores, log, scripts, projection, consumer, onFault }: PersistenceSettings,
@@ -128,7 +128,10 @@ function openPersistence(
   };
 }
 
-/** Logs the log's warnings. The readiness check reports a log that does not answer. */
+/**
+ * Writes the warnings of the event log to the server's log. The readiness check reports an event log that does not
+ * answer.
+ */
 async function warnOperator(app: FastifyInstance, log: EventLog): Promise<void> {
   for (const warning of await log.warnings().catch(() => [])) app.log.warn(warning);
 }
@@ -139,7 +142,7 @@ async function endStreams(streams: OpenStreams): Promise<void> {
   await emptied(streams, STREAM_END_MS);
 }
 
-/** Waits until the set is empty, at most `ms`. */
+/** Waits until the set is empty, for at most `ms`. */
 async function emptied(set: { readonly size: number }, ms: number): Promise<void> {
   for (const end = performance.now() + ms; set.size > 0 && performance.now() < end;) await delay(10);
 }

@@ -7,7 +7,10 @@ const KEY_CHECK_MS = 1_000;
 /** The delay that the server requests from a client with too many streams, in s. */
 const RETRY_S = 10;
 
-/** The open event streams, with a maximum for each principal. The streams of a key end with the key. */
+/**
+ * The open event streams, with a maximum for each principal. The streams of a key end when the key expires or is
+ * revoked.
+ */
 export class OpenStreams {
   readonly #limit: number;
   readonly #keys: Pick<ApiKeyStore, 'get'> | undefined;

@@ -34,7 +34,7 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
 const HASHED = /\/assets\/[^/]+$/u;
 const ONE_YEAR_S = 31_536_000;
 
-/** Paths of the page's own views; all of them answer with its index. */
+/** Paths of the page's own views. The server answers all of them with `index.html`. */
 const VIEWS = ['/', '/threads/:threadId', '/settings', '/settings/:section'] as const;
 
 /**

@@ -12,7 +12,7 @@ export const ProblemSchema = z.looseObject({
   title: z.string(),
   status: z.number().int(),
   detail: z.string(),
-  /** The places of the faults: each is a JSON pointer into the body, or the name of a parameter. */
+  /** The faults. `pointer` is a JSON pointer into the body, or the name of a parameter. */
   errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof ProblemSchema>;
@@ -88,7 +88,7 @@ export function answerWithProblems(app: FastifyInstance, routes: KnownRoutes): v
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request, routes)));
 }
 
-/** Answers failures before the routing with a problem document, such as a path that cannot be decoded. */
+/** Answers a failure that precedes routing, such as a path that cannot be decoded, with a problem document. */
 export function answerFrameworkError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void sendProblem(reply, problemErrorOf(error));
 }
@@ -103,7 +103,7 @@ export function unknownRoute({ method, url }: FastifyRequest, routes: KnownRoute
   return new ProblemError(404, `There is no ${method} ${path}. /openapi.json lists the routes.`);
 }
 
-/** The status for errors of stores and of the library that a client can cause. */
+/** The HTTP status for each known error of the stores and of the library. */
 const STATUS_OF: Readonly<Record<string, number>> = {
   ToolscriptUsageError: 400,
   InvalidCursorError: 400,

@@ -5,16 +5,16 @@ import { ProblemError } from './problems.js';
 
 const WINDOW_MS = 60_000;
 
-/** Maximum number of addresses and principals that are counted at the same time; a new one replaces the oldest one. */
+/**
+ * Maximum number of addresses and principals that are counted at the same time. A new entry replaces the oldest entry.
+ */
 const MAX_COUNTED = 50_000;
 
-/**
- * Counts requests for each minute. An IPv6 address counts as its /64 network, which usually belongs to one customer.
- */
+/** Counts requests per minute. An IPv6 address counts as its /64 network, which usually belongs to one customer. */
 export interface RateLimits {
   /** Counts a request before authentication. Throws a problem with status 429 if the address has sent too many. */
   countAddress(request: FastifyRequest): Promise<void>;
-  /** Counts a request with a wrong token. Returns the error to throw: 401, or 429 after too many. */
+  /** Counts a request with a wrong token. Returns the error to throw: 401, or 429 after too many such requests. */
   countFailure(request: FastifyRequest, detail: string): Promise<ProblemError>;
   /** Counts a request of a principal. Throws a problem with status 429 if the principal has sent too many. */
   countPrincipal(request: FastifyRequest, caller: Caller): Promise<void>;
@@ -31,7 +31,7 @@ export async function openRateLimits(app: FastifyInstance, limits: AccessLimits)
   });
   return {
     async countAddress(request) {
-      // All clients of a proxy on this machine share its address.
+      // Requests from this machine are not counted, because all clients of a proxy on this machine share an address.
       if (isLoopback(request.ip)) return;
       const waitS = exceeded(await ofAddress(request));
       // defence: requests-of-an-address

@@ -14,7 +14,7 @@ import { RunOverridesSchema } from '../runs/index.js';
 
 /** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
 
-/** Maximum characters of a prompt, which is more than models read. */
+/** Maximum number of characters of a prompt, which is more than models read. */
 const MAX_PROMPT = 500_000;
 
 export const IdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, 'is not a valid id');
@@ -51,11 +51,11 @@ export const SubmitBodySchema = z
     /** The thread to continue. Default: a new one. */
     threadId: IdSchema.optional(),
     /**
-     * With `threadId`: a new thread branches from that one. It begins with copies of the turns before this one, so that
-     * a message can be edited and sent again.
+     * A new thread branches from the thread `threadId` before this turn. The new thread begins with copies of the
+     * earlier turns, so that a message can be edited and sent again.
      */
     branchBefore: IdSchema.optional(),
-    /** Default: the thread's agent, or the server's first. */
+    /** Default: the thread's agent, or else the server's default agent. */
     agentId: z.string().min(1).max(64).optional(),
     /** Replaces the agent's own model. */
     model: z.string().min(1).max(256).optional(),
@@ -82,7 +82,9 @@ export const ThreadSummarySchema = z.object({
   agentId: z.string().optional(),
   /** The state of the thread's newest run that has not ended. */
   activeState: StoredThreadSchema.shape.activeState,
-  /** The thread and the turn before which this thread branched off. The other thread may have been deleted. */
+  /**
+   * The original thread, and the turn before which this thread branched off. The original thread may have been deleted.
+   */
   branchOf: StoredThreadSchema.shape.branchOf,
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -134,7 +136,7 @@ export const AgentSchema = z.object({
   name: z.string(),
   description: z.string().optional(),
   model: z.string().optional(),
-  /** True for the agent that gets prompts without an agent. */
+  /** True for the agent of prompts that name no agent. */
   isDefault: z.boolean(),
   /** The reason why the agent cannot work now, and the fix. */
   problem: z.string().optional(),
@@ -174,7 +176,10 @@ const UndoCallSchema = z.object({
 export const UndoReportSchema = z.object({
   scriptId: z.string(),
   direction: z.enum(['undo', 'redo']),
-  /** The id for the request that confirms the undo. The server refuses it if the script has made more changes since. */
+  /**
+   * The id for the request that confirms the undo. The server refuses that request if the script has made more changes
+   * since the preview.
+   */
   planId: z.string().optional(),
   isDone: z.boolean(),
   /** The reason why the undo is refused. */
@@ -182,7 +187,7 @@ export const UndoReportSchema = z.object({
   files: z.array(
     z.object({ path: z.string(), change: z.enum(['create', 'update', 'delete']), diff: z.string().optional() }),
   ),
-  /** Files that another change has modified since. The undo is refused if this list is not empty. */
+  /** Files that have been changed since the script changed them. The undo is refused if this list is not empty. */
   conflicts: z.array(UndoProblemSchema),
   /** Files that stay as they are, because their old content was not stored. */
   notUndoable: z.array(UndoProblemSchema),
@@ -200,7 +205,7 @@ export const AuditEntrySchema = z.looseObject({
   turnId: z.string().optional(),
   runId: z.string().optional(),
   scriptId: z.string().optional(),
-  /** Entries about API keys have no call. */
+  /** Entries about API keys and undos have no call. */
   callId: z.string().optional(),
   tool: z.string().optional(),
 });

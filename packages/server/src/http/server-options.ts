@@ -11,13 +11,16 @@ export type ServerRole = (typeof SERVER_ROLES)[number];
 
 export interface ServerOptions extends ServerPartsOptions {
   readonly auth: AuthOptions;
-  /** The share of the server that one caller may use. Default: more than usual users and programs need. */
+  /**
+   * Limits on the use of the server by one caller or from one address. Default: more than usual users and programs
+   * need.
+   */
   readonly limits?: Partial<AccessLimits>;
   /**
    * The work of this process, if several processes share the stores and the log: `api` answers requests, `worker`
    * executes runs, `persistence` copies their events from the log to the threads and deletes unneeded data. Without
-   * `api`, only `/healthz`, `/readyz` and `/metrics` answer. At least one process must have each role. Default: one
-   * process does everything, and its worker writes the threads itself.
+   * `api`, only `/healthz`, `/readyz` and `/metrics` answer. Each role needs at least one process. Default: one process
+   * does everything, and its worker writes the threads itself.
    */
   readonly roles?: readonly ServerRole[];
   /**
@@ -33,8 +36,7 @@ export interface ServerOptions extends ServerPartsOptions {
    */
   readonly workspace?: string;
   /**
-   * Maximum time for which runs continue while the server closes, before they return to the queue, in ms. Default 6
-   * 000.
+   * Maximum time for which runs continue while the server closes, in ms. Then they return to the queue. Default 6000.
    */
   readonly drainMs?: number;
   /** Approvals that apply to the whole workspace. Administrators add and delete them. Default: none. */
@@ -43,7 +45,7 @@ export interface ServerOptions extends ServerPartsOptions {
   readonly undo?: ScriptUndo;
   /**
    * The runtime that the harnesses share, for the metrics. Default: the runtime of `harness`; without a runtime, the
-   * metrics contain no sandboxes.
+   * metrics do not cover sandboxes.
    */
   readonly sandbox?: Pick<SandboxRuntime, 'stats'>;
   /**
@@ -51,19 +53,20 @@ export interface ServerOptions extends ServerPartsOptions {
    * and faults go to stderr; `false` logs nothing.
    */
   readonly logger?: FastifyServerOptions['logger'];
-  /** True: logs one line for each request at `info`. Default false: logs it at `debug`. */
+  /** Logs one line for each request, at `info` if true, and at `debug` if false. Default: false. */
   readonly logRequests?: boolean;
   /** Texts that are never logged, in addition to the server's token, such as the keys of providers. */
   readonly secrets?: readonly string[];
   /** Answers requests to `/mcp` after the server has checked them. Default: the path `/mcp` does not exist. */
   readonly mcp?: McpEndpoint;
   /**
-   * A folder with the built web page, such as `dist` of `@toolscript/web`. Default: a line that describes the API.
+   * A folder with the built web page, such as `dist` of `@toolscript/web`. Default: a page that shows how to call the
+   * API.
    */
   readonly page?: string;
   /**
-   * The path at which another app has mounted the server, such as `/agents`. The server removes it from each path.
-   * Default: none.
+   * The path at which another app has mounted the server, such as `/agents`. The server removes this prefix from each
+   * path. Default: none.
    */
   readonly basePath?: string;
 }

@@ -16,9 +16,9 @@ import { openDatabase, openEventLog } from '../stores/index.js';
 /** The stores and agents of a server. */
 export interface ServerPartsOptions {
   /**
-   * `libsql:FILE`, with scripts and their key next to the file, `postgres://…`, with the scripts there, or `memory:`.
-   * Agents over PostgreSQL need `harness.suspensionKey`, the same in all processes. The caller must close stores that
-   * it passes open; they need `events` and `scripts`.
+   * `libsql:FILE`, with scripts and their key next to the file, `postgres://…`, with the scripts in the database,
+   * `memory:`, or open stores. Agents over PostgreSQL need `harness.suspensionKey`, the same in all processes. The
+   * caller must close open stores. They need `events` and `scripts`.
    */
   readonly stores: string | ServiceStores;
   /**
@@ -26,7 +26,10 @@ export interface ServerPartsOptions {
    * Default: in the database of the stores.
    */
   readonly events?: string | EventLog;
-  /** Scripts that are suspended or were interrupted. Default: in the database of the stores, or next to its file. */
+  /**
+   * Scripts that are suspended or were interrupted. Default: in the database of the stores, or next to the database
+   * file.
+   */
   readonly scripts?: HarnessStore;
   /**
    * Stores every decision, and every call with effects. Your own agents write to the store with `audit: store.append`.

@@ -22,7 +22,7 @@ export interface Service {
   readonly limits: AccessLimits;
   readonly metrics: ServiceMetrics;
   readonly audit: AuditStore;
-  /** Undefined: the server stores no decision for the workspace. */
+  /** Undefined: the server cannot store a decision for the whole workspace. */
   readonly rules: RememberedRules | undefined;
   isDraining: boolean;
 }

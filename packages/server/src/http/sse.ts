@@ -10,11 +10,14 @@ const HEARTBEAT_MS = 15_000;
  */
 const STALL_MS = 30_000;
 
-/** Maximum bytes of one write: available events are sent together. */
+/**
+ * Approximate maximum size of one write, in characters. Events that are available at the same time are sent in one
+ * write.
+ */
 const MAX_CHUNK = 64 * 1024;
 
 export interface EventStreamOptions {
-  /** Aborts after the client disconnects or the server closes. */
+  /** Aborted when the client disconnects or the server closes. */
   readonly controller: AbortController;
   /** Called before a client that reads too slowly is disconnected. */
   readonly onDropped?: () => void;
@@ -26,7 +29,7 @@ export interface EventStreamOptions {
 
 /**
  * Sends events as server-sent events until the events end or the client has disconnected. A slow client uses the memory
- * of at most about two chunks, because the function stops reading events for it.
+ * of at most about two chunks, because the function stops reading events until the client has read the earlier ones.
  */
 export function sendEvents(
   reply: FastifyReply,

@@ -5,7 +5,7 @@ const REDACTED = '[redacted]';
 const SECRET_MEMBER =
   /"([\w.-]{0,64}(?:authorization|cookie|api[-_]?key|password|passwd|secret|token)[\w.-]{0,64})":"(?:[^"\\]|\\.)*"/giu;
 
-/** Texts that are secrets anywhere: credentials of a header or a URL, and keys in a provider's format. */
+/** Texts that are secrets anywhere: credentials in a header or a URL, and keys in a provider's format. */
 const SECRET_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[^\s"\\,]+/giu, `$1 ${REDACTED}`],
   [/([?#&](?:access_)?(?:token|key|api_key|apikey)=)[^\s"\\&#]+/giu, `$1${REDACTED}`],
@@ -16,7 +16,7 @@ const SECRET_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]+/gu, REDACTED],
 ];
 
-/** Minimum length of a secret. Shorter texts would also occur in ordinary words, so they stay. */
+/** Minimum length of a secret. Shorter texts also occur in ordinary words, so they are not removed. */
 const MIN_LENGTH = 6;
 
 /**

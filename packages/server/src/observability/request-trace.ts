@@ -5,7 +5,7 @@ import { traceContextOf } from '@toolscript/core/tracing';
 
 /**
  * The trace to which a request belongs: the request's own span if the host traces HTTP, otherwise the trace in its
- * headers. Undefined for a request without a trace.
+ * headers. Returns undefined for a request without a trace.
  */
 export function requestTrace(headers: IncomingHttpHeaders): TraceContext | undefined {
   const active = trace.getSpan(context.active());

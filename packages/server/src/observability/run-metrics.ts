@@ -15,10 +15,10 @@ const MAX_TOOLS = 200;
 
 const OTHER = 'other';
 
-/** Buckets in s, from a read in memory to a build. */
+/** Buckets in s, from the duration of a read in memory to the duration of a build. */
 const WORK_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Buckets in s, from the decision of a rule to a week. */
+/** Buckets in s, from an approval that a rule decides to an approval that waits for a week. */
 const WAIT_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400, 604_800];
 
 const WRITE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -64,7 +64,7 @@ export class RunMetrics {
     );
     this.scriptSeconds = histogram(
       'toolscript_script_duration_seconds',
-      'Wall time of scripts, with their waits, by outcome.',
+      'Wall time of scripts, including their waits, by outcome.',
       ['outcome'],
       WORK_BUCKETS,
     );
@@ -160,7 +160,7 @@ class MeasuredRun implements RunObserver {
     }
   }
 
-  /** Ignores the end of a sub-agent, because the end of the run counts its tokens. */
+  /** Ignores the end of a sub-agent's response, because the usage of the whole run includes its tokens. */
   #eventOfSubAgent(event: StreamEvent): void {
     if (event.payload.type !== 'response_done') this.event(event);
   }

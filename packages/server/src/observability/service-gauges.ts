@@ -4,14 +4,16 @@ import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 
 /** The parts of a service whose current state is measured on demand. */
 export interface GaugeSources extends StoreSources {
-  /** The number of runs that this process executes now, and its maximum. */
+  /** The number of runs that this process executes now, and the maximum. */
   readonly workers: { readonly size: number; readonly busy: () => number };
   /** Open streams. */
   readonly streams: { readonly size: number };
   readonly sandbox: { stats(): SandboxStats } | undefined;
 }
 
-/** Returns a function that reads the stores; call it before each scrape. */
+/**
+ * Registers the gauges of a service. Returns a function that reads the stores. Call that function before each scrape.
+ */
 export function registerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
   const { workers, streams, sandbox } = sources;
   gauge(registry, 'toolscript_stream_clients', 'Clients that follow a run.', () => streams.size);
@@ -30,7 +32,7 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
   new Gauge({ name, help, registers: [registry], collect });
 }
 
-/** A counter whose value another component maintains. */
+/** Registers a counter whose value another component maintains. */
 function counter(registry: Registry, name: string, help: string, read: () => number): void {
   const collect = function (this: Counter) {
     this.reset();
@@ -60,8 +62,8 @@ function registerSandboxGauges(registry: Registry, sandbox: { stats(): SandboxSt
 }
 
 /**
- * These values are read on demand: prom-client's own defaults would watch the event loop and the garbage collector all
- * the time.
+ * Registers metrics that read their values on demand. prom-client's own defaults would watch the event loop and the
+ * garbage collector all the time.
  */
 function registerProcessGauges(registry: Registry): void {
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());

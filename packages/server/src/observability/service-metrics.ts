@@ -30,7 +30,7 @@ export class ServiceMetrics {
     });
     this.#requests = new Histogram({
       name: 'toolscript_http_request_duration_seconds',
-      help: 'Time to the end of the response, of streams too, by method, route and status.',
+      help: 'Time to the end of the response, including streams, by method, route and status.',
       labelNames: ['method', 'route', 'status'],
       buckets: REQUEST_BUCKETS,
       registers,

@@ -11,7 +11,7 @@ import {
 } from '@toolscript/core/protocol';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Maximum number of rows that a scrape counts for each state. */
+/** Maximum number of runs, and of approvals, that a scrape counts for each state. */
 const MAX_COUNTED = 2 * MAX_PAGE;
 
 /** Maximum time that a scrape waits for a store, in ms. Prometheus itself waits for 10 s by default. */
@@ -43,7 +43,7 @@ function databaseGauges(registry: Registry, { runs, threads }: ServiceStores): (
   });
   const age = new Gauge({
     name: 'toolscript_run_queue_age_seconds',
-    help: 'Wait of the run that was queued first.',
+    help: 'Time for which the oldest queued run has waited.',
     registers,
   });
   const pending = new Gauge({
@@ -94,14 +94,14 @@ function logGauges(registry: Registry, { log, copiedBy }: StoreSources): () => P
   });
 }
 
-/** The age of a time in s; 0 without a time. */
+/** The time since `at`, in s; 0 if `at` is undefined. */
 function ageOf(at: number | undefined): number {
   return at === undefined ? 0 : Math.max(0, Date.now() - at) / 1000;
 }
 
 /**
- * `up` becomes 1 if the read succeeds within `ANSWER_MS`, otherwise 0. A read that is late continues; the next call
- * waits for it instead of starting another one.
+ * The returned function sets `up` to 1 if the read succeeds within `ANSWER_MS`, otherwise to 0. A late read continues,
+ * and the next call waits for that read instead of starting another one.
  */
 function untilAnswered(up: Gauge, read: () => Promise<void>): () => Promise<void> {
   let reading: Promise<boolean> | undefined;

@@ -3,10 +3,13 @@ import type { ConvexHttpClient } from 'convex/browser';
 import type { FunctionReference } from 'convex/server';
 import type { ProjectedItem, ProjectedRun, Projection } from './projection.js';
 
-/** Maximum UTF-16 units of one part. At three bytes each, a part fits into Convex's document of 1 MiB. */
+/**
+ * Maximum number of UTF-16 units in one part. A unit takes at most three bytes, so a part fits into a Convex document
+ * of 1 MiB.
+ */
 const MAX_PART = 250_000;
 
-/** Maximum UTF-16 units and parts of one call. Convex accepts 16 MiB, and writes 16 000 documents in a call. */
+/** Maximum numbers of UTF-16 units and of parts in one call. Convex accepts 16 MiB and 16 000 documents per call. */
 const MAX_BATCH = 1_000_000;
 const MAX_BATCH_PARTS = 1_000;
 
@@ -16,8 +19,8 @@ const MIN_SECRET = 32;
 
 export interface ConvexProjectionOptions {
   /**
-   * The URL of the deployment, such as `https://happy-otter-123.convex.cloud`. Plain `http:` works only on this
-   * machine.
+   * The URL of the deployment, such as `https://happy-otter-123.convex.cloud`. Plain `http:` works only for a
+   * deployment on this machine.
    */
   readonly url: string;
   /** The deployment's TOOLSCRIPT_SECRET, at least 32 characters. */
@@ -51,8 +54,8 @@ export async function openConvexProjection({ url, secret }: ConvexProjectionOpti
 }
 
 /**
- * Rejects if the server reports that it is unavailable, as if it could not be reached. 560 is the status of a failed
- * function.
+ * Rejects with a `TypeError` if the server reports that it is unavailable, as `fetch` does if it cannot reach the
+ * server. Convex sends the status 560 if a function failed.
  */
 async function fetchInTime(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS) });
@@ -119,7 +122,7 @@ class ConvexProjection implements Projection {
     const named = functionNamed(`toolscript:${name}`);
     const all = { secret, ...args };
     try {
-      // Disables the client's queue: calls of several runs are independent, and a failed call ends no other call.
+      // `skipQueue` disables the client's queue, because calls of several runs are independent.
       if (kind === 'query') return await client.query(named as FunctionReference<'query'>, all);
       return await client.mutation(named as FunctionReference<'mutation'>, all, { skipQueue: true });
     } catch (error) {
@@ -132,7 +135,7 @@ function wireItem({ position, item, text }: ProjectedItem): WireItem {
   return { itemId: item.id, position, type: item.type, parts: partsOf(text) };
 }
 
-/** Cuts a text without separating surrogates. */
+/** Splits a text into parts, without separating surrogate pairs. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -144,7 +147,7 @@ function partsOf(text: string): string[] {
   return parts;
 }
 
-/** An item is never divided between two calls, because `putItems` takes all its parts. */
+/** Groups items for calls. An item is never divided between two calls, because `putItems` needs all its parts. */
 function batchesOf(items: readonly WireItem[]): WireItem[][] {
   const batches: WireItem[][] = [];
   let units = 0;
@@ -187,7 +190,7 @@ function faultOf(error: unknown, place: string): Error {
       `The Convex deployment ${place} does not answer. Check the URL, and the network of this machine.`,
     );
   return new Error(
-    `The Convex deployment ${place} failed. See its logs in the Convex dashboard: ${message.slice(0, 500)}`,
+    `The Convex deployment ${place} failed: ${message.slice(0, 500)}. See its logs in the Convex dashboard.`,
     { cause: error },
   );
 }

@@ -10,7 +10,7 @@ export interface ProjectedRun {
   readonly nextSeq: number;
   /** Number of the run's items. */
   readonly items: number;
-  /** ISO text of the run's first event. */
+  /** The time of the run's first event, as ISO 8601. */
   readonly startedAt: string;
 }
 
@@ -23,8 +23,8 @@ export interface ProjectedItem {
 }
 
 /**
- * A copy of runs and their items in another system, for its readers. The thread store stays authoritative. Each
- * function rejects with a `StoreUnavailableError` if the system does not answer or refuses access; the caller then
+ * A copy of runs and their items in another system, for readers of that system. The thread store stays authoritative.
+ * Each function rejects with a `StoreUnavailableError` if the system does not answer or refuses access; the caller then
  * repeats the call.
  */
 export interface Projection {

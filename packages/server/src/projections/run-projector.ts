@@ -46,7 +46,7 @@ export class RunProjector {
     for (const { position, text } of changed) run.written[position] = text;
   }
 
-  /** Deletes a run that no longer exists. */
+  /** Deletes the copy of a run that no longer exists. */
   async delete(runId: string): Promise<void> {
     this.#folded.delete(runId);
     await this.#projection.delete(runId);

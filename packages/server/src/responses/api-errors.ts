@@ -52,7 +52,7 @@ function bodyOf({ status, message, more }: ProblemError) {
   return { error: { message, type: typeOf(status), code, param } };
 }
 
-/** The first fault of a request's body. */
+/** The error for the first fault of a request's body. */
 export function invalidBody({ issues }: z.ZodError): ProblemError {
   const issue = innermost(issues[0]!);
   const param = nameOf(issue.path);
@@ -70,8 +70,8 @@ export function invalidBody({ issues }: z.ZodError): ProblemError {
 }
 
 /**
- * Whether the message comes from Toolscript's schemas. Such messages continue the member's name; those of zod are
- * complete sentences.
+ * Whether the message comes from Toolscript's schemas. Such a message continues a sentence that begins with the
+ * member's name; a message of zod does not.
  */
 function isOwnWords(message: string): boolean {
   return /^[a-z]/u.test(message);

@@ -40,9 +40,8 @@ interface RunRequest {
 }
 
 /**
- * Continues in the thread of the previous response, if that response is the newest of the thread and no other run
- * follows it. Otherwise, and if the request turns storage off, the run has a new thread with a copy of the conversation
- * before it.
+ * Creates the run in the thread of the previous response, if that response is the newest of its thread and the request
+ * keeps the response. Otherwise, creates a new thread with a copy of the earlier conversation.
  */
 async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
   const { runs } = service.stores;
@@ -64,7 +63,10 @@ function ignoreConflict(error: unknown): undefined {
   throw error;
 }
 
-/** The agent with that slug, or the first agent with that model. Without a model, the agent of the conversation. */
+/**
+ * The agent whose slug is `model`, or an agent with this model, preferably the agent of the conversation. Without
+ * `model`, the agent of the conversation, or else the default agent.
+ */
 async function findAgent(
   { agents }: Service,
   model: string | undefined,

@@ -39,7 +39,7 @@ function readCallOutput({ call_id, output: content }: InputCallOutput, param: st
   return { type: 'function_call_output', id: newItemId(), call_id, output, success: true, ...shown };
 }
 
-/** Joins the texts of a content, and puts its images after them. */
+/** Joins the texts of the content. Returns its images separately. */
 function readContent(content: string | readonly InputPart[], separator: string, param: string) {
   if (typeof content === 'string') return { text: content, images: [] };
   const texts = content.flatMap((part) =>
@@ -105,8 +105,8 @@ function wireImage({ media_type, data }: ImagePart): object {
 }
 
 /**
- * Compares calls with their outputs. `open`: calls of the conversation that wait for the client. Calls of the server
- * are excluded, because a client must not invent their results.
+ * Throws if a call has no output, or an output has no call. `open`: calls of the conversation that wait for the client.
+ * Calls of the server are excluded, because a client must not invent their results.
  */
 export function checkCalls(input: readonly OutputItem[], open: Iterable<string>): void {
   const waiting = new Set(open);

@@ -35,7 +35,7 @@ export function wireCall(
   return { type: 'function_call', id, status, call_id, name, arguments: text };
 }
 
-/** The item in the form of an extension of the API. Undefined for items that clients never see. */
+/** The item in the form of an extension of the API. Returns undefined for items that clients never see. */
 export function extensionItem(item: OutputItem): ExtensionItem | undefined {
   switch (item.type) {
     case 'script_execution':

@@ -14,7 +14,7 @@ export interface PreviousResponse {
   readonly openCalls: readonly string[];
 }
 
-/** Throws if the principal has no such response, or if the response has not ended. */
+/** The response with this id. Throws if the principal has no such response, or if the response has not ended. */
 export async function previousResponse(
   service: Service,
   principal: string,

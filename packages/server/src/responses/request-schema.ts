@@ -2,9 +2,9 @@ import { SCRIPT_TOOL } from '@toolscript/core/agent';
 import { z } from 'zod';
 import { INCLUDE_SCRIPTS } from './wire.js';
 
-/** The body of `POST /v1/responses`. Only the operator sets members that change how a model samples. */
+/** The body of `POST /v1/responses`. The operator's configuration sets most members that change how a model samples. */
 
-/** Maximum characters of one text. */
+/** Maximum number of characters of one text. */
 const MAX_TEXT = 1_000_000;
 
 /** The error `code` for a member that the API has, but this server does not support. */
@@ -89,7 +89,9 @@ function withType(item: unknown): unknown {
 const FunctionName = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/u, 'must be 1 to 64 letters, digits, "_" and "-".')
-  .refine((name) => name !== SCRIPT_TOOL, { error: 'is the agent’s own tool for scripts. Give it another name.' });
+  .refine((name) => name !== SCRIPT_TOOL, {
+    error: 'is the name of the agent’s own tool for scripts. Give the function another name.',
+  });
 
 const Tool = z.strictObject({
   type: z.literal('function', {
@@ -125,7 +127,7 @@ const Metadata = z
   .refine((metadata) => Object.keys(metadata).length <= 16, { error: 'may have at most 16 members.' });
 
 export const CreateResponseSchema = z.strictObject({
-  /** The slug or the model of an agent. Default: the agent of the previous response, or the server's first agent. */
+  /** The slug or the model of an agent. Default: the agent of the previous response, or the server's default agent. */
   model: z.string().min(1).max(256).nullish(),
   /** The user's input: text, or items. */
   input: z.union([text, z.array(Item).max(10_000)], { error: 'must be a string, or a list of items.' }).nullish(),

@@ -25,7 +25,10 @@ export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSett
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ModelSettings;
 }
 
-/** The value of a setting. The value in the agent's configuration takes precedence, because the operator decides. */
+/**
+ * The requested value of a setting. Throws if the agent's configuration sets a different value, because the operator
+ * decides.
+ */
 function fixed<Value>(param: string, asked: Value | undefined, configured: Value | undefined): Value | undefined {
   if (asked === undefined || configured === undefined || asked === configured) return asked;
   throw apiError(
@@ -57,7 +60,7 @@ function known(name: string, functions: Functions): string {
   if (functions.some((one) => one.name === name)) return name;
   throw apiError(
     400,
-    `"tool_choice" names ${JSON.stringify(name)}, which is not in "tools". Add the function to "tools", or name another.`,
+    `"tool_choice" names ${JSON.stringify(name)}, which is not in "tools". Add the function to "tools", or name another function.`,
     {
       param: 'tool_choice',
       code: 'invalid_value',
@@ -79,7 +82,7 @@ function toolsOf({ tools }: CreateResponse): readonly NonNullable<CreateResponse
   );
 }
 
-/** The members of its request that the response repeats. */
+/** The members of the request that the response repeats. */
 export function echoOf(body: CreateResponse, config: AgentConfig): RequestEcho {
   const limits = [body.max_output_tokens ?? [], config.maxOutputTokens ?? []].flat();
   return {

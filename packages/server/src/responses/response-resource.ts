@@ -20,12 +20,12 @@ function responseIdOf(runId: string): string {
   return `${ID_PREFIX}${runId}`;
 }
 
-/** The run of a response. Undefined if the id names no response. */
+/** The id of the response's run. Returns undefined if the id names no response. */
 export function runIdOf(responseId: string): string | undefined {
   return responseId.startsWith(ID_PREFIX) ? responseId.slice(ID_PREFIX.length) : undefined;
 }
 
-/** The request that created a run. Undefined for a run that no request of this API started. */
+/** The request that created a run. Returns undefined for a run that no request of this API started. */
 export function storedRequest({ options }: Run): StoredRequest | undefined {
   const parsed = StoredRequestSchema.safeParse((options as { request?: unknown }).request);
   return parsed.success ? parsed.data : undefined;

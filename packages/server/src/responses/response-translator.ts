@@ -62,13 +62,13 @@ const END_EVENTS: Readonly<Partial<Record<WireStatus, string>>> = {
 const STATUS_OF: Readonly<Record<string, WireStatus>> = { suspended: 'incomplete' };
 
 /**
- * Translates the events of a run into those of a streamed response, and folds them into the response. Equal events
- * have equal translations with equal sequence numbers, so that a stream can be read again from any of them.
+ * Translates the events of a run into those of a streamed response, and folds them into the response. Equal events have
+ * equal translations with equal sequence numbers, so that a client can continue to read a stream after any event.
  */
 export class ResponseTranslator {
   readonly #settings: TranslatorSettings;
   readonly #open = new Map<string, OpenItem>();
-  /** Results of suspended scripts, which are shown after their end. */
+  /** Results of suspended scripts. The client sees them when the scripts have ended. */
   readonly #suspended = new Map<string, OutputItem>();
   readonly #places = new Map<string, number>();
   readonly #output: WireItem[] = [];
@@ -85,7 +85,7 @@ export class ResponseTranslator {
     return { ...this.#settings.response, ...this.#changes, output: [...this.#output] };
   }
 
-  /** The translated events since the last call. */
+  /** The translated events since the previous call of `read`. */
   read(): WireEvent[] {
     const events = this.#events;
     this.#events = [];
@@ -193,8 +193,8 @@ export class ResponseTranslator {
   }
 
   /**
-   * The open item for a final item that was not announced, or whose name was unknown then. Undefined if the client does
-   * not see the item.
+   * The open item for a final item that was not announced, or whose name was unknown when it started. Returns undefined
+   * if the client does not see the item.
    */
   #unannounced(final: OutputItem): OpenItem | undefined {
     const kind = this.#kindOf(final.type, final);
@@ -227,7 +227,7 @@ export class ResponseTranslator {
     if (!this.#settings.showsScripts) return;
     if (final.type === 'script_execution_output' && final.status === 'suspended')
       return void this.#suspended.set(final.id, final);
-    // The script replaces the call.
+    // The client sees the item of the script instead of this call.
     const isScriptCall = final.type === 'function_call' && final.name === SCRIPT_TOOL;
     const item = isScriptCall ? undefined : extensionItem(final);
     if (item === undefined) return;

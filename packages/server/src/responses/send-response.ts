@@ -17,8 +17,8 @@ export interface Answer {
   readonly run: Run;
   readonly include: readonly string[];
   /**
-   * Sends only events after this sequence number. The client repeats a read of the response, so the run continues even
-   * if this request ends.
+   * Sends only events after this sequence number. If it is set, the request only reads the response, so the run
+   * continues even if the request ends.
    */
   readonly startingAfter?: number;
 }

@@ -26,7 +26,7 @@ export class AwaitedThreads {
     this.#settings = settings;
   }
 
-  /** Resolves when the thread store has the events. They follow those of the previous call. */
+  /** Resolves when the thread store has the events. Each call continues the events of the previous call. */
   async append(events: readonly StreamEvent[]): Promise<void> {
     const { threads, epoch } = this.#settings;
     const isStored = await this.#awaitStored(events.at(-1)!);

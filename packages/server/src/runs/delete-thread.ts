@@ -11,7 +11,7 @@ interface DeletingParts {
 
 /**
  * Deletes a thread with its runs, their logs and their scripts. `stopDeleted` stops a run that this process executes.
- * Another process notices the deletion of its run itself, and then calls `deleteRemains`.
+ * If another process executes a run, that process notices the deletion, and then calls `deleteRemains`.
  */
 export async function deleteThread(
   parts: DeletingParts,

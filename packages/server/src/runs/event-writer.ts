@@ -4,7 +4,7 @@ import { eventsFrom } from './run-history.js';
 
 type Delta = Extract<EventPayload, { type: 'item_delta' }>;
 
-/** Maximum UTF-16 units of a delta that several deltas form together. */
+/** Maximum number of UTF-16 units in a delta that joins several deltas. */
 const MAX_DELTA_LENGTH = 16_384;
 
 /** Maximum number of events of one write. */
@@ -20,7 +20,8 @@ export interface EventWriterSettings {
   /** Rejects with a `StaleEpochError` if this process no longer has the claim of the run. */
   readonly confirmHeld: () => Promise<void>;
   /**
-   * True: a persistence worker copies the events from the log to the thread store. Default false: this process does.
+   * True: a persistence worker copies the events from the log to the thread store. Default false: this process writes
+   * them to the thread store.
    */
   readonly isPersistedElsewhere?: boolean | undefined;
   /** Receives the error of a failed write. The queue that failed writes no more events. */
@@ -64,16 +65,17 @@ export class EventWriter {
   }
 
   /**
-   * Appends the text of a delta to the previous event if the log has not received that event yet. Returns whether it
-   * did.
+   * Appends the text of a delta to the previous event if the log has not received that event yet. Returns whether the
+   * text was appended.
    */
   merge({ payload }: StreamEvent): boolean {
     return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
   }
 
   /**
-   * Publishes events. If the log has lost earlier events, for example in a restart of its server, it gets them again.
-   * The log has also lost the epoch, so the run store decides whether this process may still write.
+   * Publishes events. If the log has lost earlier events, for example because its server restarted, this process
+   * publishes those events again. The log has also lost the epoch, so the run store decides whether this process may
+   * still write.
    */
   async #publish(events: readonly StreamEvent[]): Promise<void> {
     const { log, epoch, threads, confirmHeld } = this.#settings;
@@ -107,13 +109,13 @@ export class EventWriter {
     await this.#toThreads.flush();
   }
 
-  /** Copies events that only the thread store has to the log. */
+  /** Copies to the log the events that only the thread store has. */
   async seedLog(events: readonly StreamEvent[], from: number): Promise<void> {
     for (let index = from; index < events.length; index += MAX_BATCH)
       await this.#settings.log.publish(this.#settings.epoch, events.slice(index, index + MAX_BATCH));
   }
 
-  /** Copies events that only the log has to the thread store. */
+  /** Copies to the thread store the events that only the log has. */
   async seedThreads(events: readonly StreamEvent[], from: number): Promise<void> {
     const { threads, epoch } = this.#settings;
     for (let index = from; index < events.length; index += MAX_BATCH)

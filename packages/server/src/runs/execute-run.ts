@@ -44,7 +44,7 @@ export async function executeRun(held: HeldRun, claimed: ClaimedRun, parts: Exec
   else await held.end(requests);
 }
 
-/** Ends a run that was cancelled before its first event. Returns whether it did. */
+/** Ends a run that was cancelled before its first event. Returns false for every other run. */
 function endsUnbegun(held: HeldRun): boolean {
   if (held.stopped !== 'cancelled' || held.state.nextSeq > 0) return false;
   held.emit({ type: 'response_start' });
@@ -92,7 +92,7 @@ async function pendingRequests(
   return requests;
 }
 
-/** Opens the run's agent. A conversation keeps its model, unless its submitter names another one. */
+/** Opens the run's agent. A conversation keeps its model, unless the submitter names another model. */
 async function openAgent(
   agents: AgentDirectory,
   { agentId, model, overrides }: RunOptions,
@@ -206,7 +206,7 @@ function fail(held: HeldRun, error: unknown): void {
     code: isExpected ? 'AgentUnavailableError' : 'HarnessInternalError',
     message: isExpected
       ? message
-      : 'The run ended because of a fault of Toolscript. Please report the error in the log of the server.',
+      : 'The run ended because of a fault of Toolscript. Look for the error in the log of the server, and report it.',
   });
   if (!isExpected) held.reportFault(error);
 }

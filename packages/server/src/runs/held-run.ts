@@ -37,8 +37,8 @@ export interface HeldRunSettings {
 }
 
 /**
- * A run that this process holds: it renews the lease, and writes the events in order under its epoch. Its `signal`
- * aborts if the work must stop; `stopped` contains the reason.
+ * A run that this process holds. The object renews the lease, and writes the events in order under the run's epoch.
+ * `signal` aborts if the work must stop; `stopped` contains the reason.
  */
 export class HeldRun {
   readonly run: Run;
@@ -67,7 +67,7 @@ export class HeldRun {
     if (settings.run.cancelRequestedAt !== undefined) this.stop('cancelled');
   }
 
-  /** Reads the events of earlier claims, and copies missing ones between the log and the thread store. */
+  /** Reads the events of earlier claims, and copies missing events between the log and the thread store. */
   static async open(settings: HeldRunSettings): Promise<HeldRun> {
     const { stores, log, run, isPersistedElsewhere } = settings;
     const { runId, epoch } = run;
@@ -137,8 +137,8 @@ export class HeldRun {
   }
 
   /**
-   * Resolves when the log has the events so far. If the log cannot store them, it rejects and the run must stop, unless
-   * `worksUnwritten` is set.
+   * Resolves when the log has the events so far. Rejects if the log cannot store them, unless `worksUnwritten` is set.
+   * The run must then stop.
    */
   async flushEvents(): Promise<void> {
     const isWritten = await this.#writer.flushLog().then(
@@ -149,8 +149,9 @@ export class HeldRun {
   }
 
   /**
-   * Ends or suspends the run according to its events; a run without an end in them has failed. `requests`: the complete
-   * requests of its pending approvals. Writes nothing if the run was lost or a write has failed.
+   * Ends or suspends the run according to its events. If the events contain no end, the run has failed or was
+   * cancelled. `requests`: the complete requests of its pending approvals. Writes nothing if the run was lost or a
+   * write has failed.
    */
   async end(requests: ReadonlyMap<string, ApprovalRequest> = new Map()): Promise<void> {
     const status = this.#stopped === 'cancelled' ? 'cancelled' : 'failed';
@@ -164,8 +165,8 @@ export class HeldRun {
   }
 
   /**
-   * Returns the run to the queue. Its scripts that have performed only reads become pending again: all their events are
-   * stored, so they have made no call with effects, and the next worker restarts them.
+   * Returns the run to the queue. Scripts that have performed only reads become pending again, and the next worker
+   * restarts them. The stored events are complete, so they prove that such a script has made no call with effects.
    */
   async release(): Promise<void> {
     await this.#flush();
@@ -249,7 +250,10 @@ export async function finishRun(
   else await stores.runs.finish(fence, state.end);
 }
 
-/** Omits approvals of another run of the thread that executed the script before: they stay with that run. */
+/**
+ * Drafts the approvals for which the run waits. Omits approvals that belong to another run, which executed the script
+ * earlier.
+ */
 async function ownDrafts(
   { threads }: ServiceStores,
   { runId }: RunFence,

@@ -22,7 +22,9 @@ export const ModelSettingsSchema = z.strictObject({
 });
 export type ModelSettings = z.infer<typeof ModelSettingsSchema>;
 
-/** The agent for one run. The agent's configuration takes precedence; its maximum output can only become lower. */
+/**
+ * The agent for one run. The agent's configuration takes precedence. The settings can only lower its maximum output.
+ */
 export function withSettings(agent: AgentConfig, settings: ModelSettings = {}): AgentConfig {
   const { maxOutputTokens, temperature, reasoningEffort } = { ...settings, ...given(agent) };
   const lowest = Math.min(settings.maxOutputTokens ?? Infinity, maxOutputTokens ?? Infinity);

@@ -4,7 +4,7 @@ import type { Delivery, EventLog, Run, StreamEvent, ThreadStore } from '@toolscr
 import type { RunProjector } from '../projections/index.js';
 import { untilTrue } from './until-true.js';
 
-/** The group of consumers in the log that stores events in threads. */
+/** The consumer group of the log that stores events in threads. */
 export const PERSISTENCE_GROUP = 'persistence';
 
 /** Time after which another process gets events that this process has not stored, in ms. */
@@ -13,15 +13,15 @@ const LEASE_MS = 30_000;
 /** The interval between searches for events whose lease has expired, in ms. */
 const LOOK_MS = 1_000;
 
-/** The wait before another attempt to reach a store that fails, in ms. */
+/** The delay before the next attempt after a store has failed, in ms. */
 const RETRY_MS = 500;
 
 /** Maximum number of events of one write. */
 const MAX_EVENTS = 500;
 
 /**
- * Time for which the events of a run wait for further events, in ms. The last event before an end or a suspension does
- * not wait.
+ * Time for which the events of a run wait for further events, in ms. An event that ends or suspends the run does not
+ * wait.
  */
 const GATHER_MS = 200;
 
@@ -33,7 +33,7 @@ export interface PersistenceWorkerSettings {
   readonly log: EventLog;
   /** Writes the stored runs to the projection before their events are acknowledged. */
   readonly projector?: RunProjector | undefined;
-  /** The identity of this process, for users. */
+  /** The identity of this process as a consumer of the log. */
   readonly consumer: string;
   /** Receives faults of the stores, and the error of each delivery that could not be stored. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId'> | undefined) => void;
@@ -50,10 +50,12 @@ export class PersistenceWorker {
   #lanes: Promise<unknown> = Promise.resolve();
   /** Lanes that wait for the next change. */
   readonly #waiting = new Set<() => void>();
-  /** Deliveries that wait for further events of their runs, then deliveries that a lane may store. */
+  /**
+   * `#gathering`: deliveries that wait for further events of their runs. `#gathered`: deliveries that a lane may store.
+   */
   readonly #gathering = new Set<Promise<void>>();
   readonly #gathered: Delivery[] = [];
-  /** While true, the lanes receive no more events, so that these do not become dead letters. */
+  /** While true, the lanes receive no more events, so that the events do not become dead letters. */
   #isStoreFailing = false;
   #reportedFault: string | undefined;
 
@@ -112,7 +114,7 @@ export class PersistenceWorker {
     }
   }
 
-  /** The next delivery that need not wait for further events. Undefined if the log has no more deliveries. */
+  /** The next delivery that need not wait for further events. Returns undefined if the log has no more deliveries. */
   async #receive(): Promise<Delivery | undefined> {
     const { log, consumer } = this.#settings;
     for (;;) {

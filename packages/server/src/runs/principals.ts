@@ -1,7 +1,7 @@
-/** The owner of all data of this machine's user, at the terminal and with the server's own token. */
+/** The principal of this machine's user, who works at the terminal or with the server's own token. */
 export const LOCAL_PRINCIPAL = 'local';
 
-/** The principal that owns a principal's scripts. Scripts of the machine's user have none. */
+/** The owner of the principal's scripts. Returns undefined for this machine's user, whose scripts have no owner. */
 export function scriptPrincipal(principal: string): string | undefined {
   return principal === LOCAL_PRINCIPAL ? undefined : principal;
 }

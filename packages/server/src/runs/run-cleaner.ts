@@ -13,7 +13,7 @@ import { allOf } from './run-history.js';
 /** The interval between searches of the log, in ms. */
 const CLEAN_MS = 60_000;
 
-/** Time for which the log keeps a run for its readers after the run has ended or waits for a decision, in ms. */
+/** Time for which the log keeps a run for its readers after the run has ended, in ms. */
 const KEEP_MS = 60_000;
 
 /** The interval between deletions of old scripts, in ms. */
@@ -30,9 +30,9 @@ export interface RunCleanerSettings {
 }
 
 /**
- * Deletes unneeded data: the logs of ended runs, whose events are in the thread store too, and of deleted runs; equally
- * old events of other runs; scripts that ended long ago; and documents that have expired. Several processes may do so
- * at the same time.
+ * Deletes unneeded data: the logs of deleted runs, and of ended runs whose events are in the thread store; stored
+ * events of other runs that are older than one interval; scripts that ended long ago; and expired documents. Several
+ * processes may do so at the same time.
  */
 export class RunCleaner {
   readonly #settings: RunCleanerSettings;
@@ -87,7 +87,7 @@ export class RunCleaner {
   }
 
   /**
-   * Trims the events that the last search found and that are stored. Readers of newer events find them in the log.
+   * Trims the events that the previous search found, if they are stored. Readers of newer events find them in the log.
    * Returns the number of the run's next event.
    */
   async #trim({ runId, nextSeq }: LoggedRun): Promise<number> {

@@ -11,7 +11,7 @@ import type {
 } from '@toolscript/core/protocol';
 
 /**
- * The conversation as the model reads it, in chronological order. `before`: only includes runs that were created before
+ * The conversation as the model reads it, in chronological order. `before`: includes only runs that were created before
  * this run.
  */
 export async function loadHistory(

@@ -2,7 +2,8 @@ import type { Run, RunState as StoredState, StreamEvent } from '@toolscript/core
 import type { OpenedAgent } from '../agents/index.js';
 
 /**
- * The reason why the work on a run stops before the run ends. `lost`: another process has the run, or it was deleted.
+ * The reason why the work on a run stops before the run ends. `lost`: another process has the run, or the run was
+ * deleted.
  */
 export type StopReason = 'cancelled' | 'lost' | 'write-failed' | 'draining';
 

@@ -10,7 +10,7 @@ export const RunOverridesSchema = z.strictObject({
   expose: z.array(z.string().min(1).max(256)).max(1000).optional(),
 });
 
-/** A submitter's options, as the run's row stores them. */
+/** A submitter's options, as the run store keeps them. */
 export const RunOptionsSchema = z.looseObject({
   agentId: z.string().optional(),
   model: z.string().optional(),

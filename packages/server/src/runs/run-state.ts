@@ -98,8 +98,8 @@ export class RunState {
   }
 
   /**
-   * The payloads that end an interrupted run, which cancel its open items. Empty if the run has ended, and for a
-   * suspended run unless `status` is 'cancelled'.
+   * The payloads that cancel the open items of an interrupted run, and then end the run. Empty if the run has ended,
+   * and for a suspended run unless `status` is 'cancelled'.
    */
   missingEnd(status: 'failed' | 'incomplete' | 'cancelled'): EventPayload[] {
     if (this.done !== undefined && (this.done.status !== 'suspended' || status !== 'cancelled')) return [];

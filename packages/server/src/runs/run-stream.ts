@@ -13,7 +13,9 @@ import { untilTrue } from './until-true.js';
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 250;
 
-/** The first silence after which the stream reads the run again, in ms. The silence doubles up to the maximum. */
+/**
+ * The first time without events after which the stream reads the run again, in ms. The time doubles up to the maximum.
+ */
 const FIRST_SILENCE_MS = 1_000;
 const MAX_SILENCE_MS = 30_000;
 
@@ -25,9 +27,9 @@ interface StreamRange {
 }
 
 /**
- * The events of a run starting with `from`, up to its last event, without duplicates and gaps. Live events come from
- * the log. Events of an ended run, and events that the log no longer has, come from the thread store. The stream yields
- * a `response_done` when the stores contain the run's new state and its approvals, or after a maximum wait.
+ * The events of a run from `from` to the run's last event, without duplicates or gaps. Live events come from the log.
+ * Events of an ended run, and events that the log no longer has, come from the thread store. The stream yields a
+ * `response_done` when the stores contain the run's new state and its approvals, or after a maximum wait.
  */
 export async function* streamRun(
   stores: StreamStores,
@@ -68,8 +70,8 @@ async function* storedEvents(
 }
 
 /**
- * Yields the events of a run that has not ended, until the log is silent. The log may have lost the run; the thread
- * store then has its events.
+ * Yields the events of a run that has not ended, until no event arrives for `silenceMs`. If the log has lost the run,
+ * the thread store has the run's events.
  */
 async function* openEvents(
   stores: StreamStores,
@@ -98,8 +100,8 @@ async function* openEvents(
 }
 
 /**
- * Waits until the worker has ended or suspended the run, according to its newest event. The wait is limited, because
- * the worker may have died.
+ * Waits until the worker has ended or suspended the run, according to the run's newest event. The wait is limited,
+ * because the worker may have died.
  */
 async function settled(
   { runs }: StreamStores,
@@ -109,8 +111,8 @@ async function settled(
 ): Promise<void> {
   const isSettled = async () => {
     const state = (await runs.get(runId))?.state;
-    // The state is `queued` if a stopping server returned the run after its last event. The next worker then ends the
-    // run.
+    // The state is `queued` if a stopping server returned the run to the queue after the run's last event. The next
+    // worker then ends the run.
     if (state === undefined || (endsRun(payload) ? isFinalRunState(state) : state !== 'running')) return true;
     return (await log.read(runId, { from: seq + 1, limit: 1 })).events.length > 0;
   };

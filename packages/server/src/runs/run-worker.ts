@@ -46,7 +46,7 @@ export interface RunWorkerSettings {
   /** Maximum number of concurrent runs. */
   readonly size: number;
   readonly workspaces?: readonly string[];
-  /** Maximum number of concurrent runs of one principal, over all processes. Default: no maximum. */
+  /** Maximum number of concurrent runs of one principal, in all processes together. Default: no maximum. */
   readonly maxPerPrincipal?: number | undefined;
   /** Receives faults of Toolscript itself and of the stores. */
   readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
@@ -138,8 +138,8 @@ export class RunWorker {
   }
 
   /**
-   * Releases the claims that could not be released before and those of dead processes, expires approvals, and claims
-   * runs again.
+   * Releases the claims of dead processes, and claims of this process whose release has failed. Then expires approvals,
+   * and claims runs again.
    */
   async #sweepOnce(): Promise<void> {
     const { stores, workspaces } = this.#settings;
@@ -243,7 +243,7 @@ export class RunWorker {
     const held = await this.#open(run, onFault);
     if (held === undefined) return true;
     const count = interruptionsOf(held);
-    // True if no other process has claimed the run after the process that died.
+    // True if this claim directly follows the claim of the process that died.
     const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
     this.#whole.delete(run.runId);
     const parts = { stores, agents, storeIsWhole };
@@ -257,7 +257,7 @@ export class RunWorker {
     return true;
   }
 
-  /** Undefined if the run was deleted, or another process has claimed it. */
+  /** Returns undefined if the run was deleted, or another process has claimed it. */
   async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
     const { stores, log, observe, isPersistedElsewhere } = this.#settings;
     const settings = { stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe };

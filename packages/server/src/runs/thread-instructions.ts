@@ -9,9 +9,9 @@ export interface CurrentInstructions {
 }
 
 export interface ComparedInstructions {
-  /** The instructions for the model: unchanged since the thread's start. */
+  /** The instructions for the model. They stay unchanged while the thread has the same agent. */
   readonly system: string | undefined;
-  /** The text that precedes the next prompt. It contains the changes since the thread started. */
+  /** The text that precedes the next prompt. It contains the current instructions, if they have changed. */
   readonly announcement: OutputItem | undefined;
   /** Undefined if the stored instructions are current. */
   readonly toSave: ThreadInstructions | undefined;

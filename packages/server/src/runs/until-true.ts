@@ -1,9 +1,12 @@
 interface Waiting {
-  /** Yields after the condition may have changed. If undefined, only `lookMs` triggers checks. */
+  /** Yields when the condition may have changed. If undefined, only `lookMs` triggers checks. */
   readonly watch: ((signal: AbortSignal) => AsyncIterable<void>) | undefined;
   readonly isTrue: () => Promise<boolean>;
   readonly waitMs: number;
-  /** The interval between checks without a notification, in ms, because a notification may be lost. */
+  /**
+   * The interval between checks that no notification triggers, in ms. They are necessary because a notification may be
+   * lost.
+   */
   readonly lookMs: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -41,14 +41,14 @@ export interface CallMessage {
   readonly parameters: readonly unknown[];
 }
 
-/** An error with its name as text, because a message between worker threads loses its class. */
+/** An error with its name as text, because a message between threads does not keep the class of an error. */
 export interface ErrorMessage {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
 }
 
-/** The answer with id 0 reports the opening of the file. */
+/** The answer with id 0 reports whether the file was opened. */
 export type AnswerMessage =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: ErrorMessage };

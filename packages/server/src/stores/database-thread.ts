@@ -123,7 +123,8 @@ export class DatabaseThread implements TableCalls {
   }
 
   /**
-   * The first check announces a change too, because the database may have changed before the first version was known.
+   * Polls for writes of other processes. The first check announces a change too, because the database may have changed
+   * before the first version was known.
    */
   async #poll(): Promise<void> {
     if (this.#isPolling) return;

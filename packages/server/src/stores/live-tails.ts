@@ -2,7 +2,8 @@ import type { EventBatch } from '@toolscript/core/protocol';
 import type { LogTailTexts } from './tables/log-tables.js';
 
 /**
- * Maximum number of cached events of a run, and their maximum length in UTF-16 units. One larger batch is cached alone.
+ * Maximum number of cached events of a run, and their maximum total length in UTF-16 units. A larger batch is cached
+ * alone.
  */
 const MAX_EVENTS = 256;
 const MAX_LENGTH = 262_144;
@@ -16,8 +17,8 @@ interface Tail {
 }
 
 /**
- * The newest published events of runs with subscribers in this process. Subscribers read these events without the
- * database. The tails become invalid when another process changes the file.
+ * The newest published events of runs with subscribers in this process. Subscribers read these events without a query
+ * to the database. The tails become invalid when another process changes the file.
  */
 export class LiveTails {
   readonly #followers = new Map<string, number>();
@@ -34,9 +35,9 @@ export class LiveTails {
     this.#tails.delete(runId);
   }
 
-  /** Call it after the batch is stored; `nextSeq` is the `seq` of the run's next event. */
+  /** Adds a batch that the database has stored. `nextSeq`: the `seq` of the run's next event. */
   add({ runId, firstSeq, texts, endIndex }: EventBatch, nextSeq: number): void {
-    // Some of the events were stored before, so the tail may lack the events that follow the batch.
+    // If some of the events were stored before, the tail may lack the events that follow the batch.
     if (!this.#followers.has(runId) || firstSeq + texts.length !== nextSeq) return void this.#tails.delete(runId);
     const before = this.#tails.get(runId);
     const length = texts.reduce((sum, text) => sum + text.length, 0);
@@ -50,7 +51,7 @@ export class LiveTails {
     });
   }
 
-  /** Undefined if the tail does not have the events from `from` on. The caller then reads the database. */
+  /** Returns undefined if the tail does not have the events from `from` on. The caller then reads the database. */
   read(runId: string, from: number): LogTailTexts | undefined {
     const tail = this.#tails.get(runId);
     if (tail === undefined || from > tail.nextSeq) return undefined;

@@ -49,7 +49,10 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** Opens the stores and the log of live events together, like `openStores`, with one file or server. */
+/**
+ * Opens the stores and the log of live events in one file or on one server. The URLs and the errors are those of
+ * `openStores`.
+ */
 export async function openDatabase(url: string, options: OpenStoresOptions = {}): Promise<OpenDatabase> {
   const opened = await openTables(url);
   if (opened === undefined) {
@@ -67,8 +70,8 @@ export async function openDatabase(url: string, options: OpenStoresOptions = {})
 }
 
 /**
- * Opens the log of live events, like `openStores`. The log may be in the same database. `redis://…` and `rediss://…`
- * name a Redis server, version 7.0 or later.
+ * Opens the log of live events, like `openStores`. The log and the stores may share a database. `redis://…` and
+ * `rediss://…` name a Redis server, version 7.0 or later.
  */
 export async function openEventLog(url: string, options: OpenStoresOptions = {}): Promise<EventLog> {
   if (/^rediss?:\/\//u.test(url)) {
@@ -101,7 +104,7 @@ function clockOf({ now: ofServer = Date.now }: OpenTables, { now = ofServer }: O
   return now;
 }
 
-/** Opens the tables of a database. Undefined for `memory:`. */
+/** Opens the tables of a database. Returns undefined for `memory:`. */
 async function openTables(url: string, opened = 'Stores'): Promise<OpenTables | undefined> {
   if (url === 'memory:') return undefined;
   if (!isPostgresUrl(url)) return { tables: await DatabaseThread.open(fileOf(url, opened)) };

@@ -1,4 +1,4 @@
-/** The system's codes for a server to which no connection can be opened. */
+/** The system's error codes for a server to which no connection can be opened. */
 export const UNREACHABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EAI_AGAIN',

@@ -49,7 +49,7 @@ describe('a message that is edited and sent again', () => {
     };
     expect(await refusal({ threadId: one.threadId, branchBefore: other.turnId })).toEqual([
       404,
-      `There is no turn "${other.turnId}". Check its id: it may have been deleted.`,
+      `There is no turn "${other.turnId}". Check the id: the turn may have been deleted.`,
     ]);
     expect(await refusal({ branchBefore: one.turnId })).toEqual([
       400,

@@ -5,8 +5,8 @@ import { untrusted, UNTRUSTED_NOTE } from '../web/untrusted.js';
 import { stored } from './documents.js';
 
 /**
- * The text of a thread's file for a model. The text of a web page is between marks that name its source, after a note
- * that explains the marks. Throws a ToolCallError if the thread has no such file.
+ * The text of a thread's file for a model. The text of a web page starts with a note for the model, and is enclosed in
+ * tags that name its source. Throws a ToolCallError if the thread has no such file.
  */
 export async function documentText(
   documents: DocumentStore,
@@ -33,11 +33,11 @@ export async function findFile(
   const which = version === undefined ? '' : ` with version ${version}`;
   throw failure(
     'missing',
-    `This conversation has no file "${visible(fileKey.slice(0, 256))}"${which} in its File Cabinet. To see what it has: tools.listFC()`,
+    `This conversation has no file "${visible(fileKey.slice(0, 256))}"${which} in its File Cabinet. To list its files, call tools.listFC().`,
   );
 }
 
-/** A part of the file's text, marked for a model. */
+/** Prepares a part of the file's text for a model: encloses the text of a web page in tags that name its source. */
 export function markedText(file: StoredDocument, text: string): string {
   // defence: saved-pages-stay-untrusted, without it: return isOfWeb(file) ? text : text;
   return isOfWeb(file) ? untrusted(text, fileAbout(file).source?.url ?? file.name) : text;

@@ -9,7 +9,9 @@ const REASONS = {
   DocumentLimitError: 'too_large',
 } as const;
 
-/** The result of a call to the store. Rejects with an error for the model, which names no file of the host. */
+/**
+ * Waits for a call to the store. Converts the store's errors to errors for the model, which name no file of the host.
+ */
 export async function stored<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
@@ -36,7 +38,7 @@ export function threadOf({ threadId }: Pick<ToolCallContext, 'threadId'>): strin
   if (threadId !== undefined) return threadId;
   throw failure(
     'unavailable',
-    'This call belongs to no conversation, so it has no File Cabinet. Make it in a conversation.',
+    'This call belongs to no conversation, so it has no File Cabinet. Make the call in a conversation.',
   );
 }
 

@@ -17,7 +17,7 @@ const FetchFromFCInput = z.object({
 const FetchFromFCOutput = z.object({
   fileKey: z.string(),
   version: z.number().int(),
-  text: z.string().describe('that of a web page is marked as untrusted'),
+  text: z.string().describe('text of a web page is marked as untrusted'),
   length: z.number().int().describe('characters of the whole text'),
   bytes: z.number().int(),
   nextOffset: z.number().int().optional().describe('where the rest starts'),
@@ -51,7 +51,7 @@ export function fetchFromFCTool(documents: DocumentStore): Tool {
   });
 }
 
-/** The end of a part. It never splits a surrogate pair, unless the part would be empty. */
+/** The end of a part, moved by one UTF-16 unit if the part would otherwise split a surrogate pair. */
 function endOf(text: string, end: number): number {
   const divides = (text.codePointAt(end - 1) ?? 0) > 0xffff;
   return Math.min(divides ? end + 1 : end, text.length);

@@ -17,8 +17,8 @@ function isFileKey(key: string): boolean {
 }
 
 /**
- * Identifies one call, in all processes that repeat the call. The key of a script's call is unique. A structured call
- * has the model's own id, which is unique only in its run.
+ * Identifies one call, in all processes that repeat the call. The key of a script's call is unique. The key of a
+ * structured call is the model's own id, which is unique only within one run.
  */
 export function callKey({ scriptId, runId, idempotencyKey }: ToolCallContext): string {
   return scriptId === undefined ? `${runId ?? ''}:${idempotencyKey}` : idempotencyKey;

@@ -6,7 +6,9 @@ import { callKey, shortHash } from './file-keys.js';
 
 export type SavedPage = { readonly fileKey: string } | { readonly notSaved: string };
 
-/** Saves a whole page under the key of its URL. An unchanged page gets no new version. Never rejects. */
+/**
+ * Saves a whole page under a key that depends only on its URL. An unchanged page gets no new version. Never rejects.
+ */
 export async function savePage(
   documents: DocumentStore,
   page: FoundPage,

@@ -7,25 +7,30 @@ import { callKey, FileKey, shortHash } from './file-keys.js';
 
 const SaveToFCInput = z.object({
   text: z.string(),
-  name: FileKey.optional().describe('the fileKey, such as "notes/plan.md"; a used one gets a new version'),
+  name: FileKey.optional().describe('the fileKey, such as "notes/plan.md"; an existing one gets a new version'),
   title: z.string().max(200).optional(),
   contentType: z.string().max(100).optional(),
   expiresInHours: z.number().gt(0).max(MAX_HOURS).optional(),
-  ifVersion: z.number().int().min(0).optional().describe('the version that must be the newest; 0: there is none'),
+  ifVersion: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('the version that must be the newest; 0: no version may exist'),
 });
 
 const SaveToFCOutput = z.object({
   fileKey: z.string(),
   version: z.number().int(),
   bytes: z.number().int(),
-  tokens: z.number().int().describe('what a model would need to read it'),
+  tokens: z.number().int().describe('the tokens that a model needs to read the text'),
 });
 
 export function saveToFCTool(documents: DocumentStore): Tool {
   return defineTool({
     name: 'saveToFC',
     description:
-      'Saves a text in the File Cabinet of this conversation. Later scripts, and writeFile, get it by its fileKey, so that it costs no tokens.',
+      'Saves a text in the File Cabinet of this conversation. Later scripts and writeFile get the text by its fileKey, which costs no tokens.',
     input: SaveToFCInput,
     output: SaveToFCOutput,
     approval: 'never',

@@ -38,7 +38,12 @@ function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
       key: Key,
       value: z.unknown(),
       scope: Scope.describe('thread: this conversation; principal: all conversations of its user'),
-      ifVersion: z.number().int().min(0).optional().describe('the version that must be the newest; 0: there is none'),
+      ifVersion: z
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .describe('the version that must be the newest; 0: no version may exist'),
       expiresInHours: z.number().gt(0).max(MAX_HOURS).optional(),
     }),
     output: z.object({ key: z.string(), version: z.number().int(), bytes: z.number().int() }),
@@ -62,7 +67,7 @@ function setTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
 function getTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   return defineTool({
     name: 'store.get',
-    description: 'Returns the value of a key. Without one, version is 0 and value is null.',
+    description: 'Returns the value of a key. If the key has no value, version is 0 and value is null.',
     input: z.object({ key: Key, scope: Scope }),
     output: z.object({ key: z.string(), value: z.unknown(), version: z.number().int() }),
     approval: 'never',
@@ -116,7 +121,10 @@ function deleteTool(documents: DocumentStore, placeOf: PlaceOf): Tool {
   });
 }
 
-/** Whether the value belongs to a user. Later conversations read such a value, so the policy decides about it. */
+/**
+ * Whether the value belongs to a user. Later conversations can read such a value, so the approval policy decides about
+ * each change.
+ */
 function isOfPrincipal({ scope }: { scope: Scope }): boolean {
   return scope === 'principal';
 }

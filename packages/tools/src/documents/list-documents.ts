@@ -1,7 +1,7 @@
 import type { DocumentInfo, DocumentPage, DocumentQuery, DocumentStore } from '@toolscript/core/protocol';
 import { stored } from '../cabinet/documents.js';
 
-/** All documents of a scope. The limits of the store bound their number. */
+/** All documents that match a query. The limits of the store bound their number. */
 export async function listDocuments(documents: DocumentStore, query: DocumentQuery): Promise<DocumentInfo[]> {
   const found: DocumentInfo[] = [];
   let after: string | undefined;

@@ -4,7 +4,7 @@ import { failure } from '../failure.js';
 
 export const ScopeSchema = z
   .enum(['thread', 'principal', 'workspace'])
-  .describe('Who shares it: this conversation (default), this user, or everybody in the workspace.');
+  .describe('Shared with this conversation (default), this user, or everybody in the workspace.');
 
 export type ScopeName = z.output<typeof ScopeSchema>;
 
@@ -30,7 +30,7 @@ export function ownerOf({ threadId, principal }: Omit<DocumentOwner, 'workspace'
   return { threadId, principal: principal ?? common.principal, workspace: common.workspace };
 }
 
-/** The store's form of a scope. Undefined if the owner does not have this scope. */
+/** The owner's scope of a kind, in the form that the store takes. Undefined if the owner does not have this scope. */
 export function scopeOf({ threadId, principal, workspace }: DocumentOwner, kind: ScopeName): DocumentScope | undefined {
   const id = { thread: threadId, principal, workspace }[kind];
   return id === undefined ? undefined : { kind, id };
@@ -40,6 +40,9 @@ export function demandScope(owner: DocumentOwner, kind: ScopeName): DocumentScop
   const scope = scopeOf(owner, kind);
   if (scope !== undefined) return scope;
   const present = SCOPES.filter((name) => scopeOf(owner, name) !== undefined);
-  const advice = present.length === 0 ? 'The run has no scopes.' : `Use one of: ${present.join(', ')}.`;
+  const advice =
+    present.length === 0
+      ? 'The host can give the run a conversation, a user or a workspace.'
+      : `Use one of: ${present.join(', ')}.`;
   throw failure('missing', `This run has no scope "${kind}". ${advice}`);
 }

@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import { failure } from '../failure.js';
 
-/** Variables that a program needs for its usual behaviour. None of them ever contains a key. */
+/** Variables that a program needs for its usual behaviour. None of them contains a secret. */
 const PASSED_ON = new Set([
   'PATH',
   'HOME',
@@ -47,7 +47,7 @@ export function childEnvironment(
     if (!NAME.test(name))
       throw failure(
         'not_started',
-        `'${name}' cannot be the name of an environment variable. Use letters, digits and _`,
+        `'${name}' cannot be the name of an environment variable. Use letters, digits and "_", and no digit first.`,
       );
     if (value.includes('\0'))
       throw failure('not_started', `The value of the environment variable ${name} contains a NUL byte. Remove it.`);

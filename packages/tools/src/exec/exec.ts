@@ -24,8 +24,9 @@ export interface ExecOptions {
   /** Names of host variables that child processes get in addition to the usual ones. */
   readonly passEnvironment?: readonly string[];
   /**
-   * 'on' (default): commands can write only to the workspace, cannot read secrets of the home folder, and can reach no
-   * network; if the sandbox is unavailable, the tool rejects commands. 'off': commands have all rights of this process.
+   * 'on' (default): commands can write only to the workspace and /tmp, cannot read secrets of the home folder, and
+   * cannot use the network; if the sandbox is unavailable, the tool rejects commands. 'off': commands have all rights
+   * of this process.
    */
   readonly sandbox?: 'on' | 'off';
   /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default: none. */
@@ -44,7 +45,10 @@ export const ExecOutput = z.object({
   timedOut: z.boolean(),
   truncated: z.boolean().describe('the middle is left out'),
   durationMs: z.number().int(),
-  quarantined: z.array(z.string()).optional().describe('protected files that it made, moved away'),
+  quarantined: z
+    .array(z.string())
+    .optional()
+    .describe('sentences about protected files that the command made or changed'),
 });
 
 export interface ExecInput {
@@ -162,7 +166,10 @@ function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: Mov
   return `The command made or changed ${name}, which is protected: ${reason}. Toolscript moved it to ${place}.`;
 }
 
-/** Rejects a root with pattern characters. The sandbox would treat its path as a pattern, and deny writes in it. */
+/**
+ * Rejects a root whose path contains pattern characters. The sandbox would treat the path as a pattern, and deny writes
+ * to the root.
+ */
 function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
     throw failure(
@@ -180,7 +187,7 @@ export function commonInput({
     cwd: z.string().optional(),
     env: z.record(z.string(), z.string()).optional().describe('added'),
     timeoutMs: z.number().int().min(1).max(maxTimeoutMs).default(Math.min(defaultTimeoutMs, maxTimeoutMs)),
-    approvalContext: z.string().optional().describe('why, for the user who approves'),
+    approvalContext: z.string().optional().describe('the reason, for the user who approves'),
   };
 }
 
@@ -205,7 +212,7 @@ function checkCommand(command: readonly string[]): void {
     throw failure('not_started', 'An argument of the command contains a NUL byte. Remove it.');
 }
 
-/** A command in the form that a user sees before the decision. */
+/** A command in the form that a user sees before the approval decision. */
 export function previewCommand(
   workspace: Workspace,
   command: string,

@@ -44,7 +44,7 @@ export class HeadAndTail {
   #pushTail(chunk: Buffer): void {
     this.#tail.push(chunk);
     this.#tailBytes += chunk.length;
-    // The tail may grow to twice the limit before it is trimmed, so that small chunks are not copied each time.
+    // The tail may grow to twice its limit plus 64 KiB before it is trimmed, which avoids a copy for each small chunk.
     if (this.#tailBytes <= 2 * this.#tailLimit + 64 * 1024) return;
     const kept =
       this.#tailLimit === 0 ? Buffer.alloc(0) : Buffer.from(Buffer.concat(this.#tail).subarray(-this.#tailLimit));

@@ -6,12 +6,12 @@ import { quoteCommand } from './command-line.js';
 import { findProgram } from './program.js';
 
 /*
- * The permissions of a command, which rules are matched against.
+ * The permissions of a command. Approval rules are matched against them.
  *
- * `exec:npm test` is the command itself. If that text does not determine what runs (a shell, a program that runs
- * another, a variable that changes what a program loads, a program inside the workspace), there is a second
- * permission, `indirect:…`. A rule that approves must cover all permissions of a call, so no rule for `exec:…` approves
- * such a call; a rule that denies needs to match one, so a denial of its text still applies.
+ * `exec:npm test` is the command itself. That text may not determine what runs: the program may be a shell, may run
+ * another program or may be inside the workspace, or a variable may change what the program loads. Such a call also has
+ * a permission `indirect:…`. An approving rule must cover all permissions of a call, so no rule for `exec:…` approves
+ * such a call. A denying rule needs to match only one permission, so a rule that denies the text still applies.
  */
 
 /** Programs that execute their arguments, their input or a file. */

@@ -10,10 +10,10 @@ import { OutputProgress } from './progress.js';
 /*
  * One command from start to end.
  *
- * The child leads its own process group, so that its descendants die with it. It ends in one of three ways: by itself,
- * by its time limit (SIGTERM, then SIGKILL after a grace period), or by an abort (the same with a shorter period). The
- * rest of the group is then killed too: a background program must neither outlive the call nor delay it by keeping a
- * pipe open.
+ * The child leads its own process group, so that its descendants die with it. The child ends in one of three ways: by
+ * itself, by its time limit (SIGTERM, then SIGKILL after a grace period), or by an abort (the same with a shorter
+ * period). The rest of the group is then killed too: a background program must neither outlive the call nor delay it by
+ * keeping a pipe open.
  */
 
 const TIMEOUT_GRACE_MS = 500;
@@ -259,11 +259,15 @@ export function startFailure(program: string, error: unknown): Error {
       );
     case 'EACCES':
     case 'EPERM':
-      return failure('not_started', `${name} may not be executed. Check its permissions.`, data);
+      return failure(
+        'not_started',
+        `${name} is not executable. Check that it is a program with execute permission.`,
+        data,
+      );
     case 'ENOEXEC':
       return failure(
         'not_started',
-        `${name} is not a program that this system can run. Install one for this system.`,
+        `${name} is not a program that this system can run. Install a version for this system.`,
         data,
       );
     case 'E2BIG':

@@ -5,8 +5,9 @@ import { quotePath } from '../files/path-rules.js';
 import { isProgram } from './sandbox/requirements.js';
 
 /**
- * Finds the file of a program as the system would: names with a slash from the start folder, other names on `path`.
- * Skips relative folders on `path`, because their meaning depends on the working folder. Undefined if no file is found.
+ * Finds the file of a program as the system would. A name with a slash starts at `folder`; other names are searched on
+ * `path`. Skips relative folders on `path`, because their meaning depends on the working folder. Undefined if no file
+ * is found.
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
@@ -26,7 +27,7 @@ export function requireProgram(name: string, path: string, folder: string): stri
   if (!existsSync(place))
     throw failure('not_started', `There is no program at ${quotePath(name)}. Check the path.`, data);
   const problem = statSync(place).isFile()
-    ? `may not be executed. Run: chmod u+x ${quotePath(name)}`
+    ? `is not executable. Run: chmod u+x ${quotePath(name)}`
     : 'is not a file, so it cannot be executed. Use the path of a program.';
   throw failure('not_started', `${quotePath(name)} ${problem}`, data);
 }

@@ -4,8 +4,8 @@ function word(text: string): string {
 }
 
 /**
- * A line that adds this environment to the shell's own, such as a proxy's address, and then becomes the program. The
- * program gets the arguments unchanged.
+ * A shell line that adds `environment` to the shell's own variables, such as a proxy's address, and then executes the
+ * program with unchanged arguments.
  */
 export function execLine(argv: readonly string[], environment: Readonly<Record<string, string>>): string {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${word(value)}`);

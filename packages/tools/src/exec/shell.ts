@@ -6,7 +6,10 @@ import type { Workspace } from '../files/workspace.js';
 import { commonInput, createExec, ExecOutput, limitsOf, previewCommand, type ExecOptions } from './exec.js';
 import { shellPermissions } from './permissions.js';
 
-/** Runs one line through `/bin/sh`, in the sandbox of exec. Rules for command prefixes never approve it. */
+/**
+ * The tool that runs one line through `/bin/sh`, in the sandbox of exec. Rules for command prefixes never approve a
+ * line.
+ */
 export function shellTool(workspace: Workspace, options: ExecOptions = {}, run = createExec(workspace, options)): Tool {
   return defineTool({
     name: 'shell',

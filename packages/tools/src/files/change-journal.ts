@@ -17,8 +17,8 @@ import { checkWritable, type Workspace } from './workspace.js';
  * Records a change of several files before it begins, so that another process can finish the change if this one is
  * killed: then either all files are old or all are new, and no temporary file is left.
  *
- * `<id>.open`: some files may be replaced; every one is restored, unless all were replaced. `<id>.done`: all are
- * replaced; the second names of old files are removed.
+ * `<id>.open`: some files may have been replaced; recovery restores them, unless all were replaced. `<id>.done`: all
+ * files were replaced; recovery removes the second names of the old files.
  *
  * The journal is in the state folder, which is outside every workspace. It is validated nevertheless: its paths must be
  * inside writable roots, its temporary names must have the expected form, and an old file is restored only if its inode
@@ -29,7 +29,7 @@ const TEMPORARY_NAME = /^\.toolscript-[\w-]{12}\.(?:new|old)$/;
 
 const Entry = z.object({
   realPath: z.string(),
-  /** The names of the new content and of the old content next to the target. */
+  /** The names of the files with the new and the old content, next to the target. */
   staged: z.string().regex(TEMPORARY_NAME).optional(),
   kept: z.string().regex(TEMPORARY_NAME),
   /** SHA-256 of the new content. */
@@ -46,12 +46,12 @@ const Journal = z.object({
   missingFolders: z.array(z.string()),
   /** Folders that are removed after the change if they are empty, deepest first. */
   emptiedFolders: z.array(z.string()).default([]),
-  /** The record of the change (change-records.ts), without its ending. */
+  /** The path of the change's record (change-records.ts), without the file extension. */
   record: z.string().optional(),
 });
 type Journal = z.infer<typeof Journal>;
 
-/** The members of a journal besides its entries. */
+/** The members of a journal that describe the change, besides the entries. */
 export type ChangePlan = Pick<Journal, 'missingFolders' | 'emptiedFolders' | 'record'>;
 
 /** The journal of one change. */
@@ -62,7 +62,7 @@ export class ChangeJournal {
     this.#path = path;
   }
 
-  /** Writes the journal before the change. Returns undefined without a state folder. */
+  /** Writes the journal before the change. Returns undefined if no private state folder is available. */
   static begin(
     stateFolder: string | undefined,
     entries: readonly JournalEntry[],
@@ -100,7 +100,7 @@ export function entryOfChange({ target, bytes, link }: FileChange): JournalEntry
   };
 }
 
-/** Completes or undoes changes in this workspace that a killed process left. */
+/** Completes or undoes changes in this workspace that a killed process left unfinished. */
 export async function recoverChanges(workspace: Workspace, signal?: AbortSignal): Promise<void> {
   const stateFolder = workspace.stateFolder();
   if (stateFolder === undefined) return;
@@ -134,7 +134,8 @@ function abandonedJournal(path: string): Journal | undefined {
 }
 
 /**
- * Whether all paths of a journal are in this workspace. Another journal stays until its own workspace is used again.
+ * Whether all paths of a journal are in this workspace. A journal of another workspace stays until that workspace is
+ * used again.
  */
 function isWithin(workspace: Workspace, { entries, missingFolders: made, emptiedFolders: emptied }: Journal): boolean {
   try {
@@ -195,7 +196,9 @@ class Recovery {
   }
 }
 
-/** Removes an empty folder. Does nothing if the folder is a link or is now at another place. Never rejects. */
+/**
+ * Removes an empty folder. Does nothing if the folder is a link, or if a link now redirects its path. Never rejects.
+ */
 export async function removeIfEmpty(workspace: Workspace, path: string): Promise<void> {
   const place = dirname(path);
   const opening = openFolder(workspace, { absolute: place, given: place });
@@ -252,7 +255,7 @@ function isSame(found: BigIntStats | undefined, { dev, ino }: { dev: string; ino
   return found !== undefined && `${found.dev}` === dev && `${found.ino}` === ino;
 }
 
-/** The folders that did not exist, deepest first. */
+/** The missing folders above the entries, deepest first. */
 export function missingFolders(entries: readonly JournalEntry[]): string[] {
   const missing = new Set<string>();
   for (const { realPath } of entries) {

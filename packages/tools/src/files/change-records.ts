@@ -9,18 +9,20 @@ import { EntryState } from './entry-state.js';
 import { makePrivateFolder } from './state-folder.js';
 
 /*
- * Records the changes that scripts make to files, so that the changes can be undone. Only the user has access to it.
+ * Records the changes that scripts make to files, so that the changes can be undone. Only the user has access to the
+ * records.
  *
- * `<folder>/<script>/<number>-<random>.open`: the change is being made; its journal (change-journal.ts) decides whether
- * it counts. `….done`: it was made. `<folder>/<script>/contents/<sha256>`: the old content of a file.
+ * `<folder>/<script>/<number>-<random>.open`: the change is in progress; its journal (change-journal.ts) decides
+ * whether the record stays. `….done`: the change was made. `<folder>/<script>/contents/<sha256>`: the old content of a
+ * file.
  *
- * The record is complete before the first file changes, and it is deleted if the change fails.
+ * The record is complete before the first file changes. It is deleted if the change fails.
  */
 
 export interface ChangeRecordOptions {
   /** A folder outside every workspace. Processes that undo each other's changes must share it. */
   readonly folder: string;
-  /** Maximum size of an old file that is stored. The change of a larger file cannot be undone. Default 10 MiB. */
+  /** Maximum size of an old file that is stored. A change to a larger file cannot be undone. Default 10 MiB. */
   readonly maxFileBytes?: number;
   /** Maximum bytes of the old files of one script. Default 100 MiB. */
   readonly maxScriptBytes?: number;
@@ -29,7 +31,7 @@ export interface ChangeRecordOptions {
 const DEFAULT_FILE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_SCRIPT_BYTES = 100 * 1024 * 1024;
 
-/** The path of a record without its ending. */
+/** The path of a record without the file extension. */
 const RECORD_PATH = /[\\/][\w-]{1,128}[\\/]\d{8}-[\w-]{12}$/;
 const RECORD_NAME = /^(\d{8}-[\w-]{12})\.(open|done)$/;
 
@@ -45,7 +47,9 @@ export type RecordedFile = z.infer<typeof RecordedFile>;
 
 const ChangeRecord = z.object({
   version: z.literal(1),
-  /** `change`: a call of the script. `undo` reverts the records in `covers`, and `redo` makes them again. */
+  /**
+   * `change`: a call of the script changed files. `undo` reverts the changes in `covers`, and `redo` makes them again.
+   */
   kind: z.enum(['change', 'undo', 'redo']),
   callId: z.string().optional(),
   covers: z.array(z.string()),
@@ -62,7 +66,7 @@ export interface NamedRecord extends ChangeRecord {
   readonly isDone: boolean;
 }
 
-/** The identity of a change in its record. */
+/** The cause of a change, as the record states it. */
 export interface RecordCause {
   readonly scriptId: string;
   readonly kind: ChangeRecord['kind'];
@@ -140,7 +144,7 @@ export class ChangeRecords {
 
 /** The record of a change that is being made. */
 export class PendingRecord {
-  /** The path without its ending. */
+  /** The path without the file extension. */
   readonly path: string;
   readonly #cause: RecordCause;
   #stored: number | undefined;
@@ -174,7 +178,7 @@ export class PendingRecord {
     }
   }
 
-  /** Writes the record, after the old files. */
+  /** Writes the record. Call it after the old files are stored. */
   async write(files: readonly RecordedFile[], madeFolders: readonly string[]): Promise<void> {
     const { kind, callId, covers = [] } = this.#cause;
     const made = { kind, callId, covers: [...covers], files: [...files], madeFolders: [...madeFolders] };

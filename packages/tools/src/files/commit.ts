@@ -27,19 +27,19 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
  *
  * 0. Record the change (change-journal.ts), and the old files if it can be undone (change-records.ts).
  * 1. Stage: open (or create) every folder, verify it, and write the new content to a temporary file next to the target.
- * 2. Switch: verify that the target is as planned, keep the old file under a second name, then rename the new one over
- *    it.
+ * 2. Switch: verify that the target is as planned, keep the old file under a second name, then rename the new file
+ *    over the target.
  * 3. Clean: remove the second names. A failure in 1 or 2 undoes the completed steps in reverse.
  *
- * Step 2 only renames, inside folders whose handles were verified and are still open. If a process is killed there, the
- * next change in the workspace completes its work.
+ * Step 2 only renames, inside folders whose handles were verified and are still open. If the process is killed in step
+ * 2, the next change in the workspace completes or undoes the interrupted one.
  */
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Runs `change` while no other process and no other call changes these places. First completes the changes in the
- * workspace that a killed process left. `places` are real paths.
+ * Runs `change` while no other process and no other call changes the paths that `findPlaces` returns. Their symbolic
+ * links are resolved. First completes or undoes the changes that a killed process left unfinished in the workspace.
  */
 export function changeFiles<T>(
   workspace: Workspace,
@@ -65,7 +65,7 @@ function stateFailure(error: unknown): unknown {
     return failure('io', 'Too many files are open; nothing was changed. Try again with fewer concurrent calls.');
   return failure(
     'io',
-    `The folder with Toolscript's locks and journals could not be used (${code}). Set stateFolder to a writable folder.`,
+    `The folder with Toolscript's locks and journals could not be used (${code}). The host can set stateFolder to a writable folder.`,
   );
 }
 
@@ -148,11 +148,11 @@ interface StagedChange {
   readonly target: WriteTarget;
   readonly folder: VerifiedFolder;
   readonly name: string;
-  /** The entry with the new content. */
+  /** The name of the entry with the new content. Undefined: the change deletes the file. */
   readonly staged: string | undefined;
   readonly keptName: string;
   readonly computedFrom: string | undefined;
-  /** The entry with the old content while the change can still be undone. */
+  /** The name of the entry with the old content, while the change can still be undone. */
   kept: string | undefined;
   switched: boolean;
 }
@@ -260,7 +260,7 @@ class Commit {
     return folder;
   }
 
-  /** Rejects a folder that was swapped for one at another place after the plan was made. */
+  /** Rejects a folder if a link has redirected its path since the plan was made. */
   #checkPlace(folder: VerifiedFolder, realPath: string, target: WriteTarget): VerifiedFolder {
     // defence: commit-folder-place
     if (folder.realPath !== realPath) throw changedMeanwhile(target);

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** The state of one place, as records of changes keep it. */
+/** The state of one path, as a change record stores it. */
 export const EntryState = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('absent') }),
   z.object({ kind: z.literal('link'), target: z.string() }),
   z.object({
     kind: z.literal('file'),
-    /** The hash in base64url. */
+    /** SHA-256 of the content, in base64url. */
     sha256: z.string().regex(/^[\w-]{43}$/),
     bytes: z.number(),
     /** Permission bits; undefined for a new file, which gets the system's default. */
@@ -17,7 +17,7 @@ export const EntryState = z.discriminatedUnion('kind', [
 ]);
 export type EntryState = z.infer<typeof EntryState>;
 
-/** Whether both states are the same entry with the same content. The permissions may differ. */
+/** Whether both states have the same kind and content. The permissions may differ. */
 export function sameState(one: EntryState, other: EntryState): boolean {
   if (one.kind === 'file') return other.kind === 'file' && one.sha256 === other.sha256;
   if (one.kind === 'link') return other.kind === 'link' && one.target === other.target;

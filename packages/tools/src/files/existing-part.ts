@@ -2,8 +2,8 @@ import { lstatSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 
 /**
- * The longest existing part of a path below a root. The search goes downwards, because a script may name a path with a
- * hundred missing folders. It does not resolve links.
+ * The longest existing part of a path below a root. The search starts at the root, because a script may name a path
+ * with a hundred missing folders. It does not resolve links.
  */
 export function existingPart(root: string, path: string): string {
   let existing = root;

@@ -8,7 +8,7 @@ export interface FileChange {
   readonly target: WriteTarget;
   /** The new content. Undefined deletes the file, unless `link` is set. */
   readonly bytes: Uint8Array | undefined;
-  /** Makes a symbolic link to this target. */
+  /** The target of the symbolic link that the change creates. */
   readonly link?: string | undefined;
   /** For a new file: the file whose permissions and owner it copies. */
   readonly like?: Permissions | undefined;

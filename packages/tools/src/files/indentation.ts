@@ -1,9 +1,9 @@
 import { WorkSlices } from '../work-slices.js';
 
 /*
- * The block of code around a line, found by indentation alone, so that it works for every language that
- * indents. An enclosing line is the nearest line above with less indentation; a block ends before the next
- * line that is not indented deeper than its first one, or with the line that closes it (`}`, `)`, `end`).
+ * The block of code around a line, found by indentation alone, so that the search works for every language that
+ * indents. An enclosing line is the nearest line above with less indentation; a block ends before the next line that is
+ * not indented deeper than its first line, or with the line that closes the block (`}`, `)`, `end`).
  */
 
 export interface BlockOptions {
@@ -22,7 +22,7 @@ export interface LineRange {
 }
 
 const TAB_WIDTH = 4;
-/** Characters at either end of a line that are examined. */
+/** Maximum number of characters that are examined at either end of a line. */
 const LOOKED_AT = 1_000;
 const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|finally|catch|rescue|ensure)\b)/;
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
@@ -58,7 +58,9 @@ export function limitAround(range: LineRange, anchor: number, limit: number): Li
 class IndentedLines {
   readonly #lines: Lines;
   readonly #slices: WorkSlices;
-  /** The width of leading white space. A blank line counts like the next line that is not blank. */
+  /**
+   * The width of the leading white space of each line. A blank line has the width of the next line that is not blank.
+   */
   readonly #indents: Int32Array;
   readonly #blanks: Uint8Array;
 

@@ -15,7 +15,7 @@ import { SUCCESS } from '../success.js';
 /** Maximum number of entries of a folder. A larger folder is listed partially. */
 const MAX_FOLDER_ENTRIES = 100_000;
 
-/** The cost of an entry, in comparisons. */
+/** The cost of an entry, in steps. */
 const STEPS_OF_AN_ENTRY = 20;
 
 const ListDirInput = z.object({
@@ -60,7 +60,10 @@ export function listDirTool(workspace: Workspace): Tool {
   });
 }
 
-/** The entries of a folder and its subfolders, depth first, by name. Throws a ToolCallError. */
+/**
+ * The entries of a folder and its subfolders, depth first, by name. Throws a ToolCallError if the folder cannot be
+ * listed.
+ */
 export async function listDir(
   workspace: Workspace,
   input: ListDirInput = {},

@@ -11,8 +11,8 @@ import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspac
  * the path, because an attacker could swap a folder for a link in between.
  *
  * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, blocks on nothing and wakes no
- * device or FIFO. The kernel then reports its place (`/proc/self/fd/N`), and a permitted file is opened again through
- * that name, which leads to the same inode even if the path has changed.
+ * device or FIFO. The kernel then reports the entry's path through `/proc/self/fd/N`. A permitted file is opened again
+ * through that name, which leads to the same inode even if the path has changed.
  */
 
 const O_PATH = 0o10000000;
@@ -28,13 +28,13 @@ export interface VerifiedEntry {
 
 /** An open folder inside the workspace. Its entries are accessed through the handle, not through its path. */
 export interface VerifiedFolder extends VerifiedEntry {
-  /** A path for system calls on one entry. The path itself does not follow a final link. */
+  /** A path for system calls on one entry. If the entry is a link, the path names the link itself. */
   readonly entryPath: (name: string) => string;
   /** A path for system calls on the folder itself, such as the start folder of a process. */
   readonly ownPath: string;
 }
 
-/** Opens a regular file for reading. Rejects FIFOs, devices, sockets, folders and files with several hard links. */
+/** Opens a regular file for reading. Rejects all other entries and, by default, files with several hard links. */
 export async function openFile(workspace: Workspace, path: WorkspacePath): Promise<VerifiedEntry> {
   const entry = await openEntry(workspace, path, { folder: false });
   try {
@@ -86,7 +86,7 @@ export async function using<E extends VerifiedEntry, T>(
   }
 }
 
-/** Rejects everything except a regular file, and names the actual kind. */
+/** Rejects everything except a regular file. The error names the actual kind. */
 export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, path: WorkspacePath): void {
   if (stat.isFile()) return;
   const kind = stat.isDirectory()
@@ -133,7 +133,7 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
   });
   try {
     const stat = await handle.stat();
-    // The order matters: a name that still exists after counting was included in the count.
+    // The order matters: `stat` has counted the hard links, so the count includes the name that is verified next.
     const realPath = byDescriptor ? await placeByDescriptor(handle, path, stat) : await placeByPath(path, stat);
     if (!rootOf(workspace, realPath)) throw leadsOutside(path);
     return { handle, realPath, stat };
@@ -144,8 +144,8 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, options: Open
 }
 
 /**
- * The kernel's name for an open file. If the kernel reports the file as deleted, the file at the path must be the same
- * one: otherwise the file may now have another name outside the workspace, and the call fails.
+ * The kernel's path of an open file. A path with the suffix ` (deleted)` is valid only if the open file really has that
+ * name. Otherwise the file may now have another name outside the workspace, and the call fails.
  */
 async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await readlink(`/proc/self/fd/${handle.fd}`);
@@ -155,7 +155,10 @@ async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened
   throw replaced(path);
 }
 
-/** Resolves the path after the file is open. Requires the same device and inode at the result, twice. */
+/**
+ * Resolves the path after the file is open. The result must have the device and inode of the open file, and a second
+ * resolution must give the same path.
+ */
 async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
@@ -213,14 +216,14 @@ function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: Worksp
 function leadsOutside(path: WorkspacePath): Error {
   return failure(
     'link_outside',
-    `The path ${quotePath(path.given)} leads outside the workspace through a link. Use a path inside it.`,
+    `The path ${quotePath(path.given)} leads outside the workspace through a link. Use a path inside the workspace.`,
     {
       path: path.given,
     },
   );
 }
 
-/** Describes a system error in one sentence without host paths. */
+/** Describes a system error without host paths. */
 export function ioFailure(path: WorkspacePath, error: unknown): Error {
   const name = quotePath(path.given);
   const data = { path: path.given };
@@ -268,8 +271,8 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
 }
 
 /**
- * The failure to open a path. An error must not reveal anything about places outside the workspace, so this function
- * verifies the place first.
+ * The error for a path that could not be opened. It must not reveal anything about files outside the workspace, so this
+ * function first checks where the path leads.
  */
 async function openFailure(workspace: Workspace, path: WorkspacePath, error: unknown): Promise<Error> {
   for (let place = path.absolute; ; place = dirname(place)) {

@@ -4,8 +4,8 @@ import { existingPart } from './existing-part.js';
 import { displayPath, resolvePath, rootOf, type Workspace } from './workspace.js';
 
 /**
- * A path in the form that approval rules see: its current target, with links and `..` resolved, named as in results. An
- * outside or malformed path stays unchanged; a call with such a path fails anyway.
+ * A path in the form that approval rules see: its current target, with links and `..` resolved, named as in results. A
+ * path that is malformed or outside the workspace stays unchanged; a call with such a path fails anyway.
  */
 export function permissionPath(workspace: Workspace, path: string, workdir?: string): string {
   try {

@@ -6,12 +6,12 @@ import { failure, systemCode, throwIfAborted } from '../failure.js';
 import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
 
 /*
- * Serializes changes of a place across all processes of a user.
+ * Serializes changes of a path across all processes of a user.
  *
- * Places share a fixed number of locks. A lock is a folder with numbered files: the newest file names the holder, and
- * `<number>.released` says that the holder released it. The process that creates the next number becomes the next
- * holder; creation succeeds once. So the lock of a killed process is claimed without a moment in which two processes
- * hold it.
+ * Paths share a fixed number of locks. A lock is a folder with numbered files: the newest file names the holder, and
+ * `<number>.released` says that the holder released it. The process that creates the file with the next number becomes
+ * the next holder; only one process can create it. So the lock of a killed process is claimed without a moment in which
+ * two processes hold it.
  */
 
 const LOCKS = 256;
@@ -24,14 +24,14 @@ const EMPTY_MS = 2_000;
 /** The number of older lock files that are kept for processes that have just listed them. */
 const KEPT_NUMBERS = 8;
 
-/** Runs `work` while no other change of these places runs, in any process. */
+/** Runs `work` while no other change of the paths in `places` runs, in any process. */
 export async function withLocks<T>(
   stateFolder: string | undefined,
   places: readonly string[],
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  // A fixed order, so that two changes never wait for each other.
+  // A fixed order prevents two changes from waiting for each other.
   const locks = [...new Set(places.map(lockOf))].sort();
   const releases: (() => void)[] = [];
   try {
@@ -65,7 +65,7 @@ async function enterQueue(key: string, signal: AbortSignal | undefined): Promise
     await orAborted(before, signal);
     return leave;
   } catch (error) {
-    // A failed change releases its lock too, so that later changes can start.
+    // A change that is aborted while it waits leaves the queue, so that later changes can start.
     resolve();
     throw error;
   }

@@ -94,8 +94,8 @@ function holdersOf(place: string): string[] {
 }
 
 /**
- * The published files of a package. An installed package is included as a whole; a package in development only with its
- * published files.
+ * The protected files of a package: all files of an installed package, but only the published files of a package in
+ * development.
  */
 function publishedIn(folder: string, { files = [] }: Manifest): string[] {
   if (folder.split(sep).includes('node_modules')) return [folder];

@@ -15,8 +15,7 @@ const CREDENTIALS = 'it decides who may log in, or with which keys';
 
 /**
  * Files that would give the writer more rights than the workspace itself, because another program executes or obeys
- * them without a question to the user. The list does not include ordinary content (sources, `.github`, `AGENTS.md`,
- * `.env`).
+ * them without asking the user. The list does not include ordinary content (sources, `.github`, `AGENTS.md`, `.env`).
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
@@ -132,7 +131,7 @@ const REPOSITORY_FILES: readonly ProtectedName[] = [
   { name: 'commondir', reason: REPOSITORY },
 ];
 
-/** Folders of package managers. Package managers create hard links for files in them, so these files may be read. */
+/** Folders in which package managers create hard links. Files below them may be read despite several hard links. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 /**

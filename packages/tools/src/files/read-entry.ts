@@ -62,7 +62,7 @@ async function readRegular(
 }
 
 /**
- * Reads the bytes that the file had when it was opened. If the file grows or shrinks meanwhile, its commit fails. Keeps
+ * Reads the bytes that the file had when it was opened. If the file grows or shrinks meanwhile, the commit fails. Keeps
  * only the hash of a large file.
  */
 async function hashed(

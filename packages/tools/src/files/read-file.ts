@@ -23,7 +23,7 @@ const ReadFileInput = z.object({
   limit: z.number().int().min(1).max(100_000).default(2000),
   mode: z.enum(['slice', 'indentation']).default('slice'),
   anchorLine: z.number().int().min(1).optional().describe('default offset'),
-  maxLevels: z.number().int().min(0).default(0).describe('around it, 0 for all'),
+  maxLevels: z.number().int().min(0).default(0).describe('enclosing levels, 0 for all'),
   includeSiblings: z.boolean().default(false),
   includeHeader: z.boolean().default(true),
   cwd: z.string().optional(),
@@ -88,7 +88,7 @@ export async function readFile(
 }
 
 interface RequestedRange extends LineRange {
-  /** The requested block, before `limit` truncated it. */
+  /** The requested block, before `limit` truncates it. */
   readonly block: LineRange;
 }
 
@@ -145,7 +145,7 @@ async function takeLines(
   return { lines, content: shown.join('\n'), cut };
 }
 
-/** The start of a text, with at most `length` UTF-16 units and no half characters. */
+/** The start of a text, with at most `length` UTF-16 units and no half of a surrogate pair. */
 function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = /[\uD800-\uDBFF]/.test(text[length - 1]!) ? length - 1 : length;

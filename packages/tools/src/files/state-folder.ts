@@ -18,7 +18,9 @@ function isPrivate(path: string | undefined): path is string {
   return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }
 
-/** The result of a lookup. The lookup throws for a user without an entry in the system's user list, who has no home. */
+/**
+ * The result of a lookup; undefined if the lookup throws. It throws for a user who is not in the system's user list.
+ */
 function orUndefined(find: () => string): string | undefined {
   try {
     return find();

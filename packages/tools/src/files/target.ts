@@ -7,20 +7,20 @@ import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedF
 import { quotePath } from './path-rules.js';
 import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
-/** A writable place and its state at the check. The commit requires that the state is unchanged. */
+/** A writable path and its state when it was checked. The commit requires that the state is unchanged. */
 export interface WriteTarget {
   /** The path with symbolic links resolved; the last folders may not exist yet. */
   readonly realPath: string;
   readonly given: string;
   /**
-   * The state of the current entry: a regular file, or a link if links are not followed. Undefined if the place has no
+   * The state of the current entry: a regular file, or a link if links are not followed. Undefined if the path has no
    * entry.
    */
   readonly existing: BigIntStats | undefined;
 }
 
 /**
- * Finds the place that a write to `path` would change. Follows a link, which must lead to a file inside the workspace.
+ * Finds the entry that a write to `path` would change. Follows a link, which must lead to a file inside the workspace.
  */
 export function targetOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, true);
@@ -42,7 +42,7 @@ export function sameEntry(one: BigIntStats | undefined, other: BigIntStats | und
   );
 }
 
-/** The state of a folder's entry. Does not follow a link. */
+/** The state of a folder's entry; undefined if it does not exist. Does not follow a link. */
 export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(folder.entryPath(name), { bigint: true });
@@ -96,7 +96,9 @@ async function deepestFolder(
   }
 }
 
-/** The target of a link, with symbolic links resolved, if it is inside the workspace. */
+/**
+ * The target of a link, with symbolic links resolved. Throws a ToolCallError if the target is outside the workspace.
+ */
 async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
   try {
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };

@@ -11,7 +11,7 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Maximum number of reads that end early: the reader cannot follow a file that another program keeps truncating. */
+/** Maximum number of reads that return fewer bytes than requested. A file that keeps changing causes more of them. */
 const MAX_SHORT_READS = 16;
 
 export interface TextFile {
@@ -78,7 +78,7 @@ export function checkText(bytes: Buffer, path: WorkspacePath): void {
   }
 }
 
-/** The lines without their ends (LF or CRLF). A final line end does not start another line. */
+/** The lines without their line endings (LF or CRLF). A final line ending does not start another line. */
 export function splitLines(text: string): string[] {
   if (text.length === 0) return [];
   const lines = text.split('\n');
@@ -129,8 +129,8 @@ const RETURN = 13;
 const MARK = Buffer.from('\uFEFF');
 
 /**
- * The lines of a text, without line ends (LF or CRLF) and byte order mark. A final line end does not start another
- * line. Each line is decoded on demand, because a file may have millions of empty lines.
+ * The lines of a text, without line endings (LF or CRLF) and byte order mark. A final line ending does not start
+ * another line. Each line is decoded on demand, because a file may have millions of empty lines.
  */
 export class TextLines {
   readonly length: number;
@@ -167,7 +167,7 @@ export class TextLines {
 }
 
 function afterLine(bytes: Buffer, start: number): number {
-  // A fast path for blank lines: searching for the end of each would dominate the cost.
+  // A fast path for blank lines: searching for the end of each line would dominate the cost.
   if (bytes[start] === LINE_FEED) return start + 1;
   const end = bytes.indexOf(LINE_FEED, start);
   return end === -1 ? bytes.length : end + 1;

@@ -28,8 +28,8 @@ export interface Workspace {
   /** The number of changes that have started or ended. Caches of results depend on it. */
   readonly changeCount: () => number;
   /**
-   * The folder for locks and journals, outside every project; undefined if no place is safe. The first call creates the
-   * folder.
+   * The folder for locks and journals, outside every project; undefined if no folder is safe. The first call creates
+   * the folder.
    */
   readonly stateFolder: () => string | undefined;
   /** The records of file changes, for undo; undefined if nothing is recorded. */
@@ -84,14 +84,17 @@ export function availableVerification(): Verification {
   return process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
 }
 
-/** Throws a ToolscriptUsageError for a root that is missing or not a folder, and for unknown names. */
+/**
+ * Creates a workspace. Throws a ToolscriptUsageError for a root that is missing or not a folder, and for unknown names
+ * in `unprotected`.
+ */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const given = Array.isArray(options.roots) ? (options.roots as readonly RootOption[]) : [options.roots as RootOption];
   if (given.length === 0) throw new ToolscriptUsageError('The workspace has no root folder. Pass one or more paths.');
   const verification = options.verification ?? availableVerification();
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
     throw new ToolscriptUsageError(
-      "Verification 'descriptor' needs /proc/self/fd, which this machine does not have. Mount /proc, or use 'path'.",
+      "Verification 'descriptor' needs /proc/self/fd, which this machine does not have. Mount /proc, or set verification to 'path'.",
     );
   }
   const roots = Object.freeze(differentRoots(given.map(openRoot)));
@@ -111,15 +114,15 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 
 /** A path whose spelling is inside the workspace. The file itself is not verified yet. */
 export interface WorkspacePath {
-  /** Absolute, normalised, below the real path of a root. */
+  /** The absolute, normalised path, inside the real path of a root. */
   readonly absolute: string;
   /** The path as the caller wrote it, for messages. */
   readonly given: string;
 }
 
 /**
- * Resolves a path. Relative paths start at `workdir`, and `workdir` at the first root. Absolute paths must be inside a
- * root. `..` may not lead out of the workspace.
+ * Resolves a path. A relative path starts at `workdir`, and a relative `workdir` starts at the first root. Absolute
+ * paths must be inside a root. `..` may not lead out of the workspace.
  */
 export function resolvePath(workspace: Workspace, path: string, workdir?: string): WorkspacePath {
   checkSpelling(path);
@@ -167,7 +170,7 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   if (!root)
     throw failure(
       'link_outside',
-      `The path ${quotePath(given)} leads outside the workspace through a link. Use a path inside it.`,
+      `The path ${quotePath(given)} leads outside the workspace through a link. Use a path inside the workspace.`,
       {
         path: given,
       },

@@ -9,7 +9,7 @@ import { permissionPath } from './permission-path.js';
 import type { Workspace } from './workspace.js';
 import { WRITE_FILE, writeFile, writePreview } from './write-file.js';
 
-/** Characters of a file's text in a preview. */
+/** Maximum number of characters of a file's text in a preview. */
 const SHOWN = 3_000;
 
 const WriteFileOrKeyInput = z

@@ -20,13 +20,13 @@ const WriteFileOutput = z.object({
   path: z.string(),
   bytes: z.number().int(),
   created: z.boolean(),
-  content: z.string().describe('what was done').meta({ deprecated: true }),
+  content: z.string().describe('a summary').meta({ deprecated: true }),
 });
 
 export type WriteFileInput = z.input<typeof WriteFileInput>;
 export type WriteFileResult = z.output<typeof WriteFileOutput>;
 
-/** The definition that does not depend on where the content comes from. */
+/** The parts of the tool's definition that do not depend on the source of the content. */
 export const WRITE_FILE = {
   name: 'writeFile',
   description: 'Writes a whole text file and makes missing folders. For small changes a patch is shorter.',
@@ -46,7 +46,7 @@ export function writeFileTool(workspace: Workspace): Tool {
   });
 }
 
-/** The text that a deciding user reads. */
+/** The preview for the user who decides about the write. */
 export function writePreview(workspace: Workspace, { path, cwd, content }: WriteFileInput): string {
   return `write ${permissionPath(workspace, path, cwd)} (${Buffer.byteLength(content)} bytes)\n\n${content}`;
 }

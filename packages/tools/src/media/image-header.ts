@@ -76,7 +76,7 @@ function isWebp(bytes: Buffer): boolean {
   return textAt(bytes, 0, 'RIFF') && textAt(bytes, 8, 'WEBP');
 }
 
-/** Lossy (`VP8 `), lossless (`VP8L`) or extended (`VP8X`). */
+/** The size of a lossy (`VP8 `), lossless (`VP8L`) or extended (`VP8X`) image. */
 function webpSize(bytes: Buffer): Size {
   if (bytes.length < 30) return UNKNOWN_SIZE;
   if (textAt(bytes, 12, 'VP8X')) return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };

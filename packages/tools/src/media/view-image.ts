@@ -46,7 +46,7 @@ const ViewImageOutput = z.object({
   width: z.number().int(),
   height: z.number().int(),
   bytes: z.number().int().meta({ deprecated: true }),
-  content: z.string().describe('what the image is').meta({ deprecated: true }),
+  content: z.string().describe('a description of the image').meta({ deprecated: true }),
   image: ImagePart,
 });
 

@@ -70,7 +70,7 @@ class HunkPlacer {
       if (this.#slices.isDue(hunk.lines.length)) await this.#slices.pass();
       placements.push(await this.#place(hunk));
     }
-    // The sort by position is stable. It is needed because additions at the end may precede a hunk further up.
+    // A stable sort is necessary, because the patch may list additions at the end before a hunk further up.
     return placements.sort((one, other) => one.first - other.first);
   }
 
@@ -119,7 +119,7 @@ class HunkPlacer {
   }
 }
 
-/** Whether the new file ends with a line end. Only a hunk at the end of the file may change this. */
+/** Whether the new file ends with a line ending. Only a hunk at the end of the file may change this. */
 function finalLineEnd(file: FileLines, hunks: readonly Hunk[], placements: readonly Placement[]): boolean {
   const said = hunks.at(-1)?.numbered?.finalLineEnd;
   return said === undefined || placements.at(-1)!.end !== file.length ? file.finalLineEnd : said;

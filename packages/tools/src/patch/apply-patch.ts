@@ -38,7 +38,7 @@ export type ApplyPatchInput = z.input<typeof ApplyPatchInput>;
 export type ApplyPatchResult = z.output<typeof ApplyPatchOutput>;
 
 export interface ApplyPatchOptions {
-  /** The folders that the patch may change. Relative paths start at the first. */
+  /** The folders that the patch may change. Relative paths start at the first one. */
   readonly root: RootOption | readonly RootOption[];
   /** Default true: a failure prevents all writes. False: writes file by file, up to the failure. */
   readonly atomic?: boolean;
@@ -141,7 +141,7 @@ async function applyOneByOne(
       error,
       done.length === 0
         ? 'Nothing was changed.'
-        : `Changed before that and kept: ${done.map(({ path }) => path).join(', ')}.`,
+        : `The patch had already changed these files: ${done.map(({ path }) => path).join(', ')}.`,
       done,
     );
   }

@@ -3,14 +3,15 @@ import type { Hunk, HunkLine } from './operations.js';
 const MARK = '\uFEFF';
 
 export interface MarkedHunks {
-  /** The hunks without the mark. The file's own mark is removed before the search. */
+  /** The hunks without the byte order mark. The file's own mark is removed before the search. */
   readonly hunks: readonly Hunk[];
   /** True: the patch has the mark on an old line and not on the new one. */
   readonly removesMark: boolean;
 }
 
 /**
- * Reads a patch's change of the byte order mark, which precedes the first line of the file and thus of the first hunk.
+ * Reads how a patch changes the byte order mark. The mark precedes the first line of the file, so only the first hunk
+ * can contain it.
  */
 export function readMark(hunks: readonly Hunk[]): MarkedHunks {
   const [first, ...others] = hunks;

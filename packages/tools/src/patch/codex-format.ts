@@ -19,7 +19,7 @@ const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
  *     *** Add File: PATH          each line begins with +
  *     *** Delete File: PATH
  *     *** Update File: PATH       optionally followed by *** Move to: PATH
- *     @@ a line further up        optional, also several
+ *     @@ a line further up        optional, may be repeated
  *      kept line / -removed line / +added line
  *     *** End of File             optional: the lines above are the file's last
  *     *** End Patch
@@ -68,7 +68,7 @@ class CodexParser {
     if (!header)
       throw this.#problem(start, "expected '*** Add File: PATH', '*** Delete File: PATH' or '*** Update File: PATH'");
     const place = { path: header[2]!.trim(), patchLine: this.#number(start) };
-    if (place.path === '') throw this.#problem(start, 'the file name is missing');
+    if (place.path === '') throw this.#problem(start, 'the file name is missing; write it at the end of this line');
     this.#at += 1;
     if (header[1] === 'Add') return { kind: 'add', ...place, ...this.#added(end) };
     if (header[1] === 'Delete') return { kind: 'delete', ...place };
@@ -105,7 +105,7 @@ class CodexParser {
     const line = this.#at < end ? this.#lines[this.#at]!.trim() : '';
     if (!line.startsWith(MOVE.trimEnd())) return undefined;
     const path = line.slice(MOVE.trimEnd().length).trim();
-    if (path === '') throw this.#problem(this.#at, 'the new file name is missing');
+    if (path === '') throw this.#problem(this.#at, 'the new file name is missing; write it at the end of this line');
     this.#at += 1;
     return path;
   }
@@ -136,7 +136,8 @@ class CodexParser {
     contexts: string[];
     lines: HunkLine[];
   }): Hunk {
-    if (lines.length === 0) throw this.#problem(this.#at, `hunk ${number} has no lines before '${END_OF_FILE}'`);
+    if (lines.length === 0)
+      throw this.#problem(this.#at, `hunk ${number} has no lines before '${END_OF_FILE}'; add its lines, or remove it`);
     this.#at += 1;
     return { number, patchLine: this.#number(start), contexts, lines, atEnd: true };
   }
@@ -162,7 +163,7 @@ class CodexParser {
     return { kind, text: line.slice(1) };
   }
 
-  /** Blank lines between two files belong to no hunk. */
+  /** Whether only blank lines precede the next file or the end of the patch. Such lines belong to no hunk. */
   #isBlankBeforeMarker(end: number): boolean {
     if (this.#at < this.#blanksUntil) return false;
     let at = this.#at;

@@ -8,10 +8,10 @@ export interface Replacement {
   readonly lines: readonly HunkLine[];
 }
 
-/** A file as lines with their own line ends, so that every byte of unchanged parts stays the same. */
+/** A file as lines with their own line endings, so that every byte of unchanged parts stays the same. */
 export class FileLines {
   readonly length: number;
-  /** Whether the last line has a line end. True for an empty file. */
+  /** Whether the last line has a line ending. True for an empty file. */
   readonly finalLineEnd: boolean;
   readonly #text: string;
   readonly #starts: Int32Array;
@@ -43,7 +43,7 @@ export class FileLines {
     return this.#text.slice(this.#starts[index], this.#starts[index + 1]! - this.endOf(index).length);
   }
 
-  /** The line end of a line: LF, CRLF, or '' for a last line without one. */
+  /** The line ending of a line: LF, CRLF, or '' for a last line without one. */
   endOf(index: number): string {
     const end = this.#starts[index + 1]!;
     if (index < 0 || index >= this.length || this.#text[end - 1] !== '\n') return '';
@@ -53,11 +53,11 @@ export class FileLines {
   /** The file's text with the replacements, which are in the order of the file. */
   replaced(replacements: readonly Replacement[], finalLineEnd: boolean): string {
     const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
-    // The default line end for new lines: the line end of the file's first line, or LF.
+    // The default line ending for new lines: the line ending of the file's first line, or LF.
     const lineEnd = this.endOf(0) || '\n';
     let last: string | undefined;
     const push = ({ text, end }: Piece): void => {
-      // The last line of the file had no end. Now other lines follow it, so it gets one.
+      // The last line of the file had no line ending. Other lines now follow that line, so it gets one.
       if (last === '') pieces.push(lineEnd);
       pieces.push(text, end);
       last = end;
@@ -79,7 +79,7 @@ export class FileLines {
     return { text: this.#text.slice(this.#starts[first], this.#starts[end]! - lineEnd.length), end: lineEnd };
   }
 
-  /** Yields the lines of a replacement. A new line ends like the line that it follows or replaces. */
+  /** Yields the lines of a replacement. A new line gets the ending of the line that it follows or replaces. */
   *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<Piece> {
     let at = first;
     let lineEnd = this.endOf(first) || fileLineEnd;
@@ -92,7 +92,7 @@ export class FileLines {
   }
 }
 
-/** One or more lines, with the end of the last one separate. */
+/** One or more lines. The line ending of the last one is separate. */
 interface Piece {
   readonly text: string;
   readonly end: string;

@@ -11,7 +11,7 @@ const PASSES: readonly ((text: string) => string)[] = [
   (text) => plainPunctuation(text),
 ];
 
-/** Maximum number of line comparisons for one file, which take some seconds. */
+/** Maximum number of line comparisons for one file. This many comparisons take some seconds. */
 const MAX_COMPARISONS = 300_000_000;
 /** Maximum number of positions that are found for one run of lines. */
 const MAX_PLACES = 1_000;
@@ -24,7 +24,7 @@ interface Pass {
   readonly numberOf: ReadonlyMap<string, number>;
 }
 
-/** Finds runs of lines in one file, in time proportional to file and run. */
+/** Finds runs of lines in one file, in time proportional to the lengths of file and run. */
 export class LineSearch {
   /** True after the search exceeded its maximum cost. Later searches find nothing. */
   exhausted = false;
@@ -68,7 +68,7 @@ export class LineSearch {
     return this.#places(wanted, from, this.length - wanted.length, MAX_PLACES);
   }
 
-  /** Whether the lines occur exactly at the index. */
+  /** Whether the lines occur at the index without normalization. */
   isAt(wanted: readonly string[], index: number): boolean {
     const { numbers, numberOf } = this.#passes[0]!;
     if (index + wanted.length > this.length) return false;

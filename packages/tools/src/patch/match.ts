@@ -1,7 +1,7 @@
 import type { LineSearch } from './line-search.js';
 import type { Hunk, HunkLine } from './operations.js';
 
-/** The place of a hunk: its new lines replace the file lines from `first` up to but not including `end`. */
+/** The position of a hunk: its new lines replace the file lines from `first` up to but not including `end`. */
 export interface Placement {
   readonly first: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): P
   return undefined;
 }
 
-/** Whether a hunk has only added lines. Such a hunk is appended to the file, regardless of its contexts. */
+/** Whether a hunk has only added lines. `placeHunk` appends such a hunk to the file, regardless of its contexts. */
 export function isOnlyAdditions(hunk: Hunk): boolean {
   return hunk.lines.every(({ kind }) => kind === 'add');
 }

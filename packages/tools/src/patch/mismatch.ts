@@ -25,14 +25,17 @@ export async function explainMissingContext(search: LineSearch, context: string,
   if (above !== undefined && above < from) {
     return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search continues; put the hunks in the order of the file.`;
   }
-  return `Its @@ line ${shown} is missing in the file. Read the file again.`;
+  return `Its @@ line ${shown} is missing from the file. Read the file again.`;
 }
 
-/** `candidates` and the file's lines start at 1, `start` at 0. */
+/**
+ * Explains that a hunk matches several positions. `candidates` are line numbers from 1, and `start` is an index from 0.
+ */
 export function explainCandidates(candidates: readonly number[], start: number | undefined): string {
   const shown = candidates.slice(0, SHOWN_PLACES).join(', ');
   const more = candidates.length > SHOWN_PLACES ? ` and ${candidates.length - SHOWN_PLACES} more` : '';
-  const stated = start === undefined ? 'and its header has no line numbers' : `and not at line ${start + 1} as it says`;
+  const stated =
+    start === undefined ? 'and its header has no line numbers' : `but not at line ${start + 1}, which its header names`;
   return `Its lines are in the file ${candidates.length} times, at lines ${shown}${more}, ${stated}. Give more of the unchanged lines around the change.`;
 }
 
@@ -45,7 +48,7 @@ export async function explainMissingHunk(
 ): Promise<string> {
   const wanted = oldLines(hunk.lines);
   if (wanted.length === 0)
-    return `It adds lines after line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? `, ${from} of them above` : ''}. Correct the line number.`;
+    return `It adds lines after line ${hunk.numbered?.start ?? file.length}, but the file has ${file.length} lines${from > 0 ? `, and the previous hunk ends at line ${from}` : ''}. Correct the line number.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = await search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
@@ -109,7 +112,9 @@ async function placesOf(
   return places;
 }
 
-/** The position of the line most similar to the first long wanted line. */
+/**
+ * The start index that aligns the first wanted line of at least 3 characters with the most similar line of the file.
+ */
 async function mostAlikeLine(
   file: FileLines,
   wanted: readonly string[],

@@ -49,8 +49,8 @@ export interface Hunk {
   /** True: the hunk's lines are the last lines of the file. */
   readonly atEnd: boolean;
   /**
-   * The numbers of the header, only in unified diffs. Such hunks are placed by number and must match at exactly one
-   * position.
+   * The numbers in the header of a unified diff. The hunk is placed at its line number or, if its lines are elsewhere,
+   * at the only position that matches.
    */
   readonly numbered?: HunkNumbers;
 }
@@ -58,13 +58,13 @@ export interface Hunk {
 export interface HunkNumbers {
   /** Index of the old lines in the original file, starting at 0; undefined if the header has no numbers. */
   readonly start: number | undefined;
-  /** Whether the new file ends with a line end according to the hunk; undefined if the hunk does not show it. */
+  /** Whether the new file ends with a line ending according to the hunk; undefined if the hunk does not show it. */
   readonly finalLineEnd: boolean | undefined;
 }
 
 export interface HunkLine {
   readonly kind: 'keep' | 'add' | 'remove';
   readonly text: string;
-  /** The line end of an added line. Undefined: the line end of the adjacent lines. */
+  /** The line ending of an added line. Undefined: the line gets the ending of the adjacent lines. */
   readonly end?: '\n' | '\r\n' | undefined;
 }

@@ -22,7 +22,7 @@ const MAX_SHORT_TEXT = 65_536;
 /** A parsed patch in either format, before any lookup. */
 export interface ParsedPatch {
   readonly operations: readonly PatchOperation[];
-  /** The folder at which paths start. Undefined: the workspace's first root. */
+  /** The folder at which paths start. Undefined: paths start at the workspace's first root. */
   readonly cwd: string | undefined;
   /** Requests of the patch that applyPatch does not support, one sentence each. */
   readonly notes: readonly string[];
@@ -35,8 +35,8 @@ export function parsePatch(text: string, cwd?: string): ParsedPatch {
 }
 
 /**
- * Like `parsePatch`, but yields to the event loop before a long text. A patch inside a shell command is also parsed
- * with bash's grammar, and both results must agree. Throws a ToolCallError after an abort.
+ * Like `parsePatch`, but yields to the event loop before it parses a long text. A patch inside a shell command is also
+ * parsed with bash's grammar, and both results must agree. Throws a ToolCallError after an abort.
  */
 export async function readPatch(text: string, cwd?: string, signal?: AbortSignal): Promise<ParsedPatch> {
   refuseTooManyLines(text);
@@ -77,7 +77,10 @@ function refuseTooManyLines(text: string): void {
     throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split the patch.`);
 }
 
-/** Rejects a patch of too many files, because each file costs disk accesses, even for approval rules. */
+/**
+ * Rejects a patch with too many files or too long names, because each file costs disk accesses, even for approval
+ * rules.
+ */
 function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperation[] {
   // defence: patch-files-cap
   if (operations.length > MAX_FILES)

@@ -11,8 +11,8 @@ export type NumberedPlacement =
 const MISSING: NumberedPlacement = { status: 'missing' };
 
 /**
- * Places a hunk of a unified diff. Its line number, shifted like the previous hunk, decides if the hunk's lines are
- * there. Otherwise they must occur exactly once.
+ * Places a hunk of a unified diff. The hunk's line number, shifted like the previous hunk, is the position if the
+ * hunk's lines are at that number. Otherwise the lines must occur exactly once, unless the header names a context.
  *
  * @param cursor The hunk starts at or after this line.
  * @param drift How many lines the file has grown above, compared to the numbers of the patch.
@@ -47,8 +47,8 @@ export async function placeNumbered(
 }
 
 /**
- * Places additions without context. Only their number identifies a position. Without a number, the additions are
- * appended, as in the Codex format.
+ * Places additions without context. Only their line number identifies a position. Without a line number, the additions
+ * are appended, as in the Codex format.
  */
 function placeAdditions(file: LineSearch, hunk: Hunk, expected: number | undefined, cursor: number): NumberedPlacement {
   const first = expected ?? file.length;

@@ -31,7 +31,7 @@ export interface PatchChange {
 /** Maximum bytes of all files that one patch may read and write. */
 const MAX_PATCH_BYTES = 64 * 1024 * 1024;
 
-/** A file during the planning, with the operations so far applied. */
+/** A file during planning, after the operations that are already planned. */
 interface PlannedFile {
   readonly target: WriteTarget;
   readonly given: WorkspacePath;
@@ -61,7 +61,10 @@ export class PatchPlanner {
     this.#slices = new WorkSlices({ signal });
   }
 
-  /** Rejects a patch with a path that must not be changed. Returns the real paths of all places that it may change. */
+  /**
+   * Rejects a patch with a path that must not be changed. Returns the real paths of all entries that the patch may
+   * change.
+   */
   async checkPaths(operations: readonly PatchOperation[]): Promise<string[]> {
     for (const path of operations.flatMap(pathsOf)) this.#resolve(path);
     const places: string[] = [];
@@ -86,7 +89,7 @@ export class PatchPlanner {
     this.#refuseFilesAsFolders();
   }
 
-  /** The required writes, one for each place. */
+  /** The required writes, one for each path. */
   fileChanges(): FileChange[] {
     const changes: FileChange[] = [];
     for (const { target, content, like, computedFrom } of this.#files.values()) {
@@ -157,7 +160,7 @@ export class PatchPlanner {
     );
   }
 
-  /** The name of the existing file, because headers of unified diffs have two names. */
+  /** The name of the existing file. The header of a unified diff has two names, of which one may not exist. */
   async #presentName({ path, oldName }: UpdateOperation): Promise<string> {
     if (oldName === undefined) return path;
     const [byNew, byOld] = [await this.#file(path, true), await this.#file(oldName, true)];
@@ -181,7 +184,7 @@ export class PatchPlanner {
     return file;
   }
 
-  /** The file of a path. Earlier operations of the patch may have changed a link. */
+  /** The file at a path. An earlier operation of the patch may have deleted or replaced a link at the path. */
   async #file(path: string, follow: boolean): Promise<PlannedFile> {
     const given = this.#resolve(path);
     const entry = await entryOf(this.#workspace, given);

@@ -11,8 +11,8 @@ import { plainWord, trimBlank, type PatchText } from './unwrap.js';
  *     …
  *     EOF
  *
- * It is parsed with bash's grammar (tree-sitter-bash), so that other effects of the command are rejected, and not taken
- * for a part of the patch. Nothing is executed.
+ * The command is parsed with bash's grammar (tree-sitter-bash), so that other effects of the command are rejected, and
+ * not taken for a part of the patch. Nothing is executed.
  */
 
 const MODULE = '@vscode/tree-sitter-wasm';
@@ -40,7 +40,7 @@ const HEREDOC = /<<(-?)\s*(['"]?)(\w+)\2/;
 export async function readShellCommand(text: string): Promise<PatchText | undefined> {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const end = heredocEnd(lines);
-  // The parser does not get the heredoc's content, which is plain text. It could cost the parser seconds.
+  // The parser does not get the heredoc's content: the content is plain text, and parsing it could take seconds.
   const command = end === undefined ? lines : [lines[0]!, 'x', ...lines.slice(end)];
   // defence: command-characters-cap
   if (command.reduce((total, line) => total + line.length + 1, 0) > MAX_COMMAND_CHARACTERS) throw doesMore();
@@ -51,7 +51,7 @@ export async function readShellCommand(text: string): Promise<PatchText | undefi
   return found.directory === undefined ? patch : { ...patch, directory: found.directory };
 }
 
-/** The line that ends the heredoc of the first line. */
+/** The index of the line that ends the heredoc of the first line. */
 function heredocEnd(lines: readonly string[]): number | undefined {
   const [, dash, , word] = HEREDOC.exec(lines[0]!.slice(0, MAX_COMMAND_CHARACTERS)) ?? [];
   if (word === undefined) return undefined;

@@ -4,7 +4,7 @@ import { isMissingSide, NO_FILE, readGitNames, readName, withoutPrefixes, type D
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const BARE_HUNK = /^@@(?:$|[^@])/;
-/** Lines that may separate two files: headings of other programs, a mail's signature, a log message. */
+/** Lines of other programs that may separate two files, such as headings and the start of a mail or a commit. */
 const HEADING = /^(?:Index: |={3,}\s*$|Only in |From |commit |diff |Binary files )/;
 const UNUSUAL_FILE = /^(?:120000|160000)$/;
 /**
@@ -28,7 +28,7 @@ export function isUnifiedDiff(lines: readonly string[]): boolean {
 
 /**
  * Parses unified diffs as git, `diff -u` and models write them. The counts in hunk headers determine the end of a hunk
- * if they are correct; otherwise the first letters of its lines determine it. `raw` keeps CR before LF. Throws a
+ * if they are correct; otherwise the first characters of the lines determine it. `raw` keeps CR before LF. Throws a
  * ToolCallError that names the line.
  */
 export function parseUnifiedDiff(raw: readonly string[], skipped: number): ParsedDiff {
@@ -88,7 +88,7 @@ class UnifiedParser {
     return { operations: this.#operations, notes: this.#notes };
   }
 
-  /** Skips a line that belongs to no file. Returns whether more may follow. */
+  /** Skips a line that belongs to no file. Returns whether more such lines may follow. */
   #passLine(prose: boolean): boolean {
     const line = this.#lines[this.#at]!;
     this.#refuseBinary(line);
@@ -210,7 +210,7 @@ class UnifiedParser {
   #noteMode(header: FileHeader, operation: PatchOperation): PatchOperation {
     if (header.mode !== undefined)
       this.#notes.push(
-        `Not done: the mode ${header.mode} of ${operation.path}; applyPatch does not change permissions.`,
+        `The mode ${header.mode} of ${operation.path} is not set: applyPatch does not change permissions.`,
       );
     return operation;
   }

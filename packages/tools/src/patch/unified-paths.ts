@@ -82,7 +82,7 @@ function quotedPair(line: string): DiffNames | undefined {
   return found ? { before: readName(found[1]!), after: readName(found[2]!) } : undefined;
 }
 
-/** Removes git's quotes, which follow C: escapes, and bytes outside ASCII in octal. */
+/** Removes git's quotes, and decodes C escapes and octal numbers. Octal numbers stand for bytes outside ASCII. */
 function unquote(quoted: string): string {
   const bytes: Buffer[] = [];
   for (const [, octal, escape, plain] of quoted.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gs)) {

@@ -28,7 +28,7 @@ export const PATCH_EXAMPLE = [
 
 /** The patch's own lines and their position. */
 export interface PatchText {
-  /** The lines without their line ends; CRLF counts as one line end. */
+  /** The lines without their line endings; CRLF counts as one line ending. */
   readonly lines: readonly string[];
   /** Number of lines of the given text before `lines[0]`. */
   readonly skipped: number;
@@ -38,7 +38,7 @@ export interface PatchText {
   readonly directory?: string;
 }
 
-/** Removes blank lines, a heredoc and a code fence. */
+/** Removes the blank lines, heredocs and code fences around a patch. */
 export function unwrapPatch(text: string): PatchText {
   let patch = trimBlank({ lines: text.split(/\r?\n/), skipped: 0 });
   for (let depth = 0; depth < MAX_WRAPPINGS; depth += 1) {

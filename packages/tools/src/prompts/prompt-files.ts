@@ -21,8 +21,9 @@ export interface PromptFile {
 
 export interface PromptFolderOptions {
   /**
-   * The real path of a folder in which scripts may write. With it, a file is invalid if it is reached through a link or
-   * has another name, because scripts may be unable to read it. Default: links are followed.
+   * The real path of a folder in which scripts may write. With this option, files that are links, are reached through
+   * links or have several hard links are invalid, because a script could use such a prompt to read a forbidden file.
+   * Default: links are followed.
    */
   readonly inside?: string;
 }
@@ -157,7 +158,7 @@ function readHead(file: string, text: string): Head {
   }
   if (!isRecord(value))
     throw new ToolscriptUsageError(
-      `${file}: the front matter is not a list of members. Write members such as "description: …".`,
+      `${file}: the front matter is not a YAML mapping. Write lines such as "description: …".`,
     );
   const checked = FrontMatter.safeParse(value);
   if (checked.success) return checked.data as Head;

@@ -14,10 +14,7 @@ import { readVariables } from './variables.js';
 const VERSION = z.number().int().min(1);
 const AnyScope = z.enum(['thread', 'principal', 'workspace', 'file']);
 
-/**
- * The tools prompts.get and prompts.list; with `documents` also prompts.save and prompts.delete. Throws a
- * `ToolscriptUsageError` for an invalid option.
- */
+/** The tools prompts.get and prompts.list; with `documents` also prompts.save and prompts.delete. */
 export function promptTools(library: PromptLibrary): Tool[] {
   const { documents } = library;
   const readers = [getTool(library), listTool(library)];

@@ -6,7 +6,7 @@ import { variablesOf, type TemplatePart } from './template.js';
 const MAX_VARIABLES = 100;
 const MAX_SCHEMA = 10_000;
 
-/** Checks the variables of one prompt. */
+/** The variables of one prompt. */
 export interface PromptVariables {
   /** JSON Schema of an object. */
   readonly schema: JsonObject;

@@ -31,8 +31,8 @@ export interface ConfirmedLine extends MatchedLine {
 const CONTEXT_BYTES = 16 * 1024;
 
 /**
- * ripgrep opens files by path, and a path can be swapped for a link during the walk. So each line is read again from a
- * verified file, and lines that differ are omitted.
+ * Reads each line again from a verified file, and omits lines that differ: ripgrep opens files by path, and a path can
+ * be swapped for a link during the walk.
  */
 export async function confirmMatches(
   workspace: Workspace,
@@ -62,7 +62,7 @@ export async function confirmMatches(
   return { confirmed, rejected: examined - confirmed.length };
 }
 
-/** ripgrep does not count the byte order mark as text. */
+/** The length of a byte order mark, which ripgrep does not count as text. */
 const BOM_BYTES = 3;
 
 /** The offset of the line's bytes in the file; undefined if the file does not have these bytes there. */

@@ -19,7 +19,9 @@ import type { SearchScope } from './search-scope.js';
 const MAX_LISTED = 500_000;
 const MAX_AGE_MS = 10_000;
 const MAX_LISTS = 4;
-/** Time between a change and the start of the listing within which the change time may hide another change, in ms. */
+/**
+ * Time in ms before a listing within which a change may hide a later one, because both may have the same change time.
+ */
 const CLOCK_TICK_MS = 50;
 /** Maximum number of watched folders without listed files. */
 const MAX_EMPTY_FOLDERS = 2_000;
@@ -44,7 +46,7 @@ interface Kept {
   readonly list: FileList;
   readonly stamps: ReadonlyMap<string, Stamp>;
   readonly changeCount: number;
-  /** The time of the listing, by the system clock, as for file times. */
+  /** The time of the listing, by the system clock, which also determines file times. */
   readonly madeAtMs: number;
   /** The time of the listing, by the monotonic clock. */
   readonly since: number;
@@ -227,7 +229,7 @@ function openIfReadable(folder: string): Dir | undefined {
   }
 }
 
-/** Ripgrep also applies the ignore files of parent folders. */
+/** The ignore files of a folder and of its parents, which ripgrep also applies. */
 function ignoreFilesAbove(folder: string): string[] {
   const files: string[] = [];
   for (let place = folder; ; place = dirname(place)) {

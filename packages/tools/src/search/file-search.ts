@@ -12,7 +12,7 @@ import { compileGlob, GlobSet, globWork, isGlob } from './glob.js';
 import { inScope } from './search-scope.js';
 
 const FileSearchInput = z.object({
-  pattern: z.string().min(1).max(1000).describe("'usrctl' finds src/userController.ts; or '*.test.ts'"),
+  pattern: z.string().min(1).max(1000).describe("'usrctl' finds src/userController.ts; '*.test.ts' is a glob"),
   limit: z.number().int().min(1).max(2000).default(50),
   path: z.string().default('.'),
   exclude: z.array(z.string().min(1).max(1000)).max(100).default([]).describe('globs'),
@@ -83,7 +83,7 @@ export async function fileSearch(
 
 type Targets = readonly Prepared[];
 
-/** The targets except excluded ones. Both `dist` and `dist/**` exclude everything below the folder. */
+/** The targets that no glob excludes. Both `dist` and `dist/**` exclude everything below the folder. */
 async function targetsOf(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
   const targets = await list.targets(slices);
   if (excluded.isEmpty) return targets;
@@ -109,7 +109,7 @@ async function byGlob(
   return found;
 }
 
-/** Maximum number of ranked paths for a pattern of one letter, which fits most paths. The shortest paths are ranked. */
+/** Number of the shortest paths that are ranked first for a pattern of one letter, because it fits most paths. */
 const MAX_FOR_A_LETTER = 50_000;
 const shortest = new WeakMap<Targets, Targets>();
 
@@ -137,7 +137,9 @@ async function shortestOf(targets: Targets, slices: WorkSlices): Promise<Targets
   return kept;
 }
 
-/** Maximum time of one ranking step. The first step is small, because the cost of a target depends on the pattern. */
+/**
+ * Target time of one ranking step, in ms. The first step is small, because the cost of a target depends on the pattern.
+ */
 const STEP_MS = 3;
 
 async function rank(

@@ -12,8 +12,8 @@ const MAX_ALTERNATIVES = 64;
 const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
 
 /**
- * A compiled glob: `*` and `?` stay within a name, `**` crosses folders, `[a-z]`, `[!a-z]`, `{a,b}`. Without a `/` it
- * is matched against the name alone; a leading `/` anchors it at the searched folder.
+ * A compiled glob: `*` and `?` stay within a name, `**` crosses folders, and `[a-z]`, `[!a-z]` and `{a,b}` list
+ * alternatives. Without a `/` it is matched against the name alone; a leading `/` anchors it at the searched folder.
  */
 export interface Glob {
   readonly matches: (path: string) => boolean;
@@ -22,7 +22,7 @@ export interface Glob {
   readonly patterns: readonly PathPattern[];
 }
 
-/** Maximum number of steps of all globs in one search, over all files. They take some seconds. */
+/** Maximum number of steps of all globs in one search, over all files. This many steps take some seconds. */
 const MAX_STEPS = 300_000_000;
 /** The fixed cost of a match. */
 const STEPS_OF_A_MATCH = 10;
@@ -142,7 +142,7 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
   }
 }
 
-/** Whether the names of a path fit: `eaten` is the set of counts that the pattern so far may consume. */
+/** Whether the names of a path fit: `eaten` contains the numbers of names that the pattern so far can match. */
 function matchesPath(pattern: PathPattern, names: readonly string[], scope: MatchScope, meter: Meter): boolean {
   const last = pattern.at(-1)!;
   if (scope === 'path' && last !== '**') {

@@ -15,9 +15,9 @@ import { SUCCESS } from '../success.js';
 
 /** Maximum number of characters of a returned line. A longer line is cut around the match. */
 const MAX_TEXT = 500;
-/** The same maximum for a match across lines. */
+/** Maximum number of characters of a returned match across lines. */
 const MAX_MULTILINE_TEXT = 2000;
-/** Maximum JSON bytes of all matches; `truncated` reports omitted ones. */
+/** Maximum JSON bytes of all matches; `truncated` reports omitted matches. */
 const MAX_RESULT_BYTES = 400_000;
 
 const GrepFilesInput = z.object({
@@ -52,7 +52,7 @@ const GrepFilesOutput = z.object({
       }),
     )
     .optional()
-    .describe('with matches or context; from 1'),
+    .describe('with matches or context; line and column start at 1'),
   truncated: z.boolean(),
 });
 

@@ -14,7 +14,7 @@ export interface RipgrepRun {
   readonly cwd: string;
   /** The arguments after the fixed ones. Patterns follow `-e`, and paths follow `--`. */
   readonly args: readonly string[];
-  /** The byte that ends a chunk of output: a line end or NUL. */
+  /** The byte that ends a chunk of output: LF or NUL. */
   readonly separator: '\n' | '\0';
   /**
    * True: ripgrep sorts files by path, on one thread. Otherwise ripgrep uses all threads, and files arrive in any
@@ -100,7 +100,9 @@ function demandDescriptors(): void {
   }
 }
 
-/** Rejects if the process did not start; in that case its streams may be missing. */
+/**
+ * Resolves after the process has ended. Rejects if the process did not start; in that case its streams may be missing.
+ */
 function endOf(child: Ripgrep): Promise<{ code: number | null; errorText: string }> {
   return new Promise((resolve, reject) => {
     // defence: ripgrep-start-error
@@ -115,7 +117,10 @@ function endOf(child: Ripgrep): Promise<{ code: number | null; errorText: string
   });
 }
 
-/** Returns whether the listener stopped the search. The process waits while the listener works. */
+/**
+ * Passes each chunk to the listener. The process waits while the listener works. Returns whether the listener stopped
+ * the search.
+ */
 async function emitPieces(child: Ripgrep, pieces: Pieces, run: RipgrepRun): Promise<boolean> {
   // A process that did not start has no streams.
   if ((child.stdout as Readable | undefined) === undefined || child.pid === undefined) return false;
@@ -154,7 +159,7 @@ function startFailure(error: unknown): Error {
   }
 }
 
-/** The program in the package @vscode/ripgrep. Throws a ToolCallError if it is missing. */
+/** The path of the program in the package @vscode/ripgrep. Throws a ToolCallError if it is missing. */
 export async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath;
@@ -169,7 +174,10 @@ export async function ripgrepPath(): Promise<string> {
 function searchFailure(text: string): Error {
   const said = text.replace(/^rg: /, '').trim();
   if (said === '')
-    return failure('io', 'The search failed: ripgrep could not read a file or folder in it. Search a smaller folder.');
+    return failure(
+      'io',
+      'The search failed: ripgrep could not read one of the searched files or folders. Search a smaller folder.',
+    );
   return failure('bad_pattern', `ripgrep rejected the search: ${withAdvice(said)}`);
 }
 

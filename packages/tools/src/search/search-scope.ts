@@ -12,13 +12,13 @@ export interface SearchScope {
   readonly prefix: string;
   /** Formats a path that ripgrep printed, for results. */
   readonly display: (printed: string) => string;
-  /** The path below the scope, with `/` between names. */
+  /** Converts a path that ripgrep printed to the path below the scope, with `/` between names. */
   readonly inside: (printed: string) => string;
 }
 
 /**
- * Resolves the scope and runs the search with the root folder open. `cwd` is a handle of that folder, so no program can
- * swap it.
+ * Resolves the scope and runs the search with the root folder open. With 'descriptor' verification, `cwd` names that
+ * folder by its handle, so no program can swap it.
  */
 export async function inScope<T>(
   workspace: Workspace,

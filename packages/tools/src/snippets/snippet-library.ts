@@ -97,8 +97,8 @@ export async function findSnippet(
 }
 
 /**
- * The newest versions of all snippets of an owner as tools, `snippets.NAME`, with exact declarations: for
- * `harness.tools.replace`, before a turn. If two snippets have the same name, the narrower scope wins.
+ * The newest versions of all snippets of an owner as tools, `snippets.NAME`, with exact declarations. Pass them to
+ * `harness.tools.replace` before a turn. If two snippets have the same name, the narrower scope wins.
  */
 export async function loadSnippetTools(
   { documents, ...common }: SnippetLibrary,
@@ -142,7 +142,7 @@ export function savedCall(linked: SavedScript, input: unknown): SavedScriptCall 
   return { script: savedScriptId(linked), input, ...(linked.output === undefined ? {} : { checksResult: true }) };
 }
 
-/** The tool with a wider result: it also accepts and checks the results of the scripts that it runs. */
+/** The tool with a wider input: it also accepts and checks the results of the scripts that it runs. */
 export function withResults(tool: Tool): Tool {
   return Object.freeze({
     ...tool,
@@ -183,7 +183,7 @@ export function checkInput({ name, input: schema }: SavedScript, input: unknown)
   );
 }
 
-/** Rejects a schema that no tool could have, with a failure. */
+/** Throws a failure for a schema that no tool could have. */
 export function checkSchemas(input: JsonObject, output: JsonObject | undefined): void {
   if (input['type'] !== 'object' || (input['properties'] !== undefined && !isRecord(input['properties'])))
     throw failure(
@@ -210,6 +210,6 @@ function openTool(schemas: { inputSchema: JsonObject; outputSchema?: JsonObject 
 export function notLinked(name: string) {
   return failure(
     'not_linked',
-    `The snippet "${name}" was not found when this script started, so it cannot run in it. Write its name as a literal, in a script: await tools.snippets.run({ name: ${JSON.stringify(name)}, input: { … } }).`,
+    `The snippet "${name}" was not found when this script started, so this script cannot run it. Write its name as a literal in the script: await tools.snippets.run({ name: ${JSON.stringify(name)}, input: { … } }).`,
   );
 }

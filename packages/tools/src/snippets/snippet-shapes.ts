@@ -1,7 +1,7 @@
 import type { DocumentInfo, JsonObject, SavedScript, StoredDocument } from '@toolscript/core/protocol';
 import { z } from 'zod';
 
-/** Names that are tools of snippets, or that no object may have as a member. */
+/** Names that the snippet tools use, or that no object may have as a member. */
 const RESERVED: readonly string[] = [
   'save',
   'run',
@@ -19,13 +19,14 @@ const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/u;
 export const SnippetName = z
   .string()
   .refine((name) => NAME.test(name) && !RESERVED.includes(name), {
-    message: 'must be letters, digits and "_" after a letter, at most 64, and no tool of snippets',
+    message:
+      'must be letters, digits and "_" after a letter, at most 64 characters, and not the name of a snippet tool',
   })
   .describe('Letters, digits and "_" after a letter.');
 
 export const VERSION = z.number().int().min(1);
 
-/** Maximum lengths, so that an approval can show the whole snippet. */
+/** Maximum lengths in characters, so that an approval can show the whole snippet. */
 export const MAX_SOURCE = 20_000;
 export const MAX_SCHEMA = 8_000;
 

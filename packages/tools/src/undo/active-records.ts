@@ -6,11 +6,11 @@ export type UndoDirection = 'undo' | 'redo';
 export interface ActiveRecords {
   /** The records of the changes that are in effect, oldest first. */
   readonly changes: readonly NamedRecord[];
-  /** The undo that a redo would revert. Undefined if the script has changed files since. */
+  /** The undo that a redo would revert. Undefined unless the newest record is an undo. */
   readonly undone: NamedRecord | undefined;
 }
 
-/** Folds the records of a script, oldest first. */
+/** Finds the changes in effect after all records of a script. The oldest record comes first. */
 export function activeRecords(records: readonly NamedRecord[]): ActiveRecords {
   const changes = new Map<string, NamedRecord>();
   let undone: NamedRecord | undefined;

@@ -1,18 +1,18 @@
 import type { NamedRecord, RecordedFile } from '../files/change-records.js';
 import { sameState, type EntryState } from '../files/entry-state.js';
 
-/** The net effect of several changes in a row on one place. */
+/** The net effect of several changes in a row on one path. */
 export interface NetChange {
   readonly path: string;
   readonly before: EntryState;
-  /** Whether the old content is stored, if the place had a file. */
+  /** Whether the old content is stored, if the path had a file. */
   readonly isStored: boolean;
   readonly after: EntryState;
-  /** Another program changed the place between two of the changes. */
+  /** Whether something else changed the entry between two of the changes. */
   readonly isBroken: boolean;
 }
 
-/** The net changes of records in their order, one for each place. */
+/** The net changes of records in their order, one for each path. */
 export function netChanges(records: readonly NamedRecord[]): NetChange[] {
   const net = new Map<string, NetChange>();
   for (const { files } of records) for (const file of files) net.set(file.path, joined(net.get(file.path), file));

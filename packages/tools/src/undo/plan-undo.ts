@@ -19,7 +19,7 @@ export interface UndoFile {
   readonly diff?: string;
 }
 
-/** The reason why the undo does not change a file. */
+/** A file that the undo does not change, and the reason why. */
 export interface UndoProblem {
   readonly path: string;
   readonly reason: string;
@@ -53,7 +53,7 @@ export interface PreparedUndo extends UndoPlan {
   readonly covers: readonly string[];
   readonly changes: readonly FileChange[];
   readonly emptiedFolders: readonly string[];
-  /** The places that the undo reads or changes. */
+  /** The paths that the undo reads or changes. */
   readonly places: readonly string[];
 }
 
@@ -140,7 +140,10 @@ class UndoPlanner {
     const path = displayPath(this.#workspace, net.path);
     if (net.before.kind === 'file' && !net.isStored) {
       const size = `${(net.before.bytes / 1024 / 1024).toFixed(1)} MB`;
-      this.notUndoable.push({ path, reason: `its old content (${size}) was too large to be stored` });
+      this.notUndoable.push({
+        path,
+        reason: `its old content (${size}) was not stored, because it exceeds the size limits for undo`,
+      });
       return;
     }
     try {
@@ -167,7 +170,7 @@ class UndoPlanner {
     this.files.push({ path, change: kindOf(current, net.before), ...(diff !== undefined && { diff }) });
   }
 
-  /** The place of a recorded change. Undefined if its path now leads to another file. */
+  /** The target of a recorded change. Undefined if its path now leads to another file. */
   async #targetOf(realPath: string, given: string): Promise<WriteTarget | undefined> {
     const target = await entryOf(this.#workspace, { ...resolvePath(this.#workspace, realPath), given });
     // defence: undo-follows-no-links, without it: return target;
@@ -186,7 +189,7 @@ class UndoPlanner {
 /** Whether the file is already in the state that an undo would restore. */
 function isRestored(current: EntryState, { before, after }: NetChange): boolean {
   if (!sameState(current, before)) return false;
-  // If the script changed only the permissions, these decide.
+  // If the script changed only the permissions, the permissions decide.
   const isUnchanged = sameState(current, after) && before.kind === 'file' && after.kind === 'file';
   return !isUnchanged || before.mode === after.mode || before.mode === (current as typeof before).mode;
 }

@@ -42,7 +42,7 @@ export function planUndo(
 
 /**
  * Undoes the file changes of a script. `planId`: the id of the plan that a user has seen. The undo is refused if it
- * would now revert other changes.
+ * would now revert changes that are not in that plan.
  */
 export function undoChanges(
   workspace: Workspace,

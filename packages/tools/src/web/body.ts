@@ -10,7 +10,7 @@ import { failedRequest } from './request-failure.js';
 /** The codings that a request offers. `readBody` also decodes `deflate`, which some servers send anyway. */
 export const ACCEPTED_CODINGS = 'gzip, br';
 
-/** The whole body, decompressed. Throws a ToolCallError beyond the limits. Always ends the connection. */
+/** The whole body, decompressed. Throws a ToolCallError if the body exceeds the limits. Always ends the connection. */
 export async function readBody(
   response: IncomingMessage,
   url: URL,
@@ -77,7 +77,7 @@ function decoderOf({ headers }: IncomingMessage, url: URL): Duplex | undefined {
     default:
       throw failure(
         'unreadable',
-        `${visible(url.host)} sent a page in the unknown coding "${visible(coding)}". Read another page.`,
+        `${visible(url.host)} sent a page with the unknown content encoding "${visible(coding)}". Read another page.`,
       );
   }
 }

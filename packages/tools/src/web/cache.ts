@@ -21,7 +21,7 @@ export type CachedPage = z.output<typeof CachedPageSchema>;
 export interface WebCache {
   /** Returns undefined for an unknown URL. Never rejects: an unreadable cache is treated as empty. */
   get(url: string): Promise<CachedPage | undefined>;
-  /** Never rejects: a page that cannot be stored is fetched again later. */
+  /** Stores a page. Never rejects: a page that cannot be stored is fetched again later. */
   set(url: string, page: CachedPage): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function fileWebCache(folder: string, { maxSize = MAX_SIZE }: CacheBounds
   };
 }
 
-/** Age from which a temporary file counts as abandoned, in ms. No write takes as long. */
+/** Age from which a temporary file counts as abandoned, in ms. No write takes that long. */
 const ABANDONED_MS = 3_600_000;
 
 async function deleteOldest(folder: string, maxSize: number): Promise<void> {
@@ -112,7 +112,10 @@ interface FolderFile {
   readonly isEntry: boolean;
 }
 
-/** A page's file in the folder. Undefined for other files, and for a file that another process has deleted. */
+/**
+ * A page's file or a temporary file in the folder. Undefined for other files, and for a file that another process has
+ * deleted.
+ */
 async function fileIn(folder: string, name: string): Promise<FolderFile | undefined> {
   const isEntry = ENTRY.test(name);
   if (!isEntry && !name.startsWith('.')) return undefined;

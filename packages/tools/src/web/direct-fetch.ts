@@ -58,6 +58,6 @@ async function received(
 function tooManyRedirects(url: URL, max: number): Error {
   return failure(
     'too_many_redirects',
-    `${visible(url.host)} redirects more than ${max} times. Fetch the URL to which they lead.`,
+    `${visible(url.host)} redirects more than ${max} times. Fetch the final URL directly.`,
   );
 }

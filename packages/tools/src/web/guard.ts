@@ -115,9 +115,9 @@ function unknownHost(host: string, code: string | undefined): Error {
 }
 
 /*
- * The public addresses. IPv4: everything except the special-purpose ranges (RFC 6890 and its successors). IPv6:
- * only global unicast, 2000::/3, without its special-purpose ranges. So every form that contains an IPv4 address
- * (mapped, compatible, NAT64, 6to4, Teredo) is not public.
+ * The public addresses. IPv4: everything except the special-purpose ranges (RFC 6890 and its successors). IPv6: only
+ * global unicast, 2000::/3, without its special-purpose ranges. So no form that contains an IPv4 address (mapped,
+ * compatible, NAT64, 6to4, Teredo) is public.
  */
 
 const SPECIAL_IPV4: readonly (readonly [address: string, prefix: number])[] = [
@@ -153,7 +153,7 @@ const SPECIAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [
 
 const GLOBAL_IPV6: readonly (readonly [address: string, prefix: number])[] = [['2000::', 3]];
 
-/** Whether everyone on the internet can reach an address in its normal notation. */
+/** Whether everyone on the internet can reach an address. The address must be in its normal notation. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   // A zone names a network interface of this machine.

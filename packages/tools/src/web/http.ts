@@ -28,7 +28,7 @@ const HttpOutput = z.object({
 
 type HttpInput = z.output<typeof HttpInput>;
 
-/** Headers that describe the connection, which a script must not set. */
+/** Headers that describe the connection. A script must not set them. */
 const OWN_HEADERS =
   /^(?:host|connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|accept-encoding|proxy-.*)$/iu;
 

@@ -1,6 +1,6 @@
 /** The limits of one request for a page, with its redirects. */
 export interface WebLimits {
-  /** Time from the first lookup to the last byte, in ms. */
+  /** Maximum time from the first lookup to the last byte, in ms. */
   readonly timeoutMs: number;
   readonly maxRedirects: number;
   readonly maxHeaderBytes: number;
@@ -8,7 +8,7 @@ export interface WebLimits {
   readonly maxTransferBytes: number;
   /** Maximum number of bytes of the body after decompression. */
   readonly maxBytes: number;
-  /** Time for the conversion of one page to Markdown, in a worker thread, in ms. */
+  /** Maximum time for the conversion of one page to Markdown, in a worker thread, in ms. */
   readonly readTimeoutMs: number;
   readonly readMemoryMb: number;
 }

@@ -49,7 +49,7 @@ function withBody(html: string): string {
 /** The main content of an article. Undefined for pages that are not articles, such as lists of links. */
 function mainContent(document: PageDocument): { title: string; content: PageElement } | undefined {
   const reader = new readability.Readability<PageElement>(document.cloneNode(true) as never, {
-    // The classes name the language of code.
+    // The classes name the language of code blocks.
     keepClasses: true,
     serializer: (node) => node as unknown as PageElement,
   });
@@ -58,7 +58,7 @@ function mainContent(document: PageDocument): { title: string; content: PageElem
   return { title: (article.title ?? '').trim().slice(0, MAX_TITLE), content: article.content };
 }
 
-/** Makes links absolute, and leaves only http and https links. Ignores the addresses of images. */
+/** Makes links absolute, and keeps only http, https and mailto links. Discards the addresses of images. */
 function completeLinks(document: PageDocument, pageUrl: string): void {
   const base = absolute(document.querySelector('base[href]')?.getAttribute('href') ?? '', pageUrl) ?? pageUrl;
   for (const image of document.querySelectorAll('img')) image.setAttribute('src', base);

@@ -3,7 +3,7 @@ import { failure, failureMessage, systemCode } from '../failure.js';
 import { visible } from '../files/path-rules.js';
 import type { WebLimits } from './limits.js';
 
-/** The failure of a request as one sentence for the model. */
+/** Describes the failure of a request for the model. */
 export function failedRequest(error: unknown, url: URL, limits: WebLimits): Error {
   if (error instanceof ToolCallError) return error;
   const [name, code] = [(error as { name?: string }).name, systemCode(error) ?? ''];

@@ -10,11 +10,11 @@ export interface WebRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** True: no caller waits for the answer, so the request does not keep the process alive. */
+  /** True: no caller waits for the response, so the request does not keep the process alive. */
   readonly isBackground?: boolean | undefined;
 }
 
-/** The parts that all requests have in common. */
+/** The guard and the limits that requests share. */
 export interface RequestServices {
   readonly guard: AddressGuard;
   readonly limits: WebLimits;

@@ -1,6 +1,6 @@
 import { failure, failureMessage } from '../failure.js';
 
-/** A web service that is called with a key. */
+/** The options of a web service that needs a key. */
 export interface ServiceOptions {
   readonly apiKey?: string | undefined;
   /** The base URL. Default: the service's own URL. */
@@ -18,7 +18,7 @@ export interface Service {
 const TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 20_000_000;
 
-/** Posts JSON and returns the JSON of the answer. Throws a ToolCallError that never contains the key. */
+/** Posts JSON and returns the JSON of the response. Throws a ToolCallError that never contains the key. */
 export async function callService(
   service: Service,
   path: string,

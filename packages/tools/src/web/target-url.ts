@@ -4,7 +4,7 @@ import { visible } from '../files/path-rules.js';
 
 const MAX_URL_LENGTH = 8_192;
 /**
- * The ports below this one are forbidden, except those of the web, because other services there may obey the text of a
+ * The ports below this one are forbidden, except 80 and 443, because the services on low ports may obey the text of a
  * request.
  */
 const FIRST_FREE_PORT = 1_024;
@@ -33,7 +33,10 @@ export function parseTarget(text: string, base?: URL): URL {
   return url;
 }
 
-/** The URL in the form that rules and users see. A URL that no tool fetches stays unchanged. */
+/**
+ * The URL in the form that rules and users see. A URL that no tool fetches stays unchanged, except that invisible
+ * characters are escaped.
+ */
 export function shownTarget(text: string): string {
   try {
     return parseTarget(text).href;

@@ -15,7 +15,13 @@ const TOKENS_PER_PAGE = 512;
 const WebSearchInput = z.object({
   query: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(MAX_QUERIES)]),
   maxResults: z.number().int().min(1).max(MAX_RESULTS).default(10),
-  prefetch: z.number().int().min(0).max(MAX_RESULTS).default(3).describe('first results that are fetched for fetchUrl'),
+  prefetch: z
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_RESULTS)
+    .default(3)
+    .describe('number of first results to fetch in advance for fetchUrl'),
 });
 
 const WebSearchOutput = z.object({
@@ -90,7 +96,7 @@ async function search(
   return { results, note: UNTRUSTED_NOTE };
 }
 
-/** The found page; empty for a result whose URL no tool could fetch. */
+/** A list with the found page; empty for a result whose URL no tool could fetch. */
 function toFound({ title, url, snippet, date, last_updated: updated }: z.output<typeof ResultSchema>): Found[] {
   try {
     const { href } = parseTarget(url);
@@ -101,7 +107,7 @@ function toFound({ title, url, snippet, date, last_updated: updated }: z.output<
   }
 }
 
-/** The results without later results for the same page. */
+/** The first result for each page. */
 function distinct(results: readonly Found[]): Found[] {
   const seen = new Set<string>();
   return results.filter(({ url }) => !seen.has(url) && seen.add(url));

@@ -238,7 +238,7 @@ describe.runIf(blocked === undefined)('in the sandbox', () => {
   it.each<[string, ExecInput, RegExp]>([
     ['a program that is not there', { command: ['no-such-program-here'] }, /^There is no program/],
     ['a path that is not there', { command: ['./none'] }, /^There is no program at/],
-    ['a file that is no program', { command: ['./a.txt'] }, /may not be executed/],
+    ['a file that is no program', { command: ['./a.txt'] }, /is not executable/],
     ['arguments that are too long', { command: ['echo', 'x'.repeat(3_000_000)] }, /too long/],
   ])('a command is refused for %s', async (_, input, message) => {
     const error = await refusal(() => exec(input));

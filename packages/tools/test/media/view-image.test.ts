@@ -183,7 +183,7 @@ describe('viewImage', () => {
     [
       'device.png',
       'link_outside',
-      "The path 'device.png' leads outside the workspace through a link. Use a path inside it.",
+      "The path 'device.png' leads outside the workspace through a link. Use a path inside the workspace.",
     ],
     [
       'second-name.jpg',

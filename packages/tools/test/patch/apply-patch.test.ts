@@ -105,7 +105,7 @@ describe('before a patch is applied', () => {
   it('an ignored mode is reported', async () => {
     const root = temporaryFolder({ a: '1\n' });
     const result = await applyPatch('diff --git a/a b/a\nold mode 100644\nnew mode 100755\n', { root });
-    expect(result.stderr).toBe('Not done: the mode 100755 of a; applyPatch does not change permissions.\n');
+    expect(result.stderr).toBe('The mode 100755 of a is not set: applyPatch does not change permissions.\n');
     expect(statSync(join(root, 'a')).mode & 0o111).toBe(0);
   });
 });
@@ -130,7 +130,7 @@ describe('a patch that is not atomic', () => {
       ),
     );
     expect(texts(root)).toEqual({ b: '2\n', c: 'c\n' });
-    expect(error.message).toMatch(/Changed before that and kept: c, a\.$/);
+    expect(error.message).toMatch(/The patch had already changed these files: c, a\.$/);
     expect((error.data['changes'] as { path: string }[]).map(({ path }) => path)).toEqual(['c', 'a']);
   });
 

@@ -4,7 +4,7 @@ import { errorText, useSession } from '../state/session.ts';
 import { argumentSummary } from '../view/format.ts';
 import { visible } from '../view/visible.ts';
 
-/** Several pending calls of one run: the checked ones are approved together, and each also keeps its card. */
+/** Several pending calls of one run. The checked calls are approved together, and each call also keeps its own card. */
 export function ApprovalBatch({ approvals: pending }: { readonly approvals: readonly Approval[] }) {
   const { client, approvals, notice } = useSession();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());

@@ -70,7 +70,7 @@ export function ApprovalCard({ approval, script, isCurrent }: ApprovalCardProps)
   );
 }
 
-/** The planned calls after this one. */
+/** The planned calls after the pending call. */
 function RestOfPlan({ approval: { plan = [], line = 0 } }: { readonly approval: Approval }) {
   const rest = plan.filter((call) => call.line > line);
   if (rest.length === 0) return null;
@@ -235,7 +235,7 @@ function DenyNote({ form }: { readonly form: DecisionState }) {
   useEffect(() => field.current?.focus(), []);
   return (
     <label className="field">
-      Why not? The model reads it. <span className="dim">Optional.</span>
+      Why not? The model reads your answer. <span className="dim">Optional.</span>
       <textarea
         ref={field}
         rows={2}

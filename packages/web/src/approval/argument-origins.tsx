@@ -48,7 +48,7 @@ function callName({ tool, call, line }: ArgumentSource): string {
   return `${visible(tool)} (call ${call}${line === undefined ? '' : `, line ${line}`})`;
 }
 
-/** Compares after the card was painted. Each card is compared in a separate task. */
+/** Compares the arguments with earlier results after the card was painted. Each card is compared in a separate task. */
 function useArgumentSources(
   { input }: Approval,
   { source }: ScriptView,
@@ -57,7 +57,7 @@ function useArgumentSources(
   const [found, setFound] = useState<ArgumentSources>();
   const compare = () => setFound(argumentSources({ input, source }, earlier));
   const count = earlier.filter(({ result }) => result !== undefined).length;
-  // The results before a call do not change; they may arrive after the call, when a page opens.
+  // The results of earlier calls do not change, but a page that has just opened may receive them after the call.
   useEffect(() => {
     if (count === 0) return undefined;
     const timer = setTimeout(compare);

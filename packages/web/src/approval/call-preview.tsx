@@ -3,7 +3,7 @@ import type { Approval } from '@toolscript/client';
 import { CodeLines } from '../parts/code-lines.tsx';
 import { DiffText } from '../parts/diff-text.tsx';
 
-/** The exact call: its diff, if it has one, and the exact text of its arguments. */
+/** The rendered call, such as a diff, and the exact text of its arguments. */
 export function CallPreview({ approval }: { readonly approval: Approval }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,6 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 
-/** The problems of a JSON text, one sentence each; none if it is valid and matches the schema. */
+/** The problems of a JSON text, one sentence each; none if the text is valid and matches the schema. */
 export function argumentProblems(text: string, schema: Readonly<Record<string, unknown>> | undefined): string[] {
   let value: unknown;
   try {

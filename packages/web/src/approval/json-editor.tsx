@@ -3,9 +3,9 @@ import { openEditor } from './open-editor.ts';
 
 interface JsonEditorProps {
   readonly text: string;
-  /** The arguments as the script made them: changes are marked. */
+  /** The arguments that the script passed. The editor marks the user's changes to them. */
   readonly original: string;
-  /** A JSON Schema for the value; undefined: any value. */
+  /** A JSON Schema for the value; undefined if any value is valid. */
   readonly schema: Readonly<Record<string, unknown>> | undefined;
   /** `problems`: the violations of the schema, one sentence each. */
   readonly onChange: (text: string, problems: readonly string[]) => void;

@@ -150,7 +150,8 @@ function DeleteFile({ threadId, file: { fileKey, version }, onDeleted, onClose }
   return (
     <Dialog title="Delete the file?" onClose={onClose}>
       <p dir="auto">
-        {visible(fileKey)}, with {plural(version, 'version')}. The scripts of this conversation can no longer read it.
+        This deletes {visible(fileKey)} with {plural(version, 'version')}. The scripts of this conversation can then no
+        longer read the file.
       </p>
       <div className="dialog-buttons">
         <button type="button" onClick={onClose}>

@@ -13,7 +13,7 @@ export interface FilesState {
   readonly reload: () => void;
 }
 
-/** The files of a conversation, read again after each of its changes. */
+/** The files of a conversation, read again after each change of the conversation. */
 export function useFiles(threadId: string): FilesState {
   const { client, threads } = useSession();
   const [version, setVersion] = useState(0);

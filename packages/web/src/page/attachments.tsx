@@ -11,7 +11,7 @@ export interface AttachedImage {
   readonly data: string;
 }
 
-/** An image, or a text file, whose text becomes a part of the prompt. */
+/** An image, or a text file whose text becomes a part of the prompt. */
 export type Attachment = AttachedImage | AttachedFile;
 
 const MAX_ATTACHMENTS = 8;
@@ -27,7 +27,7 @@ export function isTextFile(attachment: Attachment): attachment is AttachedFile {
   return 'text' in attachment;
 }
 
-/** The attachments with these files, and a sentence for each file that cannot be attached. */
+/** Adds files to the attachments. `problems`: sentences about files that cannot be attached. */
 export async function attachFiles(
   before: readonly Attachment[],
   files: Iterable<File>,
@@ -36,7 +36,9 @@ export async function attachFiles(
   const attachments = [...before, ...read.filter((one) => typeof one !== 'string')];
   const problems = read.filter((one) => typeof one === 'string');
   if (attachments.length > MAX_ATTACHMENTS)
-    problems.push(`A prompt has at most ${MAX_ATTACHMENTS} files, so the last ones were left out.`);
+    problems.push(
+      `A prompt has at most ${MAX_ATTACHMENTS} files, so the last ones were left out. Attach them to another prompt.`,
+    );
   return { attachments: attachments.slice(0, MAX_ATTACHMENTS), problems };
 }
 

@@ -6,24 +6,24 @@ import { AttachButton, attachFiles, AttachmentList, type Attachment } from './at
 export interface Prompt {
   readonly text: string;
   readonly attachments: readonly Attachment[];
-  /** The turn of an earlier message that this one replaces in a new branch. */
+  /** The turn of an earlier message that this prompt replaces in a new branch. */
   readonly branchBefore?: string | undefined;
 }
 
 interface ComposerProps {
-  /** Resolves to true if the prompt was sent. Then the field is cleared. */
+  /** Resolves to true if the prompt was sent. The field is then cleared. */
   readonly onSend: (prompt: Prompt) => Promise<boolean>;
   /** Stops the active run. Undefined if no run is active. */
   readonly onStop?: (() => void) | undefined;
   readonly placeholder: string;
   readonly autoFocus?: boolean;
-  /** Replaces the prompt in the field, for example with an earlier one. A new object replaces it again. */
+  /** Replaces the prompt in the field, for example with an earlier prompt. Each new object replaces the prompt once. */
   readonly draft?: Prompt | undefined;
 }
 
 const EMPTY: Prompt = { text: '', attachments: [] };
 
-/** The field for prompts. Enter sends, Shift-Enter begins a new line. */
+/** The field for prompts. Enter sends the prompt, and Shift-Enter begins a new line. */
 export function Composer({ onSend, onStop, placeholder, autoFocus = false, draft }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const { prompt, setPrompt, attach, isSending, send } = usePrompt(onSend);

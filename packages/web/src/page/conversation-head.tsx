@@ -42,7 +42,7 @@ export function ConversationHead({
   );
 }
 
-/** A link to the conversation that this one is a branch of. */
+/** A link to the conversation of which this conversation is a branch. */
 function BranchMark({ threadId }: { readonly threadId: string }) {
   return (
     <Link to={{ page: 'thread', threadId }} className="pill" title="The conversation that this one branched from">

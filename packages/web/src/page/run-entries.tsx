@@ -27,7 +27,7 @@ interface RunEntriesProps {
   readonly onEdit: (draft: Prompt) => void;
 }
 
-/** The entries of one run, and the calls that wait in it. */
+/** The entries of one run, and its pending calls. */
 export function RunEntries({ feed, onEdit }: RunEntriesProps) {
   const { view, turnId, connection, error } = useStore(feed.store);
   const onEditPrompt = useCallback<EntryViewProps['onEdit']>(
@@ -150,7 +150,7 @@ interface SubAgentCardProps extends Omit<EntryViewProps, 'entry'> {
   readonly agent: AgentView;
 }
 
-/** A run inside of a run: one line, and its own entries when it is opened. */
+/** A run inside of another run, as one line. Its own entries are shown when the user opens the line. */
 function SubAgentCard({
   agent: { runId, agent, task, startedAt, endedAt, run },
   readEvents,

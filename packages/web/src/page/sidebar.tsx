@@ -8,7 +8,7 @@ import { Link } from './link.tsx';
 import { ThreadRow } from './thread-row.tsx';
 import { ThemeChoice } from './theme-choice.tsx';
 
-/** The conversations, those that wait for the user first. */
+/** The conversations. Those that wait for the user come first. */
 export function Sidebar({ onSignOut }: { readonly onSignOut: () => void }) {
   return (
     <nav className="sidebar" aria-label="Conversations">

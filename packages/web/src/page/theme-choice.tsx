@@ -4,7 +4,7 @@ type Theme = 'auto' | 'light' | 'dark';
 
 const KEY = 'toolscript-theme';
 
-/** Light, dark, or the setting of the system. The choice is stored in this browser. */
+/** Lets the user choose light, dark, or the setting of the system. The choice is stored in this browser. */
 export function ThemeChoice() {
   const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(KEY) as Theme | null) ?? 'auto');
   useEffect(() => {

@@ -13,7 +13,7 @@ interface ThreadRowProps {
   readonly thread: ThreadSummary;
   readonly isCurrent: boolean;
   readonly isWaiting: boolean;
-  /** In ms since 1970. */
+  /** The current time, in ms since 1970. */
   readonly now: number;
 }
 

@@ -7,7 +7,7 @@ import { useStore } from '../state/store.ts';
 /** The number of runs whose events are read at first. Earlier runs are read on demand. */
 const FIRST_RUNS = 12;
 
-/** A tab that is hidden for longer closes its connections, in ms. */
+/** The time in ms after which a hidden tab closes its connections. */
 const HIDDEN_MS = 20_000;
 
 export interface ThreadState {

@@ -104,7 +104,7 @@ function Demo({ onStart }: { readonly onStart: () => void }) {
     <section className="demo" aria-label="Demo">
       <div>
         <h2>New here?</h2>
-        <p>Watch a script read files side by side, then approve one harmless call. It needs no key.</p>
+        <p>Watch a script read files side by side, then approve one harmless call. The demo needs no key.</p>
       </div>
       <button type="button" className="primary" onClick={onStart}>
         Start the demo

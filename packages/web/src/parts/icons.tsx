@@ -1,4 +1,4 @@
-/** Icons are drawn in a 16 × 16 box, in the colour of the text. */
+/** The paths of the icons, which are drawn in a 16 × 16 box, in the colour of the text. */
 const PATHS = {
   plus: 'M8 3v10M3 8h10',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm4-1 3 3',

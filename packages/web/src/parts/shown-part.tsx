@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react';
 
 interface ShownPartProps {
-  /** The part is rendered again when this changes. */
+  /** A part that failed is rendered again when this value changes. */
   readonly of: unknown;
   readonly children: ReactNode;
 }

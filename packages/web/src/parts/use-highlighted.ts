@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Highlighter } from '../view/highlight.ts';
 import { keptLines, plainLines, type Lines } from '../view/lines.ts';
 
-/** Longer texts are not highlighted. */
+/** Texts with more characters are not highlighted. */
 const MAX_HIGHLIGHTED = 60_000;
 
 /** A source that has not grown for this long, in ms, is highlighted as a whole. */

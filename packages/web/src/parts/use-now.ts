@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The time in ms since 1970, renewed at an interval while `isActive`. */
+/** The time in ms since 1970, updated every `intervalMs` while `isActive`. */
 export function useNow(intervalMs: number, isActive = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import { visible } from '../view/visible.ts';
 
-/** More members of one value are shown on demand. */
+/** The number of members of a value that are shown at first. */
 const PAGE = 50;
-/** Longer texts are shortened until they are opened. */
+/** Texts with more characters are shortened until the user opens them. */
 const MAX_TEXT = 400;
 
 interface ValueTreeProps {
   readonly value: unknown;
   readonly name?: string;
-  /** Levels that are open at first. Default 2. */
+  /** The number of levels that are open at first. Default 2. */
   readonly openLevels?: number;
 }
 

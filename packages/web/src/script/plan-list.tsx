@@ -1,7 +1,7 @@
 import type { ScriptView } from '../view/types.ts';
 import { argumentSummary } from '../view/format.ts';
 
-/** The calls that the source contains, known before it runs. */
+/** The calls that the source contains, known before the script runs. */
 export function PlanList({ script }: { readonly script: ScriptView }) {
   if (script.plan.length === 0) return <p className="empty">The source contains no tool calls.</p>;
   return (

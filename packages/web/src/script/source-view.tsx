@@ -7,7 +7,7 @@ import { isSamePart, partsOf, type LinePart, type Token } from '../view/lines.ts
 import { lineNotes, type LineNote } from '../view/line-notes.ts';
 import type { ScriptView } from '../view/types.ts';
 
-/** Longer scripts show their first lines and a button. */
+/** Scripts with more lines show their first lines and a button. */
 const MAX_LINES = 80;
 
 /** A script's source, with a note at each line that makes calls. */
@@ -72,7 +72,7 @@ interface SourcePartProps {
   readonly onSelect: (line: number) => void;
 }
 
-/** Lines that are laid out together: the browser skips those that are not in view. */
+/** Lines that are laid out together. The browser skips parts that are not in view. */
 const SourcePart = memo(
   function SourcePart({ part: { from, lines }, isWhole, notes, marks, onSelect }: SourcePartProps) {
     return (

@@ -4,9 +4,9 @@ import { waterfallOf, type Bar, type WaterfallRow } from '../view/waterfall.ts';
 import type { CallStatus, ScriptView } from '../view/types.ts';
 import { useSelection } from '../state/selection.ts';
 
-/** More rows are shown on demand. */
+/** The number of rows that are shown at first. */
 const MAX_ROWS = 40;
-/** The label of a bar that ends after this fraction is drawn before the bar. */
+/** If a bar ends beyond this fraction of the width, its label is drawn before the bar. */
 const LABEL_LIMIT = 0.62;
 
 /** Shows when each call of a script waited and ran. `now`: in ms since 1970. */

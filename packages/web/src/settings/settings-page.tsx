@@ -177,7 +177,7 @@ function Access() {
       <h2>Notifications</h2>
       <NotificationChoice />
       <h2>Access</h2>
-      <p>This page has the token of this tab, which is removed with “Sign out” or with the tab.</p>
+      <p>This tab stores your token. “Sign out” removes the token, and so does closing the tab.</p>
     </section>
   );
 }

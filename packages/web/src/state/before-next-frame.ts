@@ -1,7 +1,10 @@
-/** A hidden tab has no frames. There, `run` is called after this time, in ms. */
+/** A hidden tab has no frames. In such a tab, `run` is called after this time, in ms. */
 const UNPAINTED_MS = 200;
 
-/** Calls `run` before the next frame after a time of `performance.now`. Returns a function that cancels it. */
+/**
+ * Calls `run` before the next frame after `earliest`, a time of `performance.now`. Returns a function that cancels the
+ * call.
+ */
 export function beforeNextFrame(earliest: number, run: () => void): () => void {
   let frame = 0;
   const timers: ReturnType<typeof setTimeout>[] = [];

@@ -1,6 +1,9 @@
 import type { Session } from './session.ts';
 
-/** A tab that is hidden for longer closes its connection, in ms: a browser allows only a few for each server. */
+/**
+ * The time in ms after which a hidden tab closes its connection. A browser allows only a few connections to each
+ * server.
+ */
 const HIDDEN_MS = 20_000;
 
 /**

@@ -21,7 +21,7 @@ function notify(title: string): void {
     notification.addEventListener('click', () => window.focus());
   } catch {
     // Mobile browsers grant the permission but show no notifications from pages. The title of the tab still shows the
-    // number.
+    // number of pending calls.
   }
 }
 

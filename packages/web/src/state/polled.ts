@@ -9,7 +9,7 @@ export interface PolledState<Value> {
 /** The interval for values that are also refreshed after each change, in ms. */
 const REFRESHED_MS = 60_000;
 
-/** A value on the server that is polled, less often while the page is hidden. */
+/** A value that is read from the server at intervals, which are longer while the page is hidden. */
 export class Polled<Value> {
   readonly store = new Store<PolledState<Value>>({});
   readonly #load: () => Promise<Value>;

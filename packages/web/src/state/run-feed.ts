@@ -12,8 +12,8 @@ export interface RunState {
 }
 
 /**
- * If rendering the changes takes longer than this, in ms, the page waits for the same time, at most `MAX_REST_MS`,
- * before it renders the next changes.
+ * If rendering the changes takes longer than this, in ms, the page waits as long as the rendering took, but at most
+ * `MAX_REST_MS`, before it renders the next changes.
  */
 const QUICK_MS = 45;
 const MAX_REST_MS = 100;
@@ -76,7 +76,10 @@ export class RunFeed {
     return events;
   };
 
-  /** Closes the connection. A browser allows only a few for each server, so a hidden tab gives up its connection. */
+  /**
+   * Closes the connection. A browser allows only a few connections to each server, so a hidden tab closes its
+   * connection.
+   */
   pause(): void {
     if (this.#connection === 'ended' || this.#connection === 'failed') return;
     this.#isPaused = true;

@@ -8,7 +8,7 @@ const APPROVALS_MS = 3_000;
 const THREADS_MS = 6_000;
 const AGENTS_MS = 60_000;
 
-/** The number of conversations that are listed at first, and that are added each time. */
+/** The number of conversations that are listed at first, and that the user adds with each click. */
 export const THREADS_PAGE = 100;
 
 interface ThreadListing {
@@ -29,7 +29,7 @@ export interface Session {
   readonly agents: Polled<readonly Agent[]>;
   /** The words of the search field. */
   readonly search: Store<string>;
-  /** The approval that the keys apply to; empty: the first one. */
+  /** The id of the approval that the keys apply to; empty for the first approval. */
   readonly currentApproval: Store<string>;
   /** The time of the last decision on this page, by `performance.now`. */
   readonly decidedAt: Store<number>;

@@ -4,7 +4,7 @@ export interface AttachedFile {
   readonly text: string;
 }
 
-/** A block at the end of a message. Its tag does not occur in its text. */
+/** A block at the end of a message. The tag of the block does not occur in the block's text. */
 const BLOCK = /\n\n<(?<tag>attached-file(?:-x)*) name="(?<name>[^"<>\n]*)">\n(?<text>[\s\S]*?)\n<\/\k<tag>>$/u;
 
 /** The message that the model reads: the prompt, then each file in a block with its name. */
@@ -30,7 +30,7 @@ function blockOf({ name, text }: AttachedFile): string {
   return `\n\n<${tag} name="${name.replaceAll(/["<>\n]/gu, '_')}">\n${text}\n</${tag}>`;
 }
 
-/** The start of the block at the end; -1 if there is none. */
+/** The index at which the last block of a message starts; -1 if the message does not end with a block. */
 function lastBlock(message: string): number {
   const tag = /\n<\/(?<tag>attached-file(?:-x)*)>$/u.exec(message)?.groups?.['tag'];
   if (tag === undefined) return -1;

@@ -1,6 +1,9 @@
 import type { CallView, ScriptView } from './types.ts';
 
-/** A call of a script before another one. `result` is undefined if the call had not ended by then. */
+/**
+ * A call that a script made before another call. `result` is undefined if this call had not ended when the script made
+ * the other call.
+ */
 export interface EarlierCallView {
   readonly call: CallView;
   readonly tool: string;
@@ -8,7 +11,10 @@ export interface EarlierCallView {
   readonly result: unknown;
 }
 
-/** The calls that a script made before one of its calls, in order. A call that had not ended by then has no result. */
+/**
+ * The calls that a script made before the call `callId`, in order. A call that had not ended by that time has no
+ * result.
+ */
 export function callsBefore({ calls }: ScriptView, callId: string): readonly EarlierCallView[] {
   const index = calls.findIndex((call) => call.callId === callId);
   const madeAt = calls[index]?.requestedAt ?? 0;
@@ -20,7 +26,7 @@ export function callsBefore({ calls }: ScriptView, callId: string): readonly Ear
   }));
 }
 
-/** Whether a result is too large for the events of its run. */
+/** Whether the result of one of these calls is too large for the events of its run. */
 export function hasOmittedResult(earlier: readonly EarlierCallView[]): boolean {
   return earlier.some(({ call }) => call.operation?.result_omitted === true);
 }

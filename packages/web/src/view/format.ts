@@ -1,6 +1,6 @@
 import { visible } from './visible.ts';
 
-/** Such as `320 ms`, `4.2 s`, `3 min`, `2 h`, `5 d`. */
+/** Formats a duration, such as `320 ms`, `4.2 s`, `3 min`, `2 h` or `5 d`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${ms < 1 ? '<1' : Math.round(ms)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -11,34 +11,34 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`;
 }
 
-/** The time since `at`, in at most four characters; `now` below a minute. Times are in ms since 1970. */
+/** The time since `at` as a short text, such as `3 min`; the text `now` below a minute. Times are in ms since 1970. */
 export function age(at: number, now: number): string {
   const ms = Math.max(0, now - at);
   return ms < 60_000 ? 'now' : duration(ms).replace(' ', '\u202f');
 }
 
-/** Such as `950`, `12.4k`. */
+/** Formats a number, such as `950` or `12.4k`. */
 export function count(value: number): string {
   return value < 1000 ? String(value) : `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
 }
 
-/** Such as `12 bytes`, `3.4 KB`, `1.2 MB`. */
+/** Formats a number of bytes, such as `12 bytes`, `3.4 KB` or `1.2 MB`. */
 export function bytes(size: number): string {
   if (size < 1000) return plural(size, 'byte');
   return size < 1_000_000 ? `${(size / 1000).toFixed(1)} KB` : `${(size / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Such as `$0.03`, and `<$0.01` below a cent. */
+/** Formats a price, such as `$0.03`; `<$0.01` below half a cent. */
 export function dollars(value: number): string {
   return value > 0 && value < 0.005 ? '<$0.01' : `$${value.toFixed(2)}`;
 }
 
-/** Such as `1 call` or `3 calls`. */
+/** Formats a number with its noun, such as `1 call` or `3 calls`. */
 export function plural(value: number, noun: string): string {
   return `${value} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** One line about a call's arguments: the first texts in them. At most `length` characters. */
+/** One line about a call's arguments: the first text in them, in at most `length` characters. */
 export function argumentSummary(input: unknown, length = 60): string {
   const text = (firstText(input) ?? '').slice(0, length * 4);
   const line = visible(text.replaceAll(/\s+/gu, ' ').trim());

@@ -14,18 +14,18 @@ const highlighter = tagHighlighter([
   { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], class: 'tok-function' },
 ]);
 
-/** While a source grows, tokens more than this many characters before its end are final. */
+/** While a source grows, tokens that are more than this many characters before its end are final. */
 const UNSETTLED = 4_000;
 
 /**
- * Highlights a source that may grow, incrementally: lines far before the end keep their tokens. In rare cases later
- * text would change such tokens, so a source that has ended is highlighted again by a new highlighter.
+ * Highlights a growing source incrementally: lines far before the end keep their tokens. In rare cases, later text
+ * would change such tokens, so a source that has stopped growing is highlighted again by a new highlighter.
  */
 export class Highlighter {
   #source = '';
   #tree: Tree | undefined;
   #lines: Lines = [];
-  /** The lines with final tokens, and the start of the next line. */
+  /** The number of lines with final tokens, and the index at which the next line starts. */
   #settled = { lines: 0, at: 0 };
   /** Whether lines have kept tokens that a new highlighter might change. */
   hasKeptTokens = false;
@@ -66,7 +66,7 @@ function lengthOf(tokens: readonly Token[]): number {
   return tokens.reduce((length, { text }) => length + text.length, 0);
 }
 
-/** The tokens of the lines from the given start of a line. */
+/** The tokens of the lines from `start` on, an index at which a line starts. */
 function tokensOf(source: string, tree: Tree, start: number): Lines {
   const lines: Token[][] = [[]];
   const add = (text: string, style: string) => {

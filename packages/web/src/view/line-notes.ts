@@ -4,9 +4,9 @@ import type { CallStatus, CallView, Effect } from './types.ts';
 export interface LineNote {
   readonly line: number;
   readonly callIds: readonly string[];
-  /** Such as `readFile ×3`. */
+  /** The tools of the calls, such as `readFile ×3`. */
   readonly label: string;
-  /** From the first start to the last end, in ms; undefined while none has ended. */
+  /** The time from the first start to the last end, in ms; undefined if no call has ended. */
   readonly durationMs?: number;
   readonly effect: Effect;
   readonly status: 'running' | 'waiting' | 'failed' | 'completed';

@@ -1,9 +1,9 @@
 import { copied } from './copied.ts';
 
-/** A part of a Markdown text that is rendered separately. */
+/** A separately rendered part of a Markdown text. */
 export interface MarkdownBlock {
   readonly text: string;
-  /** The line that opened the code block that this block is, or continues. */
+  /** The line that opened the code; present if this block is a code block or continues one. */
   readonly fence?: string;
 }
 
@@ -11,7 +11,7 @@ export interface MarkdownBlock {
 const MIN_LIST = 1_000;
 /** A block without a blank line is divided before this length: browsers lay a block out as a whole. */
 const MAX_BLOCK = 8_000;
-/** The number of characters of a line that decide whether it begins a list item. */
+/** The number of characters at the start of a line that are enough to recognize a list item. */
 const MARKER_LENGTH = 12;
 
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/u;
@@ -21,14 +21,14 @@ const DEFINITION = /^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*\S.*$/gmu;
 /** The position at which an open block is divided. */
 interface BlockEnd {
   readonly at: number;
-  /** The line that opened the code block that continues after the division. */
+  /** The line that opened the code; present if the division is inside of a code block. */
   readonly fence?: string;
 }
 
 /**
  * Divides a Markdown text at blank lines and around code, so that only the last block is rendered again while the text
- * grows. The joined texts of the blocks are the text. If a text continues the last one, all blocks except the last stay
- * the same.
+ * grows. The joined texts of the blocks equal the whole text. If a text continues the previous text, all blocks except
+ * the last one stay the same.
  */
 export class MarkdownBlocks {
   #text = '';
@@ -37,7 +37,7 @@ export class MarkdownBlocks {
   /** The start of the last block, which may still grow. */
   #open: BlockEnd = { at: 0 };
 
-  /** `definitions`: the link definitions of all blocks. Any block may refer to them. */
+  /** Returns the blocks of a text. `definitions`: the link definitions of all blocks. Any block may refer to them. */
   read(text: string): { readonly blocks: readonly MarkdownBlock[]; readonly definitions: string } {
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
@@ -76,7 +76,7 @@ export class MarkdownBlocks {
 
 function endOfProse(text: string, start: number): BlockEnd | undefined {
   let [hasText, isList, isAfterBlank] = [false, false, false];
-  /** The line that opened code inside of an item. */
+  /** The line that opened code inside of a list item. */
   let inner: string | undefined;
   for (let at = start; at < text.length;) {
     const line = lineAt(text, at);
@@ -132,13 +132,13 @@ function isWhole(line: string): boolean {
   return line.endsWith('\n') || line.length >= MARKER_LENGTH;
 }
 
-/** The length of the longest start of a line that has at most `length` units and ends between characters. */
+/** The length of the longest prefix of a line that has at most `length` code units and ends between characters. */
 function wholeCharacters(line: string, length: number): number {
   const unit = line.charCodeAt(length - 1);
   return unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length;
 }
 
-/** The line, if it opens a code block that is in no list. */
+/** The line, if it opens a code block outside of lists; undefined otherwise. */
 function openedFence(line: string): string | undefined {
   const [, indent = '    '] = FENCE.exec(line) ?? [];
   return line.endsWith('\n') && indent.length <= 3 && !indent.includes('\t') ? line : undefined;

@@ -2,7 +2,7 @@ import type { StreamEvent } from '@toolscript/core/stream';
 import { RunFold } from './run-fold.ts';
 import type { ScriptView } from './types.ts';
 
-/** A pause between two events is replayed at most this long, in ms. */
+/** The maximum interval between two events in a replay, in ms. */
 const MAX_PAUSE_MS = 1500;
 /** The minimum interval between two events in a replay, in ms. */
 const MIN_PAUSE_MS = 10;
@@ -10,11 +10,11 @@ const MIN_PAUSE_MS = 10;
 export interface ReplayFrame {
   /** The number of events that have happened. */
   readonly events: number;
-  /** The time at which it is shown, in ms after the first frame at normal speed. */
+  /** The time at which the frame is shown, in ms after the first frame at normal speed. */
   readonly atMs: number;
 }
 
-/** The frames of one script's replay: one for each event that concerns it. */
+/** The frames of one script's replay, with one frame for each event that concerns the script. */
 export function replayFrames(events: readonly StreamEvent[], { callId, scriptId }: ScriptView): ReplayFrame[] {
   const items = new Set<string>();
   const frames: ReplayFrame[] = [];
@@ -51,7 +51,10 @@ export class Replay {
     this.#callId = callId;
   }
 
-  /** The script after `count` events, and the time of the last of them, in ms since 1970. Going forward is cheap. */
+  /**
+   * The script after `count` events, and the time of the last of these events, in ms since 1970. Increasing `count` is
+   * cheap.
+   */
   after(count: number): { readonly script: ScriptView | undefined; readonly at: number } {
     if (count < this.#applied) {
       this.#fold = new RunFold();

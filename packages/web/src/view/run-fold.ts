@@ -37,7 +37,7 @@ export class RunFold {
   /** The time at which each script began to run, by the id of its item. */
   readonly #startedAt = new Map<string, number>();
   readonly #endedAt = new Map<string, number>();
-  /** The sub-agents by their runs, in the order in which they started. */
+  /** The sub-agents by the ids of their runs, in the order in which they started. */
   readonly #agents = new Map<string, AgentFold>();
   #input: readonly MessageItem[] = [];
   #firstAt: number | undefined;
@@ -195,11 +195,11 @@ export class RunFold {
   }
 }
 
-/** One sub-agent, whose events are in those of the run that launched it. */
+/** One sub-agent. Its events are part of the events of the run that launched it. */
 class AgentFold {
-  /** The script that launched the sub-agent, or the structured call. */
+  /** The id of the script, or of the structured call, that launched the sub-agent. */
   readonly launcher: string;
-  /** Changes with each event. */
+  /** The number of applied events. */
   version = 0;
   readonly #start: AgentStart;
   readonly #startedAt: number;

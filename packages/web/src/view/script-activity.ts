@@ -8,7 +8,7 @@ type PayloadOf<Type extends Payload['type']> = Extract<Payload, { type: Type }>;
 export class ScriptActivity {
   readonly #calls = new Map<string, CallView>();
   readonly #logs: LogLine[] = [];
-  /** Changes with each event. */
+  /** The number of applied events. */
   version = 0;
 
   get calls(): readonly CallView[] {
@@ -23,7 +23,7 @@ export class ScriptActivity {
     return this.#calls.get(callId);
   }
 
-  /** `at`: in ms since 1970. */
+  /** Applies an event. `at`: the time of the event, in ms since 1970. */
   apply(payload: Payload, at: number): void {
     this.version += 1;
     switch (payload.type) {
@@ -101,7 +101,7 @@ export class ScriptActivity {
   }
 }
 
-/** A call that only its operation describes. `startedAt`: in ms since 1970. */
+/** A call that is known only from its operation. `startedAt`: in ms since 1970. */
 export function callOf(operation: Operation, startedAt: number): CallView {
   return {
     callId: operation.call_id,

@@ -3,7 +3,7 @@ export interface Table {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** A table with more columns is unreadable. */
+/** A table with more columns than this is unreadable. */
 const MAX_COLUMNS = 12;
 
 /** An array of records as a table; undefined for any other value. */
@@ -14,7 +14,7 @@ export function tableOf(value: unknown): Table | undefined {
   return { columns, rows: value.map((row) => columns.map((column) => row[column])) };
 }
 
-/** The tables in a value: itself, or the members of a record. At most one level deep. */
+/** The tables in a value: the value itself, or the members of a record, but no deeper ones. */
 export function tablesIn(value: unknown): { readonly name: string; readonly table: Table }[] {
   const whole = tableOf(value);
   if (whole !== undefined) return [{ name: '', table: whole }];
@@ -33,10 +33,10 @@ export interface ValueImage {
   readonly sha256?: string;
 }
 
-/** The types of images that models and this page take. */
+/** The types of images that models and this page accept. */
 export const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** The images in a value, at any depth. */
+/** The images in a value, to a depth of 12 levels. */
 export function imagesIn(value: unknown, depth = 0): ValueImage[] {
   if (depth > 12 || typeof value !== 'object' || value === null) return [];
   const { type, mediaType, media_type: snake, data, path, sha256 } = value as Record<string, unknown>;

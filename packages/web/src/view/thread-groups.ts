@@ -1,6 +1,6 @@
 export interface DatedThread {
   readonly threadId: string;
-  /** In ms since 1970. */
+  /** The time of the last change, in ms since 1970. */
   readonly updatedAt: number;
 }
 

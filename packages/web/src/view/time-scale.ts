@@ -1,12 +1,12 @@
 import type { CallView, Span } from './types.ts';
 
-/** A pause in which nothing ran is drawn at most this share of the time in which something ran. */
+/** The maximum drawn length of a pause in which nothing ran, as a share of the time in which something ran. */
 const PAUSE_SHARE = 0.18;
-/** The least length at which a pause is drawn, in ms. */
+/** Pauses up to this length, in ms, are never shortened. */
 const MIN_PAUSE_MS = 30;
 
 export interface TimeScale {
-  /** From 0 to 1. */
+  /** Returns the position of a time, from 0 to 1. */
   position(at: number): number;
   /** The time in which something ran, plus the shortened pauses, in ms. */
   readonly lengthMs: number;

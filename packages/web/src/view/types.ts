@@ -50,9 +50,9 @@ export interface CallView {
 export interface LogLine {
   readonly level: 'log' | 'info' | 'warn' | 'error' | 'debug';
   readonly text: string;
-  /** In ms since 1970. */
+  /** The time of the line, in ms since 1970. */
   readonly at: number;
-  /** A progress message of the script or a tool, rather than a console line. */
+  /** Whether the line is a progress message of the script or a tool, rather than a console line. */
   readonly isProgress: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface AgentView {
   readonly task: string;
   /** The call that launched the sub-agent. */
   readonly callId: string;
-  /** In ms since 1970. */
+  /** The time of the start, in ms since 1970. */
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly run: RunView;
@@ -80,14 +80,14 @@ export interface ScriptView {
   readonly source: string;
   readonly language: 'ts' | 'js';
   readonly status: ScriptStatus;
-  /** In ms since 1970. */
+  /** The time at which the script began to run, in ms since 1970. */
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** In the order in which they were requested. */
+  /** The calls, in the order in which they were requested. */
   readonly calls: readonly CallView[];
   readonly logs: readonly LogLine[];
   readonly plan: readonly PlannedCall[];
-  /** In the order in which they started. */
+  /** The sub-agents, in the order in which they started. */
   readonly agents: readonly AgentView[];
   readonly output?: ScriptOutputItem;
   readonly sha256?: string;
@@ -121,14 +121,17 @@ interface Usage {
 
 export interface RunView {
   readonly status: RunStatus;
-  /** The user's messages first. */
+  /** The entries of the run, with the user's messages first. */
   readonly entries: readonly Entry[];
   readonly usage?: Usage;
   /** The cost of the run's requests so far, in US dollars; undefined without prices. */
   readonly cost?: number;
   readonly error?: { readonly code: string; readonly message: string };
-  /** The run waits before it asks its model again, until `at`, in ms since 1970. */
+  /**
+   * Present while the run waits before it sends a request to its model again. `at`: the end of the wait, in ms since
+   * 1970.
+   */
   readonly retry?: { readonly message: string; readonly at: number };
-  /** In ms since 1970. */
+  /** The time of the first event, in ms since 1970. */
   readonly startedAt?: number;
 }

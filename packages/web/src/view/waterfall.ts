@@ -2,14 +2,14 @@ import { timeScale } from './time-scale.ts';
 import type { CallView, ScriptView } from './types.ts';
 
 export interface Bar {
-  /** From 0 to 1. */
+  /** The left end of the bar, from 0 to 1. */
   readonly left: number;
   readonly width: number;
 }
 
 export interface WaterfallRow {
   readonly call: CallView;
-  /** Undefined: the call has not started. */
+  /** The time in which the call ran; undefined if the call has not started. */
   readonly run?: Bar;
   /** The time in which the call waited for a decision. */
   readonly wait?: Bar;
@@ -26,7 +26,7 @@ export interface Waterfall {
 /** The narrowest bar, as a share of the width. */
 const MIN_WIDTH = 0.004;
 
-/** `now`: in ms since 1970; calls that run or wait are drawn up to that time. */
+/** The rows and ticks of a script's chart. `now`: in ms since 1970; calls that run or wait are drawn up to `now`. */
 export function waterfallOf({ calls, startedAt, endedAt }: ScriptView, now: number): Waterfall {
   const from = startedAt ?? calls[0]?.requestedAt ?? now;
   const latest = Math.max(from, ...calls.map((call) => latestTime(call)));

@@ -27,7 +27,7 @@ export interface OpenedChatModel {
 export interface ChatPorts {
   /** Opens a model by its name. Throws an error whose message names the cause. */
   openModel?: (model: string, scope: AgentScope) => Promise<OpenedChatModel>;
-  /** The text of a saved prompt, with its variables replaced, and its system text. */
+  /** Returns the text of a saved prompt with its variables replaced, and the prompt's system text. */
   loadPrompt?: (
     prompt: string,
     variables: JsonObject,
@@ -53,7 +53,7 @@ export interface ChatResult {
   usage: { inputTokens: number; outputTokens: number; cost?: number };
 }
 
-/** One call of a model, without tools. With a schema, an answer that does not fit is repaired once. */
+/** Makes one request to a model, without tools. If the answer does not fit the schema, the model repairs it once. */
 export async function chat(
   scope: AgentScope,
   input: ChatInput,
@@ -87,7 +87,7 @@ async function openModel(scope: AgentScope, model: string | undefined, ports: Ch
   const opened = await ports.openModel(model, scope);
   if (scope.budget.left('cost') !== Number.POSITIVE_INFINITY && opened.prices === undefined)
     throw refused(
-      `The cost of ${model} is not known, so it cannot be used within the cost budget of this run. Use another model.`,
+      `The cost of ${model} is not known, so this model cannot be used within the cost budget of this run. Use another model.`,
     );
   return opened;
 }
@@ -118,7 +118,7 @@ interface ChatSettings {
   readonly system: string | undefined;
 }
 
-/** A short conversation with a model, whose tokens count in the budget of a run. */
+/** A short conversation with a model. Its tokens count towards the budget of a run. */
 class Chat {
   readonly #settings: ChatSettings;
   readonly #conversation: OutputItem[] = [];

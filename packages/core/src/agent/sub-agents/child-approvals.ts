@@ -6,8 +6,8 @@ import {
 } from '../../protocol/index.js';
 
 /**
- * The approvals of a sub-agent whose run cannot wait for a later decision. The policy of its parent applies, and the
- * same users are asked. If nobody decides now, the call is denied.
+ * The approvals of a sub-agent whose run cannot wait for a later decision. The policy of the parent decides, and may
+ * ask the same users. If nobody decides at once, the call is denied.
  */
 export function decidedNow(policy: ApprovalPolicy | undefined): ApprovalPolicy {
   if (policy === undefined) return now(undefined);

@@ -23,7 +23,7 @@ export interface ChildReport {
   status: ChildStatus;
   /** The text of the last answer. */
   answer?: string;
-  /** The answer as the schema describes it. */
+  /** The answer as a JSON value that fits the schema. */
   value?: unknown;
   /** The reason why the sub-agent did not complete. */
   problem?: string;
@@ -37,7 +37,7 @@ export type AgentStart = Extract<EventPayload, { type: 'agent_start' }>;
 export interface ChildPlayer {
   begin(signal: AbortSignal): AsyncIterable<StreamEvent>;
   continue(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
-  /** Resumes a suspended sub-agent with the decisions that its run has received. */
+  /** Resumes a suspended sub-agent with the decisions that its parent has received. */
   resume(events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
   prompt(text: string, events: readonly StreamEvent[], signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
@@ -48,7 +48,7 @@ interface ChildSettings {
   readonly schema: AnswerSchema | undefined;
   /** The events that an earlier process stored. */
   readonly earlier: readonly StreamEvent[];
-  /** True if the run must stop as after a crash of its process. */
+  /** Returns true if the sub-agent must stop as after a crash of its process. */
   readonly isInterrupted: () => boolean;
   /** Called when the sub-agent waits for decisions: the calls that wait for the sub-agent may have to be suspended. */
   readonly onWaiting: () => void;
@@ -185,7 +185,7 @@ export class ChildRun {
     if (!this.#isLeft && !NOT_STORED.includes(payload.type)) this.#store(payload);
   }
 
-  /** Scripts that have only read restart when the sub-agent resumes, because all of their events are stored. */
+  /** Makes the scripts that have made only reads restart when the sub-agent resumes. All of their events are stored. */
   #restartLater(): void {
     const scripts = new HarmlessScripts();
     for (const payload of this.#payloads) scripts.take(payload);
@@ -239,7 +239,10 @@ export class ChildRun {
     return text.text.trim();
   }
 
-  /** The usage in this process since the last call, including that of its own sub-agents. */
+  /**
+   * The usage of the sub-agent in this process since the last call of this method, including the usage of its own
+   * sub-agents.
+   */
   spentHere(): { usage: Usage | undefined; cost: number | undefined } {
     const { usage, cost } = spentIn(this.#payloads.slice(this.#counted));
     this.#counted = this.#events.length;
@@ -268,13 +271,14 @@ export class ChildRun {
     const checked = this.#settings.schema?.check(this.#answer);
     if (checked === undefined) return { status: 'completed', ...answer };
     if (checked.ok) return { status: 'completed', ...answer, value: checked.value };
-    const problem = `The answer does not fit the schema, even after one repair: ${checked.problem}.`;
+    const problem = `The answer does not fit the schema, even after one repair: ${checked.problem}. Make the schema simpler, or use a stronger agent.`;
     return { status: 'failed', ...answer, problem };
   }
 
   #problem(status: ChildStatus, reason: string | undefined): string {
     if (status === 'cancelled') return this.#cancelReason ?? 'The sub-agent was cancelled.';
-    if (status === 'incomplete') return `The sub-agent reached a limit: ${reason ?? 'other'}.`;
+    if (status === 'incomplete')
+      return `The sub-agent ended before it was done: ${reason ?? 'other'}. Change its task, or raise its budget.`;
     const error = this.#payloads.findLast((payload) => payload.type === 'response_error');
     return error?.type === 'response_error' ? `${error.code}: ${error.message}` : 'The sub-agent failed.';
   }

@@ -1,7 +1,7 @@
 import { ToolCallError } from '../../protocol/index.js';
 import type { Amounts, RunBudget } from '../run-budget.js';
 
-/** Default maximum number of levels. One level permits sub-agents that launch none. */
+/** Default maximum number of levels. At the last level, sub-agents cannot launch sub-agents. */
 export const MAX_DEPTH = 3;
 
 /** Default maximum number of sub-agents of one run, at all levels together. */
@@ -19,8 +19,8 @@ export interface AskedBudget {
 const WHOLE = ['tokens', 'calls'];
 
 /**
- * The budget of a sub-agent: the requested one, up to the rest of its parent's budget. Default: half of the rest.
- * Throws a `ToolCallError` if the parent has less.
+ * The budget of a sub-agent: the requested budget, or half of what its parent has left. Throws a `ToolCallError` if the
+ * parent has less than requested, or nothing left.
  */
 export function dividedBudget(parent: RunBudget, asked: AskedBudget = {}): Amounts {
   return {
@@ -61,7 +61,7 @@ export class AgentCount {
     // defence: number-of-sub-agents
     if (this.#launched >= this.#max)
       throw refused(
-        `A run may launch ${this.#max} sub-agents at all levels together (maxAgents), and this one has. Do the rest without them.`,
+        `A run may launch ${this.#max} sub-agents at all levels together (maxAgents), and this run has launched all of them. Do the rest without sub-agents.`,
       );
     this.#launched += 1;
   }

@@ -14,7 +14,7 @@ import { ChildRun, type AgentStart, type ChildPlayer } from './child-run.js';
 import { dividedBudget, refused, type AgentCount, type AskedBudget } from './limits.js';
 import { fileKeysOf, readFiles, type DocumentText, type NamedFiles } from './stored-files.js';
 
-/** The agent of a sub-agent. */
+/** The agent that a sub-agent runs, and its provider. */
 export interface OpenedSubAgent {
   readonly agent: AgentConfig;
   readonly provider: ModelProvider;
@@ -22,10 +22,10 @@ export interface OpenedSubAgent {
 
 /** The position of a run in the tree of agents. */
 export interface Lineage {
-  /** The level of the run; 0 for a run that is no sub-agent. */
+  /** The level of the run; 0 for a run that is not a sub-agent. */
   readonly depth: number;
   readonly count: AgentCount;
-  /** The time at which the run ends, in ms since 1970; undefined without such a limit. */
+  /** The time at which the run ends at the latest, in ms since 1970; undefined if the run has no such limit. */
   readonly endsAt: number | undefined;
   /** The chain of agents from the first run to this one, inclusive. */
   readonly path: readonly string[];
@@ -60,8 +60,8 @@ interface LaunchingCall {
 }
 
 /**
- * The sub-agents of one run. A sub-agent may outlive its script, and ends with the run. If the run is suspended or its
- * process ends, the unfinished sub-agents resume with the run.
+ * The sub-agents of one run. A sub-agent may outlive the script that launched it, and ends with the run. If the run is
+ * suspended or its process ends, the unfinished sub-agents resume with the run.
  */
 export class RunAgents implements OpenSubAgents {
   readonly #settings: RunAgentsSettings;
@@ -82,7 +82,7 @@ export class RunAgents implements OpenSubAgents {
     return this.#settings.scope;
   }
 
-  /** The sub-agent with this run. Throws a `ToolCallError` for a run that this run has not launched. */
+  /** The sub-agent with this run id. Throws a `ToolCallError` if this run has launched no such sub-agent. */
   child(runId: string): ChildRun {
     const child = this.#children.get(runId);
     if (child !== undefined) return child;
@@ -92,7 +92,7 @@ export class RunAgents implements OpenSubAgents {
     );
   }
 
-  /** Launches a sub-agent, or returns the one that the same call has launched before. */
+  /** Launches a sub-agent, or returns the sub-agent that the same call launched before. */
   async launch(launch: Launch, call: LaunchingCall, isDetached: boolean): Promise<ChildRun> {
     // defence: one-sub-agent-for-each-call
     const before = [...this.#children.values()].find(({ start }) => start.key === call.idempotencyKey);
@@ -106,7 +106,7 @@ export class RunAgents implements OpenSubAgents {
     this.#settings.lineage.count.take();
     const child = this.#add(start, []);
     this.scope.emit(start);
-    // Stores the start before the sub-agent works, so that a process that recovers the run finds it.
+    // Stores the start before the sub-agent works, so that a process that recovers the run finds the sub-agent.
     await this.scope.flush();
     return this.#started(child);
   }
@@ -213,7 +213,9 @@ export class RunAgents implements OpenSubAgents {
     const own = agent === scope.agent.slug ? {} : { tokens: tokenBudget, cost: costBudget };
     const budget = dividedBudget(scope.budget, { ...within(own, scope.budget), ...present(asked) });
     if (budget.cost !== undefined && prices === undefined)
-      throw refused(`The agent ${agent} has no prices, so its cost cannot be limited. Set prices in its file.`);
+      throw refused(
+        `The agent ${agent} has no prices, so its cost cannot be limited. Launch another agent. The host can set prices in the agent's file.`,
+      );
     const fileKeys = fileKeysOf(named);
     const endsAt = asked.timeMs === undefined ? lineage.endsAt : earlier(Date.now() + asked.timeMs, lineage.endsAt);
     return {
@@ -256,7 +258,7 @@ export class RunAgents implements OpenSubAgents {
       begin: async function* (signal) {
         yield* runAgent({ ...(await common(signal)), ...names, input: await input() });
       },
-      // The process that continues the parent owns its sub-agents.
+      // `force`: the process that continues the parent also owns the sub-agents of the parent.
       continue: async function* (events, signal) {
         yield* recoverRun({ ...(await common(signal)), events, force: true, storeIsWhole });
       },
@@ -306,14 +308,17 @@ export class RunAgents implements OpenSubAgents {
     };
   }
 
-  /** Whether the run can be suspended for its sub-agents. This needs a store, from which its scripts are recovered. */
+  /**
+   * Whether the run can be suspended for its sub-agents. A suspension needs a store, from which the run's scripts are
+   * recovered.
+   */
   get #mayWait(): boolean {
     return this.#settings.waitsForDecisions && this.scope.harness.hasStore;
   }
 
   /**
-   * Suspends the run when its calls wait only for sub-agents that wait for decisions. A call that still runs must not be
-   * interrupted, because its outcome would be unknown.
+   * Waits until all running calls of the run wait for suspended sub-agents, then suspends the run. Any other running
+   * call must not be interrupted, because its outcome would be unknown.
    */
   #watch(): void {
     this.#watching ??= setInterval(() => {
@@ -363,7 +368,7 @@ function isClosed(harness: AgentScope['harness']): boolean {
   }
 }
 
-/** The sub-agents that stored events name, each with its own events. */
+/** The sub-agents that appear in stored events, each with its own events. */
 function startedIn(events: readonly StreamEvent[]): [AgentStart, StreamEvent[]][] {
   const started = new Map<string, [AgentStart, StreamEvent[]]>();
   for (const event of events) {
@@ -375,7 +380,7 @@ function startedIn(events: readonly StreamEvent[]): [AgentStart, StreamEvent[]][
   return [...started.values()];
 }
 
-/** The number of sub-agents that stored events name, at all levels. */
+/** The number of sub-agents that appear in stored events, at all levels. */
 export function countStarted(events: readonly StreamEvent[]): number {
   const count = (payload: { type: string; event?: unknown }): number => {
     if (payload.type === 'agent_event') return count(payload.event as { type: string });

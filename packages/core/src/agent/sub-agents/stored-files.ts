@@ -1,16 +1,18 @@
 import type { ToolCallScope } from '../../protocol/index.js';
 import { refused } from './limits.js';
 
-/** The text of a stored document, as a model may read it. */
+/** Returns the text of a stored document, as a model may read it. */
 export type DocumentText = (fileKey: string, call: ToolCallScope) => Promise<string>;
 
-/** The files that a model reads first. */
+/** The files that a model reads before its prompt. */
 export interface NamedFiles {
   fileKey?: string | undefined;
   fileKeys?: string[] | undefined;
 }
 
-/** Maximum characters of all files that one model reads first. The model's conversation stores these texts. */
+/**
+ * Maximum characters of all files that one model reads before its prompt. The model's conversation stores these texts.
+ */
 const MAX_CHARACTERS = 1_000_000;
 
 /** The keys of the files, without duplicates. */
@@ -18,7 +20,10 @@ export function fileKeysOf({ fileKey, fileKeys = [] }: NamedFiles): string[] {
   return [...new Set([...(fileKey === undefined ? [] : [fileKey]), ...fileKeys])];
 }
 
-/** The texts of the files, each between marks with its key. Throws a `ToolCallError` for a file that is not found. */
+/**
+ * The texts of the files, each in a block that names its key. Throws a `ToolCallError` if the host stores no files, or
+ * if the texts are too long.
+ */
 export async function readFiles(
   keys: readonly string[],
   documentText: DocumentText | undefined,
@@ -31,7 +36,7 @@ export async function readFiles(
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return texts;
   throw refused(
-    `The files have ${characters} characters together; a model may read ${MAX_CHARACTERS}. Name fewer files, or save the parts that it needs under a key.`,
+    `The files have ${characters} characters together; a model may read ${MAX_CHARACTERS}. Name fewer files, or save the parts that the model needs as a smaller file.`,
   );
 }
 

@@ -34,7 +34,10 @@ export interface SubAgents extends SubAgentHost {
   readonly tools: readonly Tool[];
 }
 
-/** Creates the tools of sub-agents. Give the tools to the harness, and the result to `runAgent` as `subAgents`. */
+/**
+ * Creates the tools of sub-agents and the port for runs. Give the tools to the harness, and the returned object to
+ * `runAgent` as `subAgents`.
+ */
 export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
   const { maxDepth = MAX_DEPTH, maxAgents = MAX_AGENTS, openAgent, documentText, waitsForDecisions = false } = options;
   const runs = new Map<string, RunAgents>();
@@ -63,7 +66,7 @@ export function createSubAgents(options: SubAgentOptions = {}): SubAgents {
   };
 }
 
-/** Adds tools to the exposure of a harness. An exposure without names exposes all tools. */
+/** Adds tools to the exposure of a harness. An exposure without names already exposes all tools. */
 export function exposeAlso(expose: HarnessOptions['expose'], tools: readonly Tool[]): HarnessOptions['expose'] {
   if (tools.length === 0 || (expose?.tools === undefined && expose?.pack === undefined)) return expose;
   return { ...expose, tools: [...(expose.tools ?? []), ...tools.map(({ name }) => name)] };
@@ -92,7 +95,7 @@ const ReportSchema = z.object({
   status: STATUS,
   answer: z.string().optional(),
   value: z.any().describe('The answer as JSON, if a schema was given.').optional(),
-  problem: z.string().optional().describe('Why it did not complete.'),
+  problem: z.string().optional().describe('Why the sub-agent did not complete.'),
   usage: TokensSchema.extend({ calls: z.number() }),
 });
 
@@ -110,7 +113,7 @@ function chatTool(find: FindRun, ports: ChatPorts): Tool {
       system: z.string().optional(),
       model: z.string().min(1).optional().describe("Default: this agent's model."),
       schema: JsonSchema.optional().describe('The JSON Schema of the answer.'),
-      maxTokens: z.number().int().min(1).optional().describe('The maximum for the answer.'),
+      maxTokens: z.number().int().min(1).optional().describe('Maximum tokens of the answer.'),
       ...FILES,
     }),
     output: z.object({
@@ -163,7 +166,7 @@ function launchTools(find: FindRun): Tool[] {
       ...common,
       name: 'agents.launch.async',
       description:
-        'Gives a task to a sub-agent and returns at once. It outlives this script, and ends at the latest with this run. agents.result returns its answer.',
+        'Gives a task to a sub-agent and returns at once. The sub-agent outlives this script, and ends at the latest with this run. agents.result returns its answer.',
       output: z.object({ runId: z.string() }),
       execute: async (input, call) => ({ runId: (await launch(input, call, true)).start.agent_run_id }),
     }),
@@ -174,7 +177,7 @@ function handleTools(find: FindRun): Tool[] {
   return [
     defineTool({
       name: 'agents.status',
-      description: 'How far a sub-agent is, without waiting.',
+      description: 'Returns the state of a sub-agent, without waiting.',
       input: HandleSchema,
       output: ReportSchema,
       effect: 'read',
@@ -183,7 +186,9 @@ function handleTools(find: FindRun): Tool[] {
     defineTool({
       name: 'agents.result',
       description: 'Waits for the end of a sub-agent, or for waitMs, and returns its answer.',
-      input: HandleSchema.extend({ waitMs: z.number().int().min(0).optional().describe('Default: until its end.') }),
+      input: HandleSchema.extend({
+        waitMs: z.number().int().min(0).optional().describe('Default: until the sub-agent ends.'),
+      }),
       output: ReportSchema,
       effect: 'read',
       execute: async ({ runId, waitMs }, call) => {
@@ -211,7 +216,7 @@ function handleTools(find: FindRun): Tool[] {
   ];
 }
 
-/** An aborted call cancels the sub-agent that it waits for. */
+/** Waits for a sub-agent and returns its report. An aborted call cancels the sub-agent. */
 async function reportWhenOver(run: RunAgents, child: ChildRun, call: ToolCallContext): Promise<ChildReport> {
   const { signal } = call;
   const cancel = () => child.cancel('The call that launched the sub-agent was cancelled.');

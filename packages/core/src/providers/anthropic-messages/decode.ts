@@ -34,7 +34,7 @@ interface Block {
  *   (none) ──content_block_start──▶ open ──content_block_stop──▶ stopped
  *
  * The answer is complete when it has a stop reason and every block has stopped. A call whose input is not JSON waits
- * until then, because the stop reason says whether the input was truncated.
+ * for the stop reason, which says whether the input was truncated.
  */
 export class AnthropicMessagesDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
@@ -112,7 +112,9 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     return countOf(event.index) ?? this.#last + step;
   }
 
-  /** Announcing an open block again restarts it. A stopped call is not restarted. */
+  /**
+   * Handles the announcement of a block. A second announcement restarts an open block, but not a call that has stopped.
+   */
   #announce(index: number, wire: Members): void {
     const known = this.#blocks.get(index);
     // defence: stopped-call-announced-again
@@ -221,21 +223,24 @@ export class AnthropicMessagesDecoder implements WireDecoder {
       if (block.kind === 'tool_use') this.#finishCall(block, reason !== undefined);
       else this.#stopBlock(block);
     }
-    // The results of calls by hosted code go back with its container.
+    // The results of calls by hosted code are sent back with the container of this code.
     if (isMembers(this.#stop.container)) this.#writer.addToLastItem({ container: this.#stop.container });
     if (reason === undefined) this.#writer.complete(this.#stop);
     else this.#writer.stopEarly(reason, this.#stop);
   }
 }
 
-/** Other kinds keep the members of their deltas as they are. */
+/** The kinds whose deltas are interpreted. Blocks of other kinds keep the members of their deltas unchanged. */
 const READ_KINDS: readonly BlockKind[] = ['text', 'thinking', 'tool_use'];
 
-/** Code whose input may be truncated has not run, and cannot go back. */
+/** Code whose input may be truncated has not run, and cannot be sent back. */
 function finishCode(block: Block): void {
   const native = withInput(block);
   const { code } = membersOf(native.input);
-  if (textOf(code) === undefined) return block.item.cancel('The answer stopped before this code was complete.');
+  if (textOf(code) === undefined)
+    return block.item.cancel(
+      'The answer stopped before this code was complete, so the code did not run. Send the request again.',
+    );
   block.item.correct({ native });
   block.item.finish({}, textOf(code));
 }

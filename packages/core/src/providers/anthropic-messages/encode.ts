@@ -83,14 +83,14 @@ type MessagesTool =
   | { type: typeof CODE_EXECUTION; name: 'code_execution' };
 
 export interface MessagesSettings {
-  /** The maximum tokens of an answer, because the format requires one. Default 32 000. */
+  /** The maximum number of tokens of an answer. The format requires this number. Default 32 000. */
   maxOutputTokens?: number;
   /**
    * The form of a reasoning effort: `adaptive` thinking with an effort, or a `budget` of tokens. Default: `budget` for
-   * models before Claude 4.6, which refuse the other, and `adaptive` for all others.
+   * models before Claude 4.6, which refuse `adaptive`, and `adaptive` for all other models.
    */
   thinking?: 'adaptive' | 'budget';
-  /** Whether the answer contains a summary of its thinking, or only the signature. Default: the model's. */
+  /** Whether the answer contains a summary of its thinking, or only the signature. Default: the model's default. */
   thinkingDisplay?: 'summarized' | 'omitted';
 }
 
@@ -156,15 +156,18 @@ function callersOf(tool: ModelTool): ('direct' | typeof CODE_EXECUTION)[] {
   return isDirect(tool) ? ['direct', CODE_EXECUTION] : [CODE_EXECUTION];
 }
 
-/** The format has no member for the shape of a result, which code needs. */
+/**
+ * Code needs the schema of a tool's result. The format has no member for this schema, so the description contains it.
+ */
 function descriptionOf(tool: ModelTool): string {
   if (!isForCode(tool)) return tool.description;
   const schema = tool.type === 'function' && tool.outputSchema;
-  return `${tool.description}\n\nIn code, it returns JSON text${schema ? ` of this schema: ${JSON.stringify(schema)}` : ''}.`;
+  return `${tool.description}\n\nIn code, a call of this tool returns JSON text${schema ? ` of this schema: ${JSON.stringify(schema)}` : ''}.`;
 }
 
 function choiceOf({ tools = [], toolChoice, parallelToolCalls: parallel }: Prompt): Pick<MessagesBody, 'tool_choice'> {
-  // With code that calls tools, the service refuses a limit of parallel calls, and a choice of a tool that is only for code.
+  // If code can call tools, the service refuses a limit of parallel calls, and the choice of a tool that only code can
+  // call.
   const parallelToolCalls = offersCode(tools) ? undefined : parallel;
   const named = typeof toolChoice === 'object' ? tools.find(({ name }) => name === toolChoice.name) : undefined;
   const choice = named === undefined || isDirect(named) ? toolChoice : undefined;
@@ -205,7 +208,10 @@ function withMarks(messages: readonly MessagesMessage[]): MessagesMessage[] {
   return messages.map((message, index) => (places.includes(index) ? withMark(message) : message));
 }
 
-/** The ids of calls whose results go to code: the model does not read these, so they are no part of a cached prefix. */
+/**
+ * The ids of calls whose results code reads. The model does not read these results, so they are not part of a cached
+ * prefix.
+ */
 function callsOfCode({ role, content }: MessagesMessage): string[] {
   if (role === 'user') return [];
   return content.flatMap((block) =>

@@ -26,7 +26,9 @@ export function kindOf(block: Members): BlockKind {
   }
 }
 
-/** Each figure is a running total, so later figures replace earlier ones. Members that a later message omits stay. */
+/**
+ * Each figure is a running total, so later figures replace earlier ones. A member stays if a later message omits it.
+ */
 export function usageOf(usage: Members): Usage | undefined {
   const input = countOf(usage.input_tokens);
   const output = countOf(usage.output_tokens);

@@ -35,7 +35,7 @@ export class OpenAiChatDecoder implements WireDecoder {
   readonly #reasoningDetails = new ReasoningDetails();
   #message: ItemWriter | undefined;
   #reasoning: ItemWriter | undefined;
-  /** The wire's name of the shown reasoning. A server may send the same text under two names. */
+  /** The wire name of the reasoning that is shown. A server may send the same text under two names. */
   #reasoningName: string | undefined;
   #refusal = '';
   /** Native members of the message: lists are concatenated, any other value is replaced. */
@@ -94,14 +94,17 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
   }
 
-  /** Some servers give an empty last chunk another id. Such a chunk may end text, but no calls. */
+  /**
+   * Whether the chunk must have the id of this answer. Some servers give an empty last chunk another id: such a chunk
+   * may end text, but not calls.
+   */
   #needsSameId({ delta, finishReason }: NonNullable<WireChunk['choice']>): boolean {
     return saysSomething(delta) || (finishReason !== undefined && this.#calls.length > 0);
   }
 
   /**
    * Whether the id belongs to another answer: a new id after several chunks with the same id, or after a first chunk
-   * that opened a call. Some servers give each chunk its own id, or only the last one.
+   * that opened a call. Some servers give each chunk its own id; others give the last chunk a different id.
    */
   #isOfAnother(id: string | undefined): boolean {
     if (id === undefined) return false;
@@ -168,8 +171,9 @@ export class OpenAiChatDecoder implements WireDecoder {
   }
 
   /**
-   * The call that a delta continues; undefined if it starts one. The index decides if present, unless another id comes
-   * with a name: some servers number every call 0. Without an index the id decides, then the name.
+   * The call that a delta continues; undefined if the delta starts a call. An index decides, unless the delta has a
+   * name and an id that differs from the call's id: some servers number every call 0. Without an index the id decides,
+   * then the name.
    */
   #callOf({ index, id, name }: WireCall): OpenCall | undefined {
     if (index !== undefined) {
@@ -226,7 +230,9 @@ function saysSomething({ text, refusal, calls, reasoning }: WireDelta): boolean 
   return text !== '' || refusal !== '' || calls.length > 0 || [...reasoning.values()].some((said) => said !== '');
 }
 
-/** Whether a delta names a call with complete arguments and brings new arguments. */
+/**
+ * Whether a delta starts a new call: the earlier arguments are complete, and the delta has a name and new arguments.
+ */
 function beginsAgain(text: string, wire: WireCall): boolean {
   return wire.name !== undefined && wire.arguments.trim() !== '' && text.endsWith('}') && isJsonObject(text);
 }

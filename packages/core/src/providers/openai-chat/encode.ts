@@ -61,8 +61,8 @@ export interface ChatSettings {
   /** The name that servers of this base URL use for the maximum output. Default `max_tokens`. */
   maxTokensName?: 'max_tokens' | 'max_completion_tokens';
   /**
-   * The answers that send their reasoning back: those that called tools (default; DeepSeek and similar servers require
-   * it), all, or none. `reasoning_details` go back unless this is `never`.
+   * The answers whose reasoning is sent back: those that called tools (default; DeepSeek and similar servers require
+   * it), all, or none. `reasoning_details` are sent back unless this option is `never`.
    */
   echoReasoning?: 'tool-turns' | 'always' | 'never';
   /**

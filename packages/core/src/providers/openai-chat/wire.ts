@@ -159,7 +159,7 @@ function usageOf(value: unknown): Usage | undefined {
   };
 }
 
-/** The first value that is a number. */
+/** An object with the first value that is a number, under this name; an empty object if there is none. */
 function figure(name: string, ...values: unknown[]): Record<string, number> {
   const count = values.map(countOf).find((value) => value !== undefined);
   return count === undefined ? {} : { [name]: count };
@@ -170,7 +170,7 @@ export type Stop =
   | { readonly status: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly status: 'failed' };
 
-/** The meaning of a `finish_reason`. An unknown word counts as a regular stop. */
+/** The meaning of a `finish_reason`. An unknown word counts as a normal end. */
 export function stopOf(finishReason: string | undefined): Stop {
   switch (finishReason) {
     case 'length':
@@ -196,8 +196,8 @@ export function stopOf(finishReason: string | undefined): Stop {
 const TEXT_MEMBERS = ['text', 'summary'] as const;
 
 /**
- * OpenRouter's `reasoning_details`: blocks in the order of the model, which OpenRouter requires back unchanged. The
- * text of a block comes in deltas; consecutive deltas of one block share `type` and `index`.
+ * OpenRouter's `reasoning_details`: blocks in the model's order, which OpenRouter requires back unchanged. The text of
+ * a block comes in deltas; consecutive deltas of one block share `type` and `index`.
  */
 export class ReasoningDetails {
   readonly #blocks: DetailBlock[] = [];

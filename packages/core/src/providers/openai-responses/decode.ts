@@ -125,7 +125,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer.fail({ code: 'AnswerMalformed', message: `${message} Send the request again.` });
   }
 
-  /** Announcing an open item again restarts it. A finished item is not restarted. */
+  /** Handles the announcement of an item. A second announcement restarts an open item, but not a finished item. */
   #announce(index: number, item: Members): void {
     const known = this.#slots.get(index);
     const id = nameOf(item.id);
@@ -154,7 +154,10 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     slot.part = part;
   }
 
-  /** A server that omits the index sends the item's id, or means the last item. */
+  /**
+   * The index of the event's item. If a server omits the index, the id decides; without an id, the item is the last
+   * one.
+   */
   #indexOf(event: Members): number {
     const index = countOf(event.output_index);
     if (index !== undefined) return index;
@@ -202,7 +205,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     const fits = known !== undefined && known.kind === kindOf(item);
     // defence: end-of-another-call
     if (fits && isOfAnotherCall(known, item))
-      return this.#fail('The answer mixes two calls: one ends with the name, id or arguments of another.');
+      return this.#fail('The answer mixes two calls: one call ends with the name, id or arguments of the other.');
     const slot = fits ? known : this.#addSlot(index, item);
     slot.done = true;
     slot.item.correct(correctionsOf(slot, item));

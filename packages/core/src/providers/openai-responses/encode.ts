@@ -152,8 +152,8 @@ export interface ResponsesSettings {
   /** Requests encrypted reasoning, which can be sent back. Default true, except for models that never reason. */
   encryptedReasoning?: boolean;
   /**
-   * The service stores answers, and items go back with its ids. Default false: items go back without ids, because the
-   * service would look for the stored item and its neighbors.
+   * Whether the service stores answers. If so, items are sent back with their ids. Default false: items are sent back
+   * without ids, because the service would look up each id and expect the stored item and its neighbors.
    */
   store?: boolean;
 }
@@ -270,7 +270,7 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, st
   const id = own && stored ? nameOf(item.native_id) : undefined;
   const phase = (own ? nonNull({ phase: item.phase }) : {}) as Pick<OutputMessage, 'phase'>;
   if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text, ...phase }];
-  // Parts whose text differs belong to a message that was split into pieces.
+  // If the texts of the parts differ from `text`, the message was split.
   const parts = listOf(item.content_parts).filter(isMembers);
   const whole = parts.map((part) => textOf(part.text) ?? textOf(part.refusal) ?? '').join('') === text;
   const content = whole && parts.length > 0 ? parts : [{ type: 'output_text', text, annotations: [] }];
@@ -287,8 +287,8 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>, st
 }
 
 /**
- * Reasoning that came through this format goes back if it holds its encrypted content, or its text from a server that
- * does not encrypt. Any other reasoning is omitted, because the service cannot use it.
+ * Reasoning that came through this format is sent back if it holds its encrypted content, or its text from a server
+ * that does not encrypt. Any other reasoning is omitted, because the service cannot use it.
  */
 function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item'], stored: boolean): ResponsesInput[] {
   if (!isOf('openai-responses', item)) return [];

@@ -4,7 +4,7 @@ import { countOf } from '../wire-values.js';
 const PROVEN = 3;
 
 /**
- * The places of events by their `sequence_number`:
+ * Finds gaps and repetitions in the order of events by their `sequence_number`:
  *
  *   unproven ──3 numbers that rise by one──▶ counting ──another rise──▶ gap
  */

@@ -72,7 +72,7 @@ function joined(parts: readonly unknown[], separator: string): string | undefine
   return texts.length === 0 ? undefined : texts.join(separator);
 }
 
-/** Members of a finished item to keep, under their wire names. Its `content` becomes `content_parts`. */
+/** Members of a finished item to keep, under their wire names. The item's `content` becomes `content_parts`. */
 export function nativeMembers(item: Members): Record<string, unknown> {
   const members = without(item, 'type', 'id', 'role', 'call_id', 'name', 'content', 'arguments');
   const id = nameOf(item.id);

@@ -6,7 +6,7 @@ interface Given {
   readonly messages: readonly SeenMessage[];
   readonly echo: readonly Spoken[];
   /**
-   * False if the answer broke or the caller stopped listening. The next request may then contain only a part of the
+   * False if the connection broke or the caller stopped reading. The next request may then contain only a part of the
    * answer.
    */
   whole: boolean;
@@ -14,7 +14,7 @@ interface Given {
 
 /**
  * Checks the requests of one thread as a strict provider would: history does not change, answers come back unchanged,
- * and every call has one result in its place.
+ * and every call has one result at the right position.
  */
 export class Judge {
   #frozen: string | undefined;
@@ -48,14 +48,16 @@ export class Judge {
     };
   }
 
-  /** The next request does not contain the conversation so far. */
+  /** Called if the next request does not contain the conversation so far. */
   beginAnew(): void {
     this.#given = undefined;
   }
 
   #checkFrozen({ frozen }: SeenRequest): void {
     if (this.#frozen === undefined || this.#frozen === frozen) return;
-    throw new Violation('The system text or the tools changed within the thread, which invalidates the prompt cache.');
+    throw new Violation(
+      'The system text or the tools changed within the thread, which invalidates the prompt cache. Send the same system text and tools with every request.',
+    );
   }
 
   #freshOf(messages: readonly SeenMessage[]): readonly SeenMessage[] {
@@ -105,7 +107,10 @@ function isEmptyReasoning(part: Spoken): boolean {
   return part.type === 'reasoning' && part.blob === blobOf('');
 }
 
-/** A caller may stop listening after a script in the text. Then only the part up to the script comes back. */
+/**
+ * Whether the request sends the answer back only up to a script in the text. A caller may stop reading after the
+ * script.
+ */
 function endsAtScript(said: readonly Spoken[], echo: readonly Spoken[]): boolean {
   const last = said.at(-1);
   if (last?.type !== 'text' || !/(?:<\/tool-calls>|\n```)$/u.test(last.text)) return false;
@@ -137,7 +142,7 @@ function checkPairs({ api, messages }: SeenRequest): void {
       throw new Violation(`Message ${index}: the last part of an answer cannot be reasoning.`);
     const isRest = results.length > 0 && api !== 'anthropic-messages';
     if (open.length > 0 && !mayContinue && !isRest)
-      throw new Violation(`Message ${index}: the call "${open[0]}" has no result before it.`);
+      throw new Violation(`Message ${index}: the call "${open[0]}" has no result before this message.`);
     for (const said of spoken) {
       if (said.type !== 'call') continue;
       if (known.has(said.id)) throw new Violation(`Message ${index}: the call id "${said.id}" occurs twice.`);

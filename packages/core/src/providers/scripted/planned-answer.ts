@@ -88,7 +88,7 @@ class Planner {
     this.#number = number;
   }
 
-  /** True after a stop sequence or a broken answer: no more text is sent. */
+  /** True after a stop sequence, an error or a broken connection: no more text is sent. */
   get stopped(): boolean {
     const last = this.parts.at(-1)?.type;
     return this.stopSequence !== undefined || last === 'cut' || last === 'error';

@@ -121,7 +121,7 @@ export function readResponses(value: unknown): SeenRequest {
   };
 }
 
-/** The output of a custom tool must answer a custom call, and that of a function a function call. */
+/** The output of a custom tool must answer a custom call, and the output of a function must answer a function call. */
 function checkKinds(items: readonly Item[]): void {
   const calls = new Map<string, string>();
   for (const item of items) {

@@ -63,13 +63,13 @@ const AnswerTurnSchema = z.strictObject({
     })
     .optional(),
   /**
-   * The request starts a new conversation, as after a summary. Otherwise the request must contain the previous
+   * Whether the request starts a new conversation, as after a summary. If not, the request must contain the previous
    * conversation.
    */
   begins_anew: z.boolean().default(false),
   /**
-   * The request is the only one of a conversation with its own system text and tools, such as that of
-   * `agents.llm.chat`. The next request continues the conversation before.
+   * Whether the request is the only one of a conversation with its own system text and tools, such as that of
+   * `agents.llm.chat`. The next request continues the conversation before this one.
    */
   aside: z.boolean().default(false),
   /** Texts that the new messages of the request must contain; otherwise the request is a violation. */

@@ -68,7 +68,7 @@ export type EndpointReply =
       readonly type: 'stream';
       readonly frames: readonly Frame[];
       readonly requestId: string;
-      /** Call it after the last frame was delivered. */
+      /** Must be called after the last frame was delivered. */
       readonly heard: () => void;
     }
   | {
@@ -83,7 +83,7 @@ export type EndpointReply =
 
 /**
  * Plays a scenario as a provider of all three wire formats, without HTTP. One endpoint is one thread: each valid
- * request consumes the next turn. An invalid one gets status 400 and consumes none.
+ * request consumes the next turn. An invalid request gets status 400 and consumes no turn.
  */
 export class ScriptedEndpoint {
   /** Violations by requests, one sentence each. */
@@ -115,7 +115,8 @@ export class ScriptedEndpoint {
         'not_found',
         `There is no endpoint at ${request.path}. The endpoints are ${PATHS}.`,
       );
-    if (!this.#mayEnter(request)) return this.#error(api, 401, 'invalid_api_key', 'The API key is wrong.');
+    if (!this.#mayEnter(request))
+      return this.#error(api, 401, 'invalid_api_key', 'The API key is wrong. Send the api_key of the scenario.');
     try {
       return this.#take(api, this.#read(api, request.body));
     } catch (error) {
@@ -125,7 +126,7 @@ export class ScriptedEndpoint {
     }
   }
 
-  /** The reply to a request whose body is over the maximum. */
+  /** The reply to a request whose body is larger than the maximum. */
   refuseBody({ path }: Pick<EndpointRequest, 'path'>, maxBytes: number): EndpointReply {
     this.#replies += 1;
     const message = `The request body is larger than ${maxBytes} bytes. Send less.`;
@@ -143,7 +144,7 @@ export class ScriptedEndpoint {
     try {
       body = JSON.parse(text);
     } catch {
-      throw new Violation('The body is not JSON.');
+      throw new Violation('The request body is not JSON. Send a JSON object.');
     }
     this.requests.push(body);
     return SIDES[api].read(body);
@@ -159,7 +160,8 @@ export class ScriptedEndpoint {
     if (turn.type === 'answer') {
       const said = fresh.map(({ json }) => json).join('\n');
       const missing = turn.expect?.find((text) => !said.includes(JSON.stringify(text).slice(1, -1)));
-      if (missing !== undefined) throw new Violation(`The new messages do not contain ${JSON.stringify(missing)}.`);
+      if (missing !== undefined)
+        throw new Violation(`The new messages do not contain ${JSON.stringify(missing)}, which the scenario expects.`);
     }
     this.#turns += 1;
     switch (turn.type) {

@@ -86,7 +86,7 @@ function streamOf(
           if (frame === undefined) return controller.close();
           if (frame.type === 'cut') return controller.error(new Error('The scenario closed the connection.'));
           if (frame.type === 'event') {
-            // A reader stops after the last frame and never asks for the end.
+            // A reader stops after the last frame and never reads the end of the stream.
             if (next === frames.length) heard();
             return controller.enqueue(encoder.encode(textOfFrame(frame)));
           }

@@ -78,8 +78,8 @@ async function serve(
 }
 
 /**
- * Undefined if the body is over the maximum. The rest is still read and dropped, because many clients read no reply
- * before they have sent the body.
+ * The body of a request; undefined if the body is larger than the maximum. The rest is still read and dropped, because
+ * many clients read no reply before they have sent the whole body.
  */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];

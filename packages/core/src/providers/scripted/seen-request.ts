@@ -16,7 +16,7 @@ export interface SeenRequest {
 }
 
 export interface SeenMessage {
-  /** As JSON, without cache marks. */
+  /** The message as JSON, without cache marks. */
   readonly json: string;
   readonly by: 'assistant' | 'other';
   /** The output of the model, in order. */

@@ -15,7 +15,8 @@ export function writeChat(answer: PlannedAnswer): Frame[] {
 }
 
 /**
- * The part of the answer that the next request must contain: one message, and its reasoning only if it called tools.
+ * The part of the answer that the next request must contain: one message, with reasoning only if the answer called
+ * tools.
  */
 export function chatEcho({ parts }: PlannedAnswer): Spoken[] {
   const said = parts.map((part) =>

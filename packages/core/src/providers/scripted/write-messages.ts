@@ -32,7 +32,9 @@ export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
   });
 }
 
-/** The format accepts only objects as input, so a caller wraps other values in one. */
+/**
+ * The JSON text of an object. The format accepts only objects as input, so a client wraps any other value in an object.
+ */
 function objectText(json: string): string {
   try {
     const value: unknown = json.trim() === '' ? {} : JSON.parse(json);

@@ -121,7 +121,7 @@ class ResponsesAnswer {
     return this.#wasStopped() && last?.id === id ? 'incomplete' : 'completed';
   }
 
-  /** Whether a stop reason ended the answer early. A refusal is a regular answer in this format. */
+  /** Whether a stop reason ended the answer early. A refusal is a complete answer in this format. */
   #wasStopped(): boolean {
     return this.#answer.stop !== 'done' && this.#answer.stop !== 'refusal';
   }

@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Monotonic time in ms. Changes of the system time do not affect it. */
   elapsed(): number;
-  /** Calls back after `ms`. The returned function cancels the call. */
+  /** Calls `call` after `ms`. The returned function prevents the call. */
   after(ms: number, call: () => void): () => void;
   /** A random number, at least 0 and below 1. */
   random(): number;

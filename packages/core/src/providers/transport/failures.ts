@@ -102,8 +102,8 @@ function saidIn(text: string): { code: string; message: string; native?: Members
 }
 
 /**
- * The failure of a request that named a container. No shape is documented for a container that has ended: services
- * refuse the request with a text about it.
+ * Converts the failure of a request that named a container. No error shape is documented for an expired container:
+ * services refuse the request with a text that mentions the container.
  */
 export function containerFailure(failure: RequestFailure): RequestFailure {
   const { status = 0, message } = failure;
@@ -139,7 +139,7 @@ export function failureOfConnection(error: unknown): RequestFailure {
   };
 }
 
-/** The function that returns the key failed. */
+/** The failure of the function that returns the key. */
 export function keyFailure(error: unknown): RequestFailure {
   const why = error instanceof Error ? error.message : String(error);
   return { code: 'KeyUnavailable', message: `The API key could not be read: ${why}`, retryable: false };
@@ -181,9 +181,9 @@ export const DEFAULT_RETRIES: RetryPolicy = Object.freeze({
 });
 
 /**
- * The delay before the next attempt, in ms; undefined if there is none. A delay that the provider requests is used as
- * it is. Otherwise the delay grows with the attempts and is random ("full jitter"), so that callers that failed
- * together do not retry together. `retries`: the number of retries so far.
+ * The delay before the next attempt, in ms; undefined if there is no next attempt. A delay that the provider requests
+ * is used as it is. Otherwise the delay grows with the attempts and is random ("full jitter"), so that callers that
+ * failed together do not retry together. `retries`: the number of retries so far.
  */
 export function delayBeforeRetry(
   failure: RequestFailure,
@@ -215,7 +215,7 @@ function numberOf(value: string | null): number | undefined {
 
 /** A limit and its remaining amount, from the headers of a response. */
 export interface RateLimit {
-  /** The counted thing: `requests`, `tokens`, `input-tokens`, … */
+  /** The unit that is counted: `requests`, `tokens`, `input-tokens`, … */
   readonly name: string;
   readonly limit?: number;
   readonly remaining?: number;

@@ -37,7 +37,7 @@ export type Posted =
       readonly retryAfterMs?: number;
       readonly rateLimits: readonly RateLimit[];
       readonly body: AsyncIterable<Uint8Array>;
-      /** The reader calls this at the first item of the answer. It ends the limit on the time until the first item. */
+      /** Called by the reader at the first item of the answer. Ends the limit on the time until the first item. */
       readonly onFirstItem: () => void;
     }
   | { readonly type: 'failure'; readonly failure: RequestFailure }
@@ -120,7 +120,7 @@ async function readFailure(response: Response, { clock }: PostSettings, end: () 
   return failureOfResponse(response, text, clock);
 }
 
-/** The start of an error's body. If the body is interrupted, the part received so far. */
+/** The start of an error's body; if the body is interrupted, the part that was received. */
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

@@ -4,7 +4,7 @@ import type { Fetch } from './post.js';
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that the usual variables set for a URL; undefined for a direct connection. */
+/** The proxy that the usual environment variables set for a URL; undefined for a direct connection. */
 export function proxyFor(url: URL, environment: Environment): string | undefined {
   const secure = url.protocol === 'https:';
   const proxy = secure ? variable(environment, 'https_proxy') : variable(environment, 'http_proxy');

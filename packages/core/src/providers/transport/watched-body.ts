@@ -6,7 +6,7 @@ import { firstTokenTimeout, totalTimeout } from './failures.js';
 export interface TimeLimits {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** The time counts from the request. */
+  /** Counts from the start of the request. */
   readonly firstTokenTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   readonly totalTimeoutMs?: number;
@@ -31,7 +31,7 @@ export class AttemptLimits {
     this.#begun = clock.elapsed();
   }
 
-  /** The time for further attempts, in ms. */
+  /** The time that remains for further attempts, in ms. */
   get leftMs(): number {
     return (this.#limits.totalTimeoutMs ?? Infinity) - (this.#clock.elapsed() - this.#begun);
   }
@@ -64,7 +64,7 @@ export interface BodyWatch {
 type Piece = { done: true; value?: undefined } | { done: false; value: Uint8Array };
 
 /**
- * The chunks of a body. Ends with a `BodyEnd` when the signal aborts, when no chunk arrives for too long, or when the
+ * The chunks of a body. Throws a `BodyEnd` when the signal aborts, when no chunk arrives for too long, or when the
  * whole body takes too long or is too large. The time counts only while a chunk is awaited, so a slow reader does not
  * make the provider look silent.
  */
@@ -92,7 +92,7 @@ export async function* watchBody(
     }
   } finally {
     watch.onEnd();
-    // The waiting caller already got the error.
+    // The waiting caller has already received the error.
     reader.cancel().catch(() => {});
   }
 }

@@ -24,8 +24,8 @@ const { deleteProperty } = Reflect;
 const { hasOwnProperty } = Object.prototype;
 
 export function lockDown(): void {
-  // The engine throws this class when the heap is full. It is not a global, but a caught error gives access to it, so
-  // it is frozen too.
+  // The engine throws an InternalError when the heap is full. The class is not a global, but a caught error gives
+  // access to it, so the class is frozen too.
   const { InternalError } = globalThis;
   freezeCallSites();
   removeGlobals();
@@ -141,9 +141,10 @@ const OFTEN_ASSIGNED: ReadonlySet<string> = new Set([
 
 /**
  * Freezing alone would break ordinary code: assigning `error.name` or `counts.constructor` fails when the inherited
- * property is read-only (the "override mistake"). So each data property of a shared prototype becomes an accessor whose
- * setter defines an own property on the receiver, as assignment would have done: all properties of Object's, Function's
- * and the errors' prototypes, and everywhere else the names that classes and records use.
+ * property is read-only (the "override mistake"). So data properties of shared prototypes become accessors whose
+ * setters define an own property on the receiver, as assignment would have done. On the prototypes of Object, Function
+ * and the errors, all data properties become accessors; on other prototypes, only those with names that classes and
+ * records often use.
  */
 function keepAssignable(prototype: object): void {
   const isOpen =

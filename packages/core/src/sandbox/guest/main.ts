@@ -4,7 +4,7 @@
 // Model: a call to a tool is written to the outbox and its promise waits until the host settles it (`bridge/calls.ts`).
 // The script's end is one more entry of the outbox. A script can reach nothing in these modules: every function the
 // bridge uses was captured before the first script, and its tables are closures. The host still trusts nothing in the
-// outbox: it counts the calls itself, finds their places itself, and ends the script if an entry breaks a rule
+// outbox: it counts the calls itself, finds their positions itself, and ends the script if an entry breaks a rule
 // (`quickjs/outbox.ts`).
 //
 // Reading a script's value may run the script's own code (a getter, toJSON, a proxy's trap), which may use the bridge

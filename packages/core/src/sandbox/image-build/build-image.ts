@@ -69,8 +69,8 @@ export async function meteredEngine(): Promise<Uint8Array> {
 }
 
 /**
- * Reads the optimised form of exactly this metered engine. The optimisation takes long, so its result is stored with
- * the record of its inputs.
+ * Reads the optimised form of exactly this metered engine. The optimisation takes a long time, so its result is stored
+ * with the record of its inputs.
  */
 async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Array> {
   const provenance = JSON.parse(await readFile(new URL('engine.json', folder), 'utf8')) as {
@@ -149,8 +149,8 @@ function zeroFreeMemory(engine: Engine): void {
 }
 
 /**
- * The engine's allocator stores its limit and, two words later, the bytes in use. An otherwise unused limit finds the
- * place; a text of known size verifies it.
+ * Finds the address of the count of heap bytes in use. The engine's allocator stores its limit and, two words later,
+ * this count. A marker, set as the limit, identifies the location; a text of known size verifies it.
  */
 function findHeapSize(engine: Engine): number {
   const marker = 0x1357_9bdf;

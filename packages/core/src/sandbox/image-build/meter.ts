@@ -186,8 +186,8 @@ function addGrowFunction(section: WasmSection, facts: ModuleFacts): WasmSection 
 }
 
 /**
- * The body of the function that replaces `memory.grow`: takes pages, returns the heap's old end, or -1 if memory cannot
- * grow.
+ * The body of the function that replaces `memory.grow`. The function takes a number of pages and returns the heap's old
+ * end, or -1 if memory cannot grow.
  */
 function growBody(facts: ModuleFacts): Uint8Array {
   const pages = unsignedLeb(heapPages(facts));
@@ -269,7 +269,7 @@ function countAlways(counter: number): number[] {
   return [0x23, ...global, 0x41, 1, 0x6a, 0x24, ...global];
 }
 
-/** Adds 1 to the counter if the function's second argument is this address. */
+/** The code that adds 1 to the counter if the function's second argument is `address`. */
 function countWhenFirstTextIs(counter: number, address: number): number[] {
   const global = unsignedLeb(counter);
   return [0x20, 1, 0x41, ...signedLeb(address), 0x46, 0x23, ...global, 0x6a, 0x24, ...global];
@@ -302,7 +302,7 @@ function payForTurn(facts: ModuleFacts): number[] {
   return [0x23, ...fuel, 0x41, 1, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
 }
 
-/** The code to insert before memory.copy or memory.fill: the length is on top of the stack and stays on it. */
+/** The code to insert before memory.copy or memory.fill. The length is on top of the stack and stays there. */
 function payForLength(facts: ModuleFacts, local: number): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
   const scratch = unsignedLeb(local);

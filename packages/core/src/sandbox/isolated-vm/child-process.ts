@@ -13,7 +13,7 @@ interface SandboxProcessHandlers {
 /** One child process as the pool sees it. */
 export class SandboxProcess {
   readonly ready: Promise<void>;
-  /** Keys of its live runs. */
+  /** Keys of the live runs of this process. */
   readonly runs = new Set<number>();
   readonly #child: ChildProcess;
   #lost = false;
@@ -56,7 +56,7 @@ export class SandboxProcess {
         lose(
           signal,
           this.#failure ??
-            `The process of isolated-vm ended (${signal ?? `code ${code}`}). Check its memory, or install it again: ${isolatedVmInstall()}`,
+            `The process of isolated-vm ended (${signal ?? `code ${code}`}). Give the process more memory, or install the package isolated-vm again: ${isolatedVmInstall()}`,
         ),
       );
     });

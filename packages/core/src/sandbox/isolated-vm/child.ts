@@ -1,5 +1,5 @@
-// The child process receives scripts as text, runs each in a separate isolate, and reports as text. It has no access to
-// the host: no environment, no output, no tool.
+// The child process receives scripts as text, runs each in a separate isolate, and sends its reports as text. It has no
+// access to the host: no environment, no output, no tool.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { bootIsolate, IsolateRun, type BootedIsolate, type IsolatedVm, type IsolateSegment } from './isolate-run.js';
@@ -14,7 +14,7 @@ class Child {
   readonly #memory = new ProcessMemory();
   /** Live runs by key; the value is undefined while the run's isolate boots. */
   readonly #runs = new Map<number, IsolateRun | undefined>();
-  /** Booted in advance, because booting takes longer than most scripts. */
+  /** An isolate that was booted in advance, because booting takes longer than most scripts. */
   #spare: Promise<BootedIsolate> | undefined;
 
   constructor(ivm: IsolatedVm, guest: string) {

@@ -4,7 +4,7 @@ import type { IsolateStart, SegmentFigures } from './messages.js';
 
 /**
  * One script in one isolate, which no other script ever uses. Guest code runs on threads of isolated-vm; this thread
- * only starts it, reads the clocks, and disposes of the isolate when the script reaches a limit.
+ * starts it, reads the clocks, and disposes of the isolate when the script reaches a limit.
  */
 
 /** The interval at which the clocks of a running segment are compared with its limits, in ms. */
@@ -85,7 +85,7 @@ export class IsolateRun {
         this.#stopped ??= syntaxEnd(error);
         throw error;
       });
-      // Both promises reject if the isolate is disposed of meanwhile.
+      // Both promises reject if the isolate is disposed of before they settle.
       const [compiled] = await Promise.all([compiling, entries.begin.apply(undefined, [clockMs, initText])]);
       const script = await compiled.run(context, { reference: true });
       await this.#enter(() => entries.start.apply(undefined, [script.derefInto()]));
@@ -106,8 +106,8 @@ export class IsolateRun {
   #unhandled: SegmentFigures['unhandled'][number][] = [];
 
   /**
-   * Calls an entry of the guest. If a rejection without a handler is pending afterwards, isolated-vm rejects with it,
-   * although the call itself is complete.
+   * Calls an entry of the guest. If a rejection without a handler is pending afterwards, isolated-vm rejects the call
+   * with the same reason, although the call itself is complete.
    */
   async #enter(act: () => Promise<unknown>): Promise<void> {
     try {
@@ -119,8 +119,8 @@ export class IsolateRun {
   }
 
   /**
-   * Resolves when the script's code has run, or at a limit. V8 cannot stop some of its own loops at once (sorting,
-   * regular expressions), so the limit does not wait for the code; `drop` does.
+   * Runs a segment. Resolves when the script's code has run or has reached a limit. V8 cannot stop some of its own
+   * loops at once (sorting, regular expressions), so the code may still run after a limit; `drop` waits for the code.
    */
   async #segment(wallMs: number, act: () => Promise<void>): Promise<IsolateSegment> {
     this.#unhandled = [];
@@ -225,7 +225,7 @@ function endOf(error: unknown): SandboxEnd {
   return { type: 'internal', detail: `${name}: ${message}` };
 }
 
-/** The message ends with the place, as `[script.ts:LINE:COLUMN]`. */
+/** The message ends with the position, as `[script.ts:LINE:COLUMN]`. */
 function syntaxEnd(error: unknown): SandboxEnd {
   const { name, message } = describe(error);
   if (name !== 'SyntaxError') return endOf(error);

@@ -19,7 +19,10 @@ interface IsolateHost {
   cancel(run: IsolateLive, reason: 'cancelled' | 'timeout'): void;
 }
 
-/** A run, from `run` to its last segment. It has no `capture`: the session replays its tape instead. */
+/**
+ * A run, from the call of `run` to the last segment. A run has no `capture`: the session replays the script's tape
+ * instead.
+ */
 export class IsolateLive implements SandboxRun {
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   process: SandboxProcess | undefined;
@@ -38,7 +41,7 @@ export class IsolateLive implements SandboxRun {
   calls = 0;
   pending = new Set<number>();
   unhandled: readonly GuestThrow[] = [];
-  /** Every delivered settlement, for a process that has to start over. */
+  /** Every delivered settlement, in order, for a replay in another process. */
   readonly tape: { batchJson: string; settled: readonly number[]; clockMs: number }[] = [];
 
   constructor(
@@ -63,15 +66,15 @@ export class IsolateLive implements SandboxRun {
 /** V8 counts columns in UTF-16 units, as this program does. */
 const UNCHANGED = new ColumnReader('');
 /**
- * The places and the mark that `guest/v8/main.ts` writes before the bridge's message. `S` or `M`: the engine ran out of
- * stack or memory.
+ * The positions and the mark that `guest/v8/main.ts` writes before the bridge's message. `S` or `M`: the engine ran out
+ * of stack or memory.
  */
 const HEAD = /^((?:\d{1,9},\d{1,9};)*)([SM-])/u;
 const LIMITS: Readonly<Record<string, 'stack' | 'memory'>> = { S: 'stack', M: 'memory' };
 
 /**
  * Reads the child's report of a segment. The host trusts neither the guest nor the child: it checks every member by the
- * rules for the other engine. Throws a `GuestBreach`.
+ * rules that also apply to QuickJS. Throws a `GuestBreach`.
  */
 export function readReport(run: IsolateLive, text: string, figures: SegmentFigures): SandboxSegment {
   const { places, outbox, limit } = split(text);
@@ -116,7 +119,10 @@ function split(text: string): { places: string; outbox: string; limit: 'stack' |
   return { places: head[1]!, outbox: text.slice(head[0].length), limit: LIMITS[head[2]!] };
 }
 
-/** The guest's own record of the error decides, not the error's own text. */
+/**
+ * Replaces the end of a script that threw an error with the limit that the guest recorded. The error's own text does
+ * not decide the limit.
+ */
 function withLimit(segment: SandboxSegment, limit: 'stack' | 'memory'): SandboxSegment {
   const { end } = segment;
   return end?.type === 'threw' ? { ...segment, end: { type: 'limit', limit, error: end.error } } : segment;

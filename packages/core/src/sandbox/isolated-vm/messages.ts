@@ -8,7 +8,7 @@ import type { SandboxEnd } from '../../protocol/index.js';
 export type ChildCommand =
   | readonly [type: 'run', run: number, start: IsolateStart]
   | readonly [type: 'settle', run: number, batchJson: string, clockMs: number, wallMs: number]
-  /** The run is over for the host. Answered by `dropped`. */
+  /** The run is over for the host. The child answers with `dropped`. */
   | readonly [type: 'drop', run: number];
 
 export interface IsolateStart {

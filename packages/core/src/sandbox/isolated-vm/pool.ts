@@ -34,11 +34,12 @@ const MAX_SOLITARY = 2;
 /** Signals by which V8 ends its process, nearly always because it cannot allocate memory. */
 const FATAL_SIGNALS: ReadonlySet<string | null> = new Set(['SIGTRAP', 'SIGABRT', 'SIGILL', 'SIGKILL']);
 
-/** The optional features of a runtime that this one does not have. */
+/** The optional features of a runtime that isolated-vm does not have. */
 export const ISOLATED_VM_LACKS: readonly RuntimeFeature[] = ['lost-races'];
 
 /**
- * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment.
+ * Runs scripts on V8, each in a fresh isolate of the package isolated-vm, in a child process without environment
+ * variables.
  *
  * A script can end that process, because V8 aborts if it cannot allocate memory. If only one script was executing, that
  * script is the cause, and ends. If several were executing, each starts again in a separate process and replays its
@@ -216,7 +217,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     run.observer.onSegment(endSegment(end));
   }
 
-  /** Ended scripts whose isolates the child has not disposed of yet, and their clocks. */
+  /** Timers of ended scripts whose isolates the child has not disposed of yet, by the keys of the runs. */
   readonly #dropping = new Map<number, NodeJS.Timeout>();
 
   #release(run: IsolateLive): void {
@@ -262,7 +263,7 @@ export class IsolatedVmPool implements SandboxRuntime {
     }
   }
 
-  /** Kills a process that exceeded its time. Its scripts start over. */
+  /** Kills a process that exceeded its time. The scripts of the process start over. */
   #replace(process: SandboxProcess): void {
     const affected = this.#runsOf(process);
     this.#processes.delete(process);

@@ -9,9 +9,9 @@ import type { WasmModule } from './webassembly.js';
  * The engine (quickjs-ng 0.17) links the frames of active calls. Each frame holds its function, and a bytecode frame
  * also the next instruction. A function's code holds its first line and column and a table from instructions to places.
  * Code of the bridge and the library is compiled without lines, which distinguishes it from the script's. Scripts
- * cannot create code, so an instruction's address keeps its place during the script's life, even in a copy of its
- * memory. Offsets are in 32-bit words. The build determines them from known functions, and compares every place with
- * the engine's own traces.
+ * cannot create code, so an address of an instruction belongs to the same place during the script's life, even in a
+ * copy of the script's memory. Offsets are in 32-bit words. The build determines them from known functions, and
+ * compares every place with the engine's own traces.
  */
 
 export interface Place {
@@ -28,13 +28,13 @@ const OBJECT_PAYLOAD = 6;
 /** The maximum depth of a trace. */
 const MAX_FRAMES = 10;
 
-/** Offsets of words in a function's code, counted from the word that only code with lines has (its file name). */
+/** Offsets of words in a function's code, counted from the word that only code with lines has (the file name). */
 const FIRST_LINE = 1;
 const FIRST_COLUMN = 2;
 const TABLE_LENGTH = 4;
 const TABLE = 5;
 
-/** Reads the places of one script's calls. Each script needs a new one, because the next script reuses addresses. */
+/** Reads the places of one script's calls. Each script needs a new reader, because the next script reuses addresses. */
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** Known places by the address of the instruction. The cache is worthwhile because most calls are in loops. */
@@ -212,7 +212,7 @@ function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => 
   return { frames, callees: frames.map(calleeOf) };
 }
 
-/** The word of a frame that is equal in two iterations of a loop and differs for the call after it. */
+/** The word of a frame that is equal in two iterations of a loop and differs for the call after the loop. */
 function findInstruction(
   turns: readonly [Uint32Array, Uint32Array, Uint32Array],
   { middle, callee }: { middle: number; callee: number },
@@ -296,6 +296,6 @@ function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayou
     named.push(/places:(\d+:\d+)/u.exec(engine.text(engine.raw.qjs_get_prop_uint32(traces, index)))?.[1] ?? '0:0');
   if (read.length < 20 || named.toSorted().join() !== read.toSorted().join())
     throw new Error(
-      `the engine's table of places has changed: ${read.join()} are ${named.join()} in its traces; adapt call-sites.ts to this engine`,
+      `the engine's table of positions has changed: it contains ${read.join()}, but the engine's traces contain ${named.join()}; adapt call-sites.ts to this engine`,
     );
 }

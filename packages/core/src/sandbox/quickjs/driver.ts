@@ -8,8 +8,8 @@ import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.
  */
 
 /**
- * The callbacks that the engine needs from its host. Both may throw, which unwinds the engine and makes the instance
- * useless.
+ * The callbacks that the engine needs from its host. A callback may throw, which unwinds the engine and makes the
+ * instance useless.
  */
 export interface EngineHost {
   clockMs(): number;
@@ -75,8 +75,8 @@ export const ALL_INTRINSICS = 0xffff_ffff;
 const DROP_SOURCE = 1 << 4;
 const DROP_LINES = 1 << 5;
 /**
- * Longer texts are allocated separately. The buffer is restored with the guest, so it is no larger than most texts
- * need.
+ * Size of the buffer for texts. Longer texts are allocated separately. The buffer is restored with the guest, so it is
+ * no larger than most texts need.
  */
 export const IO_BYTES = 16_384;
 
@@ -181,7 +181,9 @@ export class Engine {
   allocate(bytes: number): number {
     const address = this.raw.wasm_malloc(bytes);
     if (address === 0)
-      throw new EngineError('The engine has no memory left. Raise limits.memoryMb, or let the script hold less data.');
+      throw new EngineError(
+        'The engine has no memory left. The host can raise limits.memoryMb, or the script can hold less data.',
+      );
     return address;
   }
 
@@ -256,7 +258,7 @@ export class Engine {
     const address = raw.qjs_get_string_len(value, channel.lengthOut);
     if (address === 0)
       throw new EngineError(
-        'The engine has no memory left for another text. Raise limits.memoryMb, or let the script hold less data.',
+        'The engine has no memory left to return a text. The host can raise limits.memoryMb, or the script can hold less data.',
       );
     const length = this.words()[channel.lengthOut >> 2]!;
     const text = this.memory().toString('utf8', address, address + length);
@@ -292,7 +294,10 @@ export class Engine {
     }
   }
 
-  /** Runs promise jobs until none is left. Every job may add new ones; the interrupt ends a flood. */
+  /**
+   * Runs promise jobs until none is left. Every job may add new jobs; `check` is called at intervals and may throw to
+   * end the jobs.
+   */
   runJobs(check: () => void): void {
     const { raw } = this;
     for (let jobs = 1; raw.qjs_is_job_pending() !== 0; jobs++) {

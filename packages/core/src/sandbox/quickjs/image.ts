@@ -88,7 +88,10 @@ export function captureRuns(engine: Engine): { runs: [number, number][]; content
   return { runs, content: Buffer.concat(runs.map(([start, end]) => memory.subarray(start, end))) };
 }
 
-/** The stack lies below data and heap in this engine; a fresh instance's stack pointer is its end. */
+/**
+ * The end of the stack, which lies below data and heap in this engine. A fresh instance's stack pointer has this
+ * address.
+ */
 function stackTop(engine: Engine): number {
   return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
 }

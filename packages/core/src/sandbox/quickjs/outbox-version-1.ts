@@ -4,13 +4,13 @@ import { GuestBreach, parseRecord } from './outbox.js';
 
 /**
  * Supports scripts that a release with version 1 of the protocol suspended. In version 1, the guest counted its calls,
- * and wrote the index and place of each call itself:
+ * and wrote the index and position of each call itself:
  *
  *     3:{"calls":[[2,"add",7,12,7]]}
  *     {"a":1}
  *
- * This function converts the text to version 2, and the host then applies that version's rules. Each index must be the
- * next one. The host does not trust the places, so such calls have no place.
+ * This function converts the text to version 2, and the host then applies the rules of version 2. Each index must be
+ * the next one. The host does not trust the positions, so such calls have no position.
  */
 export function upgradeOutbox(
   text: string,

@@ -10,7 +10,7 @@ import type { Place } from './call-sites.js';
  * are JSON already: inside the object they would be escaped again and parsed twice.
  *
  * The guest is hostile: a script may have captured its bridge. So the host trusts nothing in the text. It counts the
- * calls and reads their places itself while they are made, checks every member against its type and the script's
+ * calls and reads their positions itself while they are made, checks every member against its type and the script's
  * limits, and throws a `GuestBreach` for a text that breaks a rule, which ends the script.
  */
 export interface Outbox {
@@ -36,7 +36,7 @@ export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unser
  * The guest's message breaks a rule: the bridge never writes such a message, so other code in the guest has written it.
  */
 export class GuestBreach extends Error {
-  /** `how`: a clause about the rule that the message breaks. */
+  /** `how`: a clause or a noun phrase that says which rule the message breaks. */
   constructor(how: string) {
     super(
       `the guest's message breaks a rule: ${how}. The script may have attacked the sandbox. Otherwise this is a fault of Toolscript; please report this message with the script`,
@@ -82,7 +82,7 @@ export function readOutbox(text: string, callsMade: number, limits: SandboxLimit
   const ended = saysEnded(text);
   check(ended || text.startsWith(GOES_ON), 'no mark at the start');
   const lineEnd = text.indexOf('\n');
-  check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no end of the line, or a line that is too long');
+  check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no line ending, or a line that is too long');
   const said = parseRecord(text.slice(1, lineEnd));
   for (const name of Object.keys(said)) check(MEMBERS.has(name), 'an unknown member');
   const { calls = [], logs = [], progress = [], output = '', dropped = [0, 0], end } = said;

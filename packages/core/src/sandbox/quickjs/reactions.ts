@@ -15,14 +15,14 @@ import type { WasmModule } from './webassembly.js';
  */
 
 export interface PromiseProbe {
-  /** References to the promise, except the one that this probe holds. */
+  /** The number of references to the promise, without the reference that this probe holds. */
   references: number;
   reactions: number;
-  /** Handlers, for fulfilment and for rejection, that can still have an effect. */
+  /** The number of handlers, for fulfilment and for rejection, that can still have an effect. */
   live: number;
 }
 
-/** The bridge's own references: its table, and the two functions that settle the promise. */
+/** The number of the bridge's own references: its table, and the two functions that settle the promise. */
 const BRIDGE_REFERENCES = 3;
 
 const COUNT_BEFORE_OBJECT = -1;
@@ -35,7 +35,7 @@ const REACTION_RESOLVE = 6;
 const RESOLVER_SHARED = 2;
 const SHARED_DONE = 1;
 const MAX_REACTIONS = 1000;
-/** The references to an otherwise unreferenced derived promise: the two functions that settle it. */
+/** The number of references to an otherwise unreferenced derived promise: the two functions that settle it. */
 const RESOLVER_REFERENCES = 2;
 
 export function isUnobservable(probe: PromiseProbe): boolean {
@@ -119,7 +119,7 @@ const EXPECTED: readonly PromiseProbe[] = [
   { references: 3, reactions: 1, live: 2 },
 ];
 
-/** Finds the class ids and verifies every offset on promises whose state is known. Throws if one is wrong. */
+/** Finds the class ids and verifies every offset on promises whose state is known. Throws if an offset is wrong. */
 export function calibratePromiseLayout(module: WasmModule, compiler: Engine): PromiseLayout {
   const engine = new Engine(module, { clockMs: () => 0, interrupt: () => {}, rejection: () => {} });
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });

@@ -13,7 +13,7 @@ import { WASM_PAGE, type WasmModule } from './webassembly.js';
  * One sandbox: one WebAssembly instance that runs one script at a time, from a pristine guest each time.
  *
  * States: pristine → (`start` or `restore`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped. Between
- * `start`, each `settle` and the end the guest is paused, and can be captured. A limit or a trap inside a segment
+ * `start`, each `settle` and the end, the guest is paused and can be captured. A limit or a trap inside a segment
  * unwinds the engine, so the instance cannot be reused.
  */
 
@@ -27,15 +27,15 @@ export interface SlotJob {
 }
 
 /**
- * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest wrote
- * nothing, or a limit stopped the segment.
+ * The result of one segment. `text` is the guest's outbox in its frame (see `outbox.ts`); empty if the guest wrote
+ * nothing, or if a limit stopped the segment.
  */
 export interface SlotSegment {
   text: string;
   /** Set if the host ended the script, or found that a limit ended it. The guest's own end is in `text`. */
   end?: SandboxEnd;
   ended: boolean;
-  /** True if the segment was discarded to make room. The script must start over on another worker. */
+  /** True if the segment was discarded so that other scripts can run. The script must start over on another worker. */
   moved?: boolean;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
@@ -46,7 +46,10 @@ export interface SlotSegment {
 /** The questions that a sandbox asks its host while its script runs. */
 export interface SlotHost {
   isCancelled(): 'cancelled' | 'timeout' | undefined;
-  /** True if other scripts share this thread, so that a script that computes for long must move to another worker. */
+  /**
+   * True if other scripts share this thread, so that a script that computes for a long time must move to another
+   * worker.
+   */
   mustMakeRoom(): boolean;
 }
 
@@ -200,7 +203,7 @@ export class Slot {
     this.#broken = false;
   }
 
-  /** Restores the pristine guest. False if the instance must be dropped. */
+  /** Restores the pristine guest. Returns false if the instance must be dropped. */
   recycle(): boolean {
     this.#placeReader?.clear();
     // defence: broken-or-grown-instances-are-dropped
@@ -232,7 +235,7 @@ export class Slot {
     };
   }
 
-  /** The host's own record of a call, taken while it is made and independent of the guest's report. */
+  /** Records a call while it is made, independently of the guest's report. */
   #noteCall(): void {
     if (this.#isVersion1) return;
     // defence: calls-are-bounded-by-the-host
@@ -355,8 +358,8 @@ export class Slot {
   }
 
   /**
-   * The limit that ended the script: the engine's own counters show that it ran out of heap or stack, and the script
-   * ended with exactly that error.
+   * The limit that ended the script, if the engine's own counters show that the engine ran out of heap or stack, and
+   * the script ended with exactly that error.
    */
   #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
@@ -411,7 +414,7 @@ export class Slot {
     }
     // defence: memory-limit-after-a-trap
     if (this.#ranOutOfMemory) return { type: 'limit', limit: 'memory' };
-    // The engine's native frames overflowed the thread's stack before the engine's own check.
+    // The engine's native frames overflowed the thread's stack before the engine's own check stopped the script.
     if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };
     if (error instanceof EngineError && this.#ranOutOfStack) return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };

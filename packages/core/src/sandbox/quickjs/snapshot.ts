@@ -24,7 +24,7 @@ const DEFLATE_LEVEL = 3;
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 
-  /** `problem`: a clause. `fix`: a sentence; default: for damaged data. */
+  /** `problem`: a clause. `fix`: a sentence; the default is a fix for damaged data. */
   constructor(problem: string, fix = 'Restore the stored scripts from a backup.') {
     super(`${problem}, so the script cannot resume from its memory. ${fix}`);
   }
@@ -94,7 +94,10 @@ function growTo(engine: Engine, heapPages: number): void {
   try {
     engine.raw.memory.grow(missing);
   } catch {
-    throw new SnapshotError('the memory is larger than the maximum of a sandbox', 'Raise maxMemoryMb of the sandbox.');
+    throw new SnapshotError(
+      'the memory is larger than the maximum of a sandbox',
+      'Raise the option maxMemoryMb of QuickJsPool.',
+    );
   }
 }
 

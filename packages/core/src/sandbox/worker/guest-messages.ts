@@ -52,7 +52,7 @@ type Seed = readonly [number, number, number, number];
 
 const WARM_UP_ROUNDS = 12;
 
-/** Advances the guest's generator (sfc32, see `guest/bridge/random.ts`) so far that a poor seed has no effect. */
+/** Advances the guest's generator (sfc32, see `guest/bridge/random.ts`) until a poor seed has no effect. */
 function warmSeed([a, b, c, d]: Seed): Seed {
   let [first, second, third, counter] = [a | 0, b | 0, c | 0, d | 0];
   for (let round = 0; round < WARM_UP_ROUNDS; round++) {
@@ -71,7 +71,10 @@ interface Branch {
 
 const texts = new WeakMap<readonly string[], string>();
 
-/** Tool names as the guest reads them: JSON text of namespaces and full names. Cached per list of names. */
+/**
+ * Tool names as the guest reads them: JSON text of namespaces and full names. The text is cached for each list of
+ * names.
+ */
 function toolTree(names: readonly string[]): string {
   let text = texts.get(names);
   if (text === undefined) {

@@ -44,7 +44,8 @@ export class Control {
   }
 
   /**
-   * Sets the number of scripts that share the worker. A script that computes for long yields if this number exceeds 1.
+   * Sets the number of scripts that share the worker. A script that computes for a long time yields if this number
+   * exceeds 1.
    */
   setScripts(count: number): void {
     Atomics.store(this.#words, SCRIPTS, count);
@@ -84,8 +85,8 @@ const AWAKE_MS = 0.05;
 /** If a message arrives this soon after the worker's answer, including the wake-up, staying awake was worthwhile. */
 const SOON_MS = 0.15;
 /**
- * Number of consecutive soon messages after which the worker stays awake. At worst, one short wait for each such number
- * of messages is wasted.
+ * A thread stays awake after this number of consecutive messages that each arrived within SOON_MS. At worst, one short
+ * wait for each such number of messages is wasted.
  */
 const SOON_IN_A_ROW = 4;
 /** Maximum time between two turns of the event loop, in ms. */
@@ -93,15 +94,15 @@ const MAX_MS = 20;
 
 /**
  * Reads a port's messages, and stays awake between them while they come in quick succession. If the next message does
- * not come soon, the thread sleeps again. `sent` returns how many messages have arrived: polling the port itself
- * would block its sender.
+ * not come soon, the thread sleeps again. `sent` returns the number of messages that were sent; the thread polls this
+ * number, because polling the port would block the sender.
  */
 export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
   let answeredAt = 0;
   let soon = 0;
   let taken = 0;
-  // The count may be above or below the number of messages that were taken, because the sender counts a message after
-  // it has sent it.
+  // The count may be above or below the number of messages that were taken, because the sender counts each message
+  // after sending it.
   const hasMore = () => ((sent() - taken) | 0) > 0;
   port.on('message', (first: unknown) => {
     const arrivedAt = performance.now();

@@ -31,7 +31,7 @@ interface Origin {
   other: ExecuteArtefacts | undefined;
 }
 
-/** A run, from `run` to its last segment. */
+/** A run, from the call of `run` to the last segment. */
 export class LiveRun implements SandboxRun {
   state: LiveState = 'waiting';
   worker: WorkerThread | undefined;
@@ -57,7 +57,7 @@ export class LiveRun implements SandboxRun {
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
   /** The timer that ends the wait for a worker that is busy with other scripts. */
   notStarted: NodeJS.Timeout | undefined;
-  /** Every delivered settlement, in order, for a worker that has to start over. */
+  /** Every delivered settlement, in order, for a replay on another worker. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
   constructor(

@@ -20,14 +20,16 @@ export interface WorkerBirth {
  */
 export type WorkerCommand =
   | [type: 'run', run: number, start: RunStart]
-  /** Answered by `restored`, or by an end. */
+  /** The worker answers with `restored`, or with an end. */
   | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
-  /** Answered by `captured`. If the answer has a snapshot, the run has ended; otherwise it continues. */
+  /**
+   * The worker answers with `captured`. If the answer has a snapshot, the run has ended; otherwise the run continues.
+   */
   | [type: 'capture', run: number]
   /**
-   * The run has ended for the host, which ignores further output of the script. `isBroken`: its guest broke a rule,
-   * and its instance is never used again. Answered by `released`.
+   * The run has ended for the host, which ignores further output of the script. `isBroken`: its guest broke a rule, and
+   * its instance is never used again. The worker answers with `released`.
    */
   | [type: 'drop', run: number, isBroken: boolean];
 
@@ -63,7 +65,7 @@ export type WorkerReport = [
   run: number,
   /** See `ReportKind`. */
   kind: number,
-  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty if the guest wrote nothing. */
+  /** The guest's outbox in its frame (see `quickjs/outbox.ts`); empty if the guest wrote nothing. */
   text: string,
   computeMs: number,
   memoryBytes: number,
@@ -93,7 +95,10 @@ export interface ReportRest {
   end: SandboxEnd | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
-  /** Instances that this worker has dropped so far, their bytes, and the growth of its live instances in bytes. */
+  /**
+   * The number of instances that this worker has dropped so far, their bytes, and the growth of its live instances in
+   * bytes.
+   */
   dropped: number;
   droppedBytes: number;
   grownBytes: number;

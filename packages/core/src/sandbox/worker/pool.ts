@@ -40,14 +40,14 @@ export interface QuickJsOptions {
   maxMemoryMb?: number;
 }
 
-/** Number of workers that may die while they execute one script, before the script counts as the cause. */
+/** Number of workers that may die while they execute one script. At this number, the script counts as the cause. */
 const MAX_DEATHS = 3;
 
 /**
  * Runs scripts on QuickJS in worker threads. Each worker runs as many scripts as its slots and the pool's memory allow.
  * Further runs wait, and principals take turns. The pool replaces a worker that it had to terminate; the worker's other
- * scripts replay their tapes on another worker. A script that computes for long while others share its worker is moved
- * in the same way, to a slow lane of workers that serve such scripts only.
+ * scripts replay their tapes on another worker. A script that computes for a long time while others share its worker is
+ * moved in the same way, to a slow lane of workers that serve such scripts only.
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
@@ -201,7 +201,9 @@ export class QuickJsPool implements SandboxRuntime {
     await this.#workers.ready();
   }
 
-  /** Assigns a run to the least loaded worker with a free slot, or to the slow lane. False if the run must wait. */
+  /**
+   * Assigns a run to the least loaded worker with a free slot, or to the slow lane. Returns false if the run must wait.
+   */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
     if (run.lane === 'slow') {
@@ -225,7 +227,7 @@ export class QuickJsPool implements SandboxRuntime {
     return this.#options.maxMemoryMb * 1_048_576;
   }
 
-  /** Gives the run a slot of `worker`, which must have a free one. */
+  /** Gives the run a free slot of `worker`, which must have one. */
   #place(run: LiveRun, worker: WorkerThread): void {
     run.slot = worker.takeSlot()!;
     run.worker = worker;
@@ -241,8 +243,8 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * Limits the time for which a script waits for the long computation of another script: a worker executes one segment
-   * at a time.
+   * Limits the time for which a script waits for the long computation of another script, because a worker executes one
+   * segment at a time.
    */
   #limitWait(run: LiveRun, worker: WorkerThread): void {
     const { queueWaitMs } = run.job.limits;
@@ -357,7 +359,10 @@ export class QuickJsPool implements SandboxRuntime {
     run.observer.onSegment(endSegment(end));
   }
 
-  /** The run has ended for the host, but perhaps not on its worker: the slot is free when the worker reports it. */
+  /**
+   * The run has ended for the host, but perhaps not on its worker: the slot is free when the worker reports that it has
+   * released the run.
+   */
   #drain(run: LiveRun, worker: WorkerThread): void {
     this.#draining.set(run.key, { worker, slot: run.slot });
     worker.segmentLimits.set(run.key, 0);

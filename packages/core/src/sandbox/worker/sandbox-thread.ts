@@ -18,7 +18,7 @@ import {
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
-/** Maximum time for which the reports of a batch's first scripts wait for those of the later ones, in ms. */
+/** Maximum time for which the reports of a batch's first scripts wait for the reports of its later scripts, in ms. */
 const REPORT_MS = 5;
 /** Growth is reported in steps of this size, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
@@ -56,7 +56,8 @@ export class SandboxThread {
     this.#port = port;
     this.#birth = birth;
     this.#makeEngine = makeEngine;
-    // Copied from shared memory once: every script needs a copy, and copying from shared memory is slower.
+    // The content is copied out of shared memory once: every script needs a copy, and copying from shared memory is
+    // slower than from other memory.
     birth.execute.content = birth.execute.content.slice();
     this.#control = new Control(birth.control);
     this.#compiler = new BytecodeCompiler(birth.module, birth.compile);
@@ -226,8 +227,8 @@ export class SandboxThread {
   }
 
   /**
-   * Recycles or drops the slots of ended runs. Called before each command of a batch, and after the batch's last report
-   * was sent.
+   * Recycles or drops the slots of ended runs. The thread calls this method before each command of a batch, and after
+   * it has sent the batch's last report.
    */
   #recycleEnded(): void {
     while (this.#ended.length > 0) {

@@ -17,8 +17,8 @@ export class WaitingRuns<Run> {
   }
 
   /**
-   * False if the queue is full. `onExpired` is called after `waitMs` if the run is still in the queue; the run stays in
-   * the queue.
+   * Adds a run. Returns false if the queue is full. `onExpired` is called after `waitMs` if the run is still in the
+   * queue; the run stays in the queue.
    */
   add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
     // defence: queue-is-bounded
@@ -81,7 +81,7 @@ export class MemoryBudget {
   #sandboxes = 0;
   readonly #grownBytes: () => number;
 
-  /** `grownBytes`: bytes of live sandboxes beyond `SANDBOX_BYTES` each. */
+  /** `grownBytes` returns the bytes in use in addition to `SANDBOX_BYTES` for each live sandbox. */
   constructor(maxBytes: number, grownBytes: () => number) {
     this.#maxBytes = maxBytes;
     this.#grownBytes = grownBytes;
@@ -111,7 +111,7 @@ export class MemoryBudget {
 
   /**
    * Call this function if the system had no memory for the last sandbox: the memory of the other sandboxes becomes the
-   * maximum. False if no other sandbox exists.
+   * maximum. Returns false if no other sandbox exists.
    */
   learnLimit(): boolean {
     this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);
@@ -119,7 +119,7 @@ export class MemoryBudget {
   }
 }
 
-/** Maximum time of a script's first turn while another one waits, in ms; it doubles after each turn. */
+/** Maximum time of a script's first turn while another script waits, in ms. The time doubles after each turn. */
 const FIRST_SLICE_MS = 250;
 
 /** The functions of the pool that the lane calls. */

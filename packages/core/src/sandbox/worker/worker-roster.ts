@@ -46,7 +46,7 @@ export class WorkerRoster {
   #artefacts: Promise<Artefacts> | undefined;
   #failedStarts = 0;
   #replaced = 0;
-  /** Number of instances that workers had dropped when they were replaced or ended. */
+  /** Number of instances that workers had dropped by the time they were replaced or ended. */
   #droppedBefore = 0;
 
   constructor(options: RosterOptions, entry: URL, handlers: RosterHandlers) {
@@ -120,8 +120,8 @@ export class WorkerRoster {
   }
 
   /**
-   * Replaces a lost worker. False if too many threads have died before they were ready; the worker is then not
-   * replaced.
+   * Replaces a lost worker. Returns false, and does not replace the worker, if too many threads have died before they
+   * were ready.
    */
   replaceLost(worker: WorkerThread): boolean {
     this.#retiring.delete(worker);
@@ -135,7 +135,7 @@ export class WorkerRoster {
     return true;
   }
 
-  /** Allows starting threads again. */
+  /** Allows the roster to start threads again. */
   resetFailures(): void {
     this.#failedStarts = 0;
   }

@@ -30,8 +30,8 @@ export interface WorkerThreadHandlers {
 }
 
 /**
- * Scripts start in the fast lane. A script that computes for long while others share its worker moves to the slow lane,
- * in which each worker executes one script at a time.
+ * Scripts start in the fast lane. A script that computes for a long time while others share its worker moves to the
+ * slow lane, in which each worker executes one script at a time.
  */
 export type Lane = 'fast' | 'slow';
 
@@ -50,7 +50,7 @@ export class WorkerThread {
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
-  /** Bytes of the worker's live sandboxes beyond those of fresh ones. */
+  /** Bytes by which the worker's live sandboxes have grown since they were started. */
   grownBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
@@ -65,7 +65,7 @@ export class WorkerThread {
   #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
-  /** Starts the thread while the artefacts are still being read. The thread ends if reading them fails. */
+  /** Starts the thread while the artefacts are still being read. If reading the artefacts fails, the thread ends. */
   constructor(
     artefacts: Promise<Artefacts>,
     slots: number,
@@ -92,8 +92,9 @@ export class WorkerThread {
       this.#worker.once('message', () => {
         this.born = true;
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
-        // A starting thread is referenced, so that the process does not exit before it is ready. Adding a listener
-        // references it again, so this line must come last. A thread that is being terminated stays referenced.
+        // A starting thread is referenced, so that the process does not exit before the thread is ready. Adding a
+        // listener references the thread again, so this line must come last. A thread that is being terminated stays
+        // referenced.
         if (this.load === 0 && !this.#lost) this.#worker.unref();
         resolve();
       });

@@ -63,12 +63,12 @@ const CROWD = 6;
 const MAX_TOOL_SETS = 16;
 
 /**
- * Keeps processes of the native compiler warm. Each runs one check at a time; the others wait in one queue, and their
- * deadlines begin when their own check does.
+ * Keeps processes of the native compiler warm. Each process runs one check at a time; the other checks wait in one
+ * queue. The deadline of a check begins when the check starts.
  *
  * States of a seat: empty → (a job arrives) opening → checking ⇄ idle → (killed, or died) empty. A process that misses
- * a deadline is killed, because it reads no message while it computes. A job whose process died otherwise is retried
- * once.
+ * a deadline is killed, because it reads no message while it computes. A job whose process died for another reason is
+ * retried once.
  */
 export class CheckPool {
   readonly #options: Required<Pick<CheckPoolOptions, 'size' | 'deadlineMs'>> & CheckPoolOptions;
@@ -157,7 +157,7 @@ export class CheckPool {
     return seat;
   }
 
-  /** Runs a check. Undefined if the job must be retried. */
+  /** Runs a check. Returns undefined if the job must be retried. */
   async #work(seat: Seat, job: Job): Promise<CheckAnswer | undefined> {
     try {
       const process = await this.#opened(seat, job.toolSet);
@@ -258,8 +258,8 @@ async function keepRecent(seat: Seat, process: CheckerProcess, name: string): Pr
 }
 
 /**
- * The share of its time that a check must have spent computing to count as slow, and not merely as waiting for a
- * processor.
+ * The share of the deadline that a check must have spent computing to count as slow. A check below this share has
+ * mainly waited for a processor.
  */
 const OWN_SHARE = 0.6;
 /** Maximum wait on a busy machine, as a multiple of the deadline. */

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 
 /**
- * The only file that uses the native compiler's unstable programming interface (TypeScript 7.0.2, `tsc --api
- * --async`): its methods, its file callbacks, its snapshot names. The package's own client is not used: it takes 60
- * ms to load, and passes this process's environment to the compiler.
+ * A process of the native compiler. Only this file uses the compiler's unstable programming interface (TypeScript
+ * 7.0.2, `tsc --api --async`): its methods, its file callbacks, its snapshot names. The package's own client is not
+ * used, because this client takes 60 ms to load and passes this process's environment to the compiler.
  *
  * The compiler sees virtual files only. Every callback answers, so the compiler never reads the disk.
  */
@@ -57,7 +57,7 @@ export class CheckerProcess {
    */
   hold(isHeld: boolean): void {
     const { stdin, stdout } = this.#child;
-    // Bun's pipes have neither method.
+    // Bun's pipes have neither `ref` nor `unref`.
     for (const handle of [this.#child, stdin, stdout] as { ref?(): void; unref?(): void }[]) {
       if (isHeld) handle.ref?.();
       else handle.unref?.();
@@ -163,7 +163,7 @@ export class CheckerProcess {
 
 /** A diagnostic as the compiler reports it; see `Diagnostic` in `typescript/unstable/async`. */
 export interface NativeDiagnostic {
-  /** TypeScript's number, as in ts2345. */
+  /** TypeScript's error number, such as 2345 for ts2345. */
   readonly code: number;
   /** UTF-16 offsets in the checked text. */
   readonly pos: number;
@@ -195,7 +195,8 @@ const CONFIGURATION = JSON.stringify({
     noResolve: true,
     strict: false,
     strictNullChecks: true,
-    // The policy filters its diagnostics; without the option TypeScript does not infer arrays and empty variables.
+    // The policy filters the diagnostics of this option. Without the option, TypeScript does not infer the types of
+    // empty arrays and of variables without a value.
     noImplicitAny: true,
     useUnknownInCatchVariables: false,
   },
@@ -223,12 +224,12 @@ export class JsonRpc {
     this.#output = output;
     this.#answer = answer;
     input.on('data', (chunk: Buffer) => this.#receive(chunk));
-    // The end of the process reports a broken pipe.
+    // A broken pipe is not reported here, because the end of the process is reported.
     input.on('error', () => {});
     output.on('error', () => {});
   }
 
-  /** Rejects if the other side answers with an error, or is gone. */
+  /** Sends a request. Rejects if the other side answers with an error, or is gone. */
   request<Result>(method: string, parameters: unknown): Promise<Result> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const id = this.#nextId++;
@@ -267,8 +268,8 @@ export class JsonRpc {
   }
 
   /**
-   * Joins the messages of one turn into one write: each write wakes the other process, which costs more than the
-   * rest.
+   * Sends a message. All messages of one turn of the event loop are written at once, because each write wakes the other
+   * process, which costs more than the rest of the work.
    */
   #send(message: object): void {
     if (!this.#isGathering) {

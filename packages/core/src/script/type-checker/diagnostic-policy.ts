@@ -8,8 +8,8 @@ export type Verdict = 'error' | 'warning' | 'off';
 /**
  * Decides the consequence of a diagnostic for a script that is about to run. Only a certain failure or a wrong tool
  * call rejects the script: rejecting a good script is worse than missing a bad one. Diagnostics about types alone, or
- * about undefined and null, become warnings or are dropped, and so do diagnostics about values of which the script may
- * know more than TypeScript.
+ * about undefined and null, become warnings or are dropped, and so do diagnostics about values about which the script
+ * may know more than TypeScript.
  */
 export class DiagnosticPolicy {
   readonly #facts: SourceFacts;
@@ -30,8 +30,8 @@ export class DiagnosticPolicy {
   readonly #neverEqual: ReadonlySet<number>;
 
   /**
-   * `diagnostics`: all diagnostics of the script, with their offsets in it. `choices`: named types that are unions of
-   * literals.
+   * `diagnostics`: all diagnostics of the script, with their offsets in the script. `choices`: named types that are
+   * unions of literals.
    */
   constructor(
     facts: SourceFacts,
@@ -85,19 +85,19 @@ export class DiagnosticPolicy {
     return 'warning';
   }
 
-  /** Whether the place names a tool, or a namespace of tools, that does not exist. */
+  /** Whether the diagnostic is about a tool, or a namespace of tools, that does not exist. */
   isMissingTool({ code }: NativeDiagnostic, offset: number): boolean {
     return MISSING_MEMBER.has(code) && this.#toolMembers.has(offset);
   }
 
-  /** Whether the place calls a namespace of tools as if it were a tool. */
+  /** Whether the diagnostic is about a call of a namespace of tools as if it were a tool. */
   isCalledNamespace({ code }: NativeDiagnostic, offset: number): boolean {
     return code === NOT_CALLABLE && this.#toolMembers.has(offset);
   }
 
   /**
-   * Whether the place names `tools.mcp` or another namespace that is not exposed. Only these members of `tools` may
-   * be undefined.
+   * Whether the diagnostic is about `tools.mcp` or another namespace that is not exposed. Only these members of `tools`
+   * may be undefined.
    */
   isAbsentNamespace({ code }: NativeDiagnostic, offset: number, end: number): boolean {
     if (!POSSIBLY_UNDEFINED.has(code)) return false;
@@ -106,7 +106,7 @@ export class DiagnosticPolicy {
     return isNamed && !this.#facts.calls.some((call) => offset <= call.start && call.end <= end);
   }
 
-  /** The innermost call that contains the place. A place that spans a whole call belongs to the call around it. */
+  /** The innermost call that contains the range. A range that is exactly a whole call belongs to the enclosing call. */
   callAt(offset: number, until = offset + 1): CallFact | undefined {
     return this.#facts.calls.findLast(
       ({ start, end }) => start <= offset && until <= end && !(start === offset && until === end),
@@ -125,7 +125,7 @@ export class DiagnosticPolicy {
     return this.#facts.added.some(([start, end]) => start <= offset && until <= end);
   }
 
-  /** Whether the script catches a failure at the place. A wrong tool call rejects the script nevertheless. */
+  /** Whether the script catches a failure at the offset. A wrong tool call rejects the script even then. */
   #isTried(offset: number): boolean {
     return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
   }
@@ -133,14 +133,14 @@ export class DiagnosticPolicy {
   #missingMember(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const [name, type] = quoted(diagnostic.text);
     if (name === undefined || type === undefined) return 'warning';
-    // If the script has tested the tool, the rest of the branch is never reached.
+    // The type `never` means that the script has tested the tool, so the rest of the branch is never reached.
     if (this.isMissingTool(diagnostic, offset)) return type === 'never' ? 'off' : 'error';
     // A second sentence means that only some of the value's possible types lack the member.
     if (this.#assigned.has(name) || this.#provided.has(name) || flattened(diagnostic).length > 1) return 'warning';
     if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#afterAssigned.has(offset))
       return 'warning';
     if (type.startsWith('Promise<')) return 'error';
-    // A nearly correct name is a typing error, even if the script may know other facts about the value.
+    // A nearly correct name is a spelling mistake, even if the script may know other facts about the value.
     if (SUGGESTING.has(diagnostic.code) && this.#isSlip(type, offset)) return 'error';
     const isUnknown = this.#tested.has(name) || this.#isOf(this.#loose, offset) || !this.#isCertainType(type);
     const isWritten = !isPlainType(type) && this.#isOf(this.#annotated, offset);
@@ -175,13 +175,15 @@ export class DiagnosticPolicy {
     if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
     const verdict = this.#argumentVerdict(diagnostic, offset, call);
     const issues = this.#issues.filter((issue) => issue.call === call);
-    // The tool's own message replaces warnings and a diagnostic at the same place, because it is shorter and more
-    // precise.
+    // The tool's own message replaces warnings and a diagnostic at the same offset, because this message is shorter and
+    // more precise.
     const isReported = issues.some((issue) => issue.offset === offset || verdict === 'warning');
     return isReported ? 'off' : verdict;
   }
 
-  /** The verdict about JSON.parse of an object. It always throws, possibly after earlier effects of the script. */
+  /**
+   * The verdict about JSON.parse of an object. This call always throws, possibly after earlier effects of the script.
+   */
   #parsedVerdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const from = typesOf([diagnostic.text])[0]?.from ?? 'unknown';
     const isObject = /[}\]>]$/u.test(from) && this.#isCertainType(from) && !this.#isOf(this.#loose, offset);
@@ -189,8 +191,8 @@ export class DiagnosticPolicy {
   }
 
   /**
-   * The verdict about a comparison of a string with a different one, or of a number with a string: the script takes the
-   * branch always or never.
+   * The verdict about a comparison whose result never changes, such as that of a number and a string, or of two
+   * different strings.
    */
   #comparisonVerdict({ text }: NativeDiagnostic, offset: number, end: number): Verdict {
     const [left = [], right = []] = [...text.matchAll(/'(.+?)'(?= (?:and|have|is|to)\b|\.$)/gsu)].map(([, type]) =>
@@ -211,7 +213,7 @@ export class DiagnosticPolicy {
     return found !== undefined && (found.hasDefault || !found.cases.every((at) => this.#neverEqual.has(at)));
   }
 
-  /** Whether the place compares by `==` or `!=`, which convert between types. */
+  /** Whether the comparison uses `==` or `!=`, which convert between types. */
   #isCoerced(offset: number): boolean {
     return this.#facts.coercions.some(([start, end]) => start <= offset && offset < end);
   }
@@ -299,8 +301,8 @@ const STYLE = new Set([
   7056, 80007, 18046,
 ]);
 /**
- * Constructs that fail whenever they are reached: await outside of an async function, an assigned constant, a name
- * that is used too early …
+ * Constructs that fail whenever they are reached: await outside of an async function, an assignment to a constant, a
+ * type that is used as a value …
  */
 const CERTAIN = new Set([1103, 1155, 1308, 2348, 2451, 2588, 2693, 6234]);
 const TOO_EARLY = new Set([2448, 2449]);
@@ -341,7 +343,7 @@ function firstQuoted(text: string): string {
   return quoted(text)[0] ?? '';
 }
 
-/** Values without explicit members. */
+/** Whether values of the type have no explicit members. */
 function isPlainType(type: string): boolean {
   return PRIMITIVE.test(type) || type.endsWith('[]');
 }
@@ -367,12 +369,12 @@ function shapeOf(type: string): string {
   return names.toSorted((left, right) => (left < right ? -1 : 1)).join();
 }
 
-/** Whether the type is a function's, which may receive members at any time. */
+/** Whether the type is that of a function. A function may receive members at any time. */
 function isFunctionType(type: string): boolean {
   return type.startsWith('typeof ') || /^(new )?[(<].*=> /su.test(type);
 }
 
-/** The type of the value that was called or iterated, from the innermost sentence that names one. */
+/** The type of the value that was called or iterated, from the innermost sentence that names such a type. */
 function misusedType(diagnostic: NativeDiagnostic): string {
   const types = flattened(diagnostic).map(
     (sentence) => /^Type '(.+?)' (?:has no|must have|is not|can only)/su.exec(sentence)?.[1],
@@ -385,7 +387,7 @@ interface Mismatch {
   readonly to: string;
 }
 
-/** Whether the value may be undefined or null. The script may know that it is not. */
+/** Whether the value may be undefined or null. The script may know that the value is neither. */
 function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly string[]): boolean {
   if (to === 'never' || /\b(never|unknown)\b/u.test(from)) return true;
   if (!/\b(undefined|null)\b/u.test(from)) return false;

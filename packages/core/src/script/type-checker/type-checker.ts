@@ -17,7 +17,7 @@ export interface TypeChecker {
   readonly key: string;
   /** Runs TypeScript. Never rejects. `source` is the script after repairs. */
   check(source: string): Promise<CheckAnswer>;
-  /** Judges TypeScript's answer about the script; offsets count in `source`. */
+  /** Judges TypeScript's answer about the script. Offsets refer to `source`. */
   judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
   /** Starts the process for which the first check would otherwise wait. */
   warm(): Promise<void>;
@@ -26,7 +26,7 @@ export interface TypeChecker {
 export interface TypeCheck extends TypeReport {
   /** Whether TypeScript checked the script. Otherwise a finding contains the reason. */
   readonly isChecked: boolean;
-  /** Whether a second check would give the same answer, so that it can be cached. */
+  /** Whether a second check would give the same answer. Only such an answer is cached. */
   readonly isFinal: boolean;
 }
 
@@ -82,8 +82,8 @@ function choicesIn(declarations: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Replaces each lone surrogate by a character of the same length, because TypeScript never answers for a text with lone
- * surrogates.
+ * Replaces each lone surrogate with a character of the same length, because TypeScript never answers for a text with
+ * lone surrogates.
  */
 function wellFormed(source: string): string {
   return source.replace(/\p{Surrogate}/gu, '\ufffd');
@@ -104,7 +104,7 @@ function softened({ findings }: TypeReport): TypeReport {
   };
 }
 
-/** The checker's report about a script: at most five findings, errors first, and hints. */
+/** The checker's report about a script: at most five findings, errors first, and a hint. */
 interface TypeReport {
   readonly findings: readonly Finding[];
   /** A hint about the first error: the replacement, and the declaration of the tool that the script calls wrongly. */
@@ -214,7 +214,7 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
     severity: 'error',
     offset,
     call,
-    // A missing name comes after a wrong name, which may explain it.
+    // A missing member is reported after a wrong name, because the wrong name may explain the missing member.
     order: isMissing ? call.end : offset,
     message: () => shortened(message, MAX_SENTENCE),
     hint: () => declarationHint(call.tool, context),
@@ -224,7 +224,7 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
 
 /**
  * Reports an object that becomes text without its data. Such a text may be sent or stored, but does no harm if it is
- * only printed.
+ * only logged.
  */
 function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
   const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
@@ -278,7 +278,7 @@ function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolic
   if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
   if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
   if (policy.isAbsentNamespace(diagnostic, offset, end))
-    return `${context.source.slice(offset, end)} is not available here.`;
+    return `${context.source.slice(offset, end)} is not available, because the host does not provide it. Use another tool.`;
   const sentences = flattened(diagnostic)
     .slice(0, MAX_SENTENCES)
     .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MAX_SENTENCE));
@@ -323,10 +323,10 @@ function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, conte
 function declarationHint(tool: string, { signatureOf, choices }: ReportContext): string | undefined {
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
-  return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MAX_SIGNATURE)}`);
+  return showHidden(`The tool is declared as: ${shortened(withChoices(signature, choices), MAX_SIGNATURE)}`);
 }
 
-/** Removes TypeScript's suggestions to install packages and to change options, which a script cannot do. */
+/** Removes TypeScript's suggestions to install packages and to change options, because a script can do neither. */
 function withoutAdviceOnSetUp(sentence: string): string {
   return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
 }

@@ -22,7 +22,7 @@ function isGlobalBlock(node: Node): node is GlobalBlock {
   return node.type === 'TSModuleDeclaration' && node.kind === 'global';
 }
 
-/** Replaces comments by spaces, so that positions stay valid. */
+/** Replaces comments with spaces, so that positions stay valid. */
 function blankOut(text: string, ranges: readonly { start: number; end: number }[]): string {
   let blanked = '';
   let done = 0;
@@ -108,7 +108,7 @@ function variablesOf(node: NodeOf<'VariableDeclaration'>, source: string): Value
   });
 }
 
-/** The text of a node on one line. Declarations contain no text literals with runs of spaces. */
+/** The text of a node on one line. Declarations contain no string literals with runs of spaces. */
 function lineOf({ start, end }: { start: number; end: number }, source: string): string {
   const line = source
     .slice(start, end)

@@ -40,7 +40,10 @@ export function compilerVersion(): string {
   return (require('typescript/package.json') as { version: string }).version;
 }
 
-/** The compiler finds its own platform package in the same way (`typescript/lib/getExePath.js`). */
+/**
+ * Finds the folder of the library files as the compiler finds its own platform package
+ * (`typescript/lib/getExePath.js`).
+ */
 function compilerLibraryFolder(): string {
   const manifest = createRequire(import.meta.url).resolve('typescript/package.json');
   const platform = `@typescript/typescript-${process.platform}-${process.arch}/package.json`;

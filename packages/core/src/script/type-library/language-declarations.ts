@@ -1,6 +1,6 @@
 /**
- * Built-ins of the engine from proposals that TypeScript does not declare yet, and legacy ones that scripts still
- * use. `IteratorObjectConstructor` is a class in TypeScript's own files; as a type alone it adds no global.
+ * Built-ins of the engine from proposals that TypeScript does not declare yet, and legacy built-ins that scripts still
+ * use. `IteratorObjectConstructor` is a class in TypeScript's own files. As a type alone, it adds no global.
  */
 export const LANGUAGE_DECLARATIONS = `
 interface ArrayBuffer {

@@ -28,7 +28,7 @@ export interface Value {
 /** Declarations of global scope, or of one namespace. All members keep the order of their first occurrence. */
 export interface Library {
   readonly interfaces: Map<string, MergedInterface>;
-  /** Type aliases: name to text. */
+  /** The text of each type alias, by name. */
   readonly aliases: Map<string, string>;
   readonly values: Value[];
   readonly namespaces: Map<string, Library>;

@@ -16,7 +16,7 @@ const REFUSED_TYPES = [
 /** Constructors that create functions from text. The guest rejects such calls. */
 const MAKE_CODE = ['AsyncGeneratorFunctionConstructor', 'FunctionConstructor', 'GeneratorFunctionConstructor'];
 
-/** Members that exist and throw when they are read in strict mode. */
+/** Members that exist but throw when they are read in strict mode. */
 const THROW_WHEN_READ: Readonly<Record<string, readonly string[]>> = {
   Function: ['arguments', 'caller'],
   IArguments: ['callee'],

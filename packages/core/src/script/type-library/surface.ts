@@ -1,7 +1,7 @@
 /**
  * The built-ins of a running guest. Keys of `members` name the subject of a declaration: a global (`Math`), its
- * prototype (`Array.prototype`), or the interface of a specimen (`RegExpExecArray`). The members are those that `in`
- * finds, with symbols written as `[Symbol.iterator]`.
+ * prototype (`Array.prototype`), or the specimen of an interface (`RegExpExecArray.specimen`). The members are those
+ * that `in` finds, with symbols written as `[Symbol.iterator]`.
  */
 export interface GuestSurface {
   readonly globals: readonly string[];
@@ -42,7 +42,7 @@ const SPECIMENS: Readonly<Record<string, string>> = {
   TemplateStringsArray: '((parts) => parts)``',
 };
 
-/** A script that returns the `GuestSurface` of the sandbox it runs in. */
+/** A script that returns the `GuestSurface` of the sandbox that it runs in. */
 export const SURFACE_SCRIPT = `
 const written = new Map();
 for (const name of Object.getOwnPropertyNames(Symbol)) {

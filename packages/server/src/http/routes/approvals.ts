@@ -42,7 +42,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'read' },
     schema: {
       operationId: 'getApproval',
-      summary: 'Shows an approval: the exact call that waits, or how it was decided.',
+      summary: 'Shows an approval: the exact call that waits, or the decision about the call.',
       params: ApprovalParameters,
       response: { 200: ApprovalSchema },
     },
@@ -55,7 +55,7 @@ export function approvalRoutes(instance: FastifyInstance, service: Service): voi
     config: { scope: 'approve' },
     schema: {
       operationId: 'decideApproval',
-      summary: 'Decides an approval. The first decision wins; a later one gets 409 with the first one.',
+      summary: 'Decides an approval. The first decision wins; a later decision gets 409 with the first decision.',
       params: ApprovalParameters,
       body: DecideBodySchema,
       response: { 200: ApprovalSchema },
@@ -127,7 +127,7 @@ function decisionEntry(
   };
 }
 
-/** Rejects replaced arguments that do not fit the tool, before the decision takes effect. */
+/** Rejects replacement arguments that do not fit the tool, before the decision takes effect. */
 async function checkInput(service: Service, approval: Approval, decision: StoredDecision): Promise<void> {
   if (typeof decision === 'string' || decision.input === undefined) return;
   if (decision.decision === 'deny') throw new ProblemError(400, 'A denied call takes no input. Omit "input".');
@@ -139,7 +139,7 @@ async function checkInput(service: Service, approval: Approval, decision: Stored
   });
 }
 
-/** Converts `args.list[0].name`, as validation writes it, to a place in the body of the request. */
+/** Converts a validation path such as `args.list[0].name` to a JSON pointer into the body of the request. */
 function pointerTo(path: string): string {
   const members = path.replace(/^args\b/u, '').match(/[^.[\]]+/gu) ?? [];
   return ['/input', ...members].join('/');

@@ -27,7 +27,7 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
     schema: {
       operationId: 'listAudit',
       summary:
-        'Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may be short; "next" is present if there are more. "format=jsonl": all of them as a file, oldest first.',
+        'Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may have fewer entries than "limit"; "next" is present if there are more entries. "format=jsonl": all entries as a file, oldest first.',
       querystring: AuditQuerySchema,
       response: { 200: pageOf(AuditEntrySchema) },
     },
@@ -41,8 +41,8 @@ export function auditRoute(instance: FastifyInstance, { audit }: Service): void 
 }
 
 /**
- * The filter for the principal whose entries the caller may read. Only administrators may omit the principal, which
- * selects all principals.
+ * The filter for the principal whose entries the caller may read. An administrator who omits `asked` reads the entries
+ * of all principals.
  */
 function whose(caller: Caller, asked: string | undefined): AuditFilter {
   if (hasScope(caller, 'admin')) return present({ principal: asked });

@@ -8,7 +8,7 @@ import { sendFrames } from '../sse.js';
 /** The minimum interval between two frames of a stream, in ms. Changes within it are sent as one frame. */
 const GATHER_MS = 100;
 
-/** The route that reports changes to lists. */
+/** The route that reports changes to the lists of threads and approvals. */
 export function changesRoute(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -19,7 +19,7 @@ export function changesRoute(instance: FastifyInstance, service: Service): void 
     schema: {
       operationId: 'streamChanges',
       summary:
-        'Streams a server-sent event "changed" at the start, and after each change of your newest threads or of your pending approvals. Read the lists again then.',
+        'Streams a server-sent event "changed" at the start, and after each change of your newest threads or of your pending approvals. Read the lists again after each event.',
       produces: ['text/event-stream'],
     },
     handler: async ({ caller }, reply) => {
@@ -42,7 +42,7 @@ async function* changeFrames({ stores }: Service, principal: string, signal: Abo
   const watching = stores.runs.watch({ signal })[Symbol.asyncIterator]();
   let known: string | undefined;
   for (;;) {
-    // The watch begins before the lists are read, so that no change between them is lost.
+    // The watch begins before the lists are read, so that no change in the meantime is lost.
     const change = watching.next();
     const lists = await listsOf(stores, principal);
     if (lists !== known) yield 'event: changed\ndata: {}\n\n';

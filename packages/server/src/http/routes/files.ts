@@ -8,7 +8,7 @@ import { fileView } from '../views.js';
 import { ownThread, typed, type Routes } from './threads.js';
 
 const FilesParameters = z.object({ threadId: IdSchema });
-/** A "/" in a key is sent as %2F. */
+/** The client sends a "/" in a key as %2F. */
 const FileParameters = FilesParameters.extend({ fileKey: z.string().min(1).max(256) });
 
 /** Routes that list, show, download and delete the files of a thread. */

@@ -32,7 +32,10 @@ export function healthRoutes(instance: FastifyInstance, service: Service): void 
     },
     handler: async () => {
       if (service.isDraining)
-        throw new ProblemError(503, 'The server is stopping. Send requests to another process, or after its restart.');
+        throw new ProblemError(
+          503,
+          'The server is stopping. Send requests to another process, or wait until the server has restarted.',
+        );
       const [, warnings] = await Promise.all([service.stores.runs.list({ limit: 1 }), service.log.warnings()]);
       return { status: 'ready' as const, warnings: [...warnings] };
     },

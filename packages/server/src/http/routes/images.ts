@@ -10,7 +10,7 @@ import { ownRun, RunParameters } from './runs.js';
 
 const ImageParameters = RunParameters.extend({ sha256: IdSchema });
 
-/** The route for the bytes of images that results name. */
+/** The route for the bytes of images to which results refer. */
 export function imageRoute(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -34,7 +34,7 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
       if (part?.type !== 'image')
         throw new ProblemError(
           404,
-          'The image was deleted, or its file has changed since the result. View it again in a new script.',
+          'The image was deleted, or its file has changed since the result was created. View the image again in a new script.',
         );
       return reply
         .headers({ 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox" })
@@ -44,7 +44,7 @@ export function imageRoute(instance: FastifyInstance, service: Service): void {
   });
 }
 
-/** The reference to the image in the run's items. Undefined if no item contains it. */
+/** Finds the image in the run's items. `image` is undefined if no item contains it. */
 async function namedImage(
   { stores }: Service,
   { runId }: Run,

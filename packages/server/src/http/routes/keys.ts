@@ -7,7 +7,7 @@ import { notFound, ProblemError } from '../problems.js';
 import { ApiKeySchema, IdSchema, NewApiKeySchema, NewKeyBodySchema, pageOf } from '../schemas.js';
 import type { Service } from '../service.js';
 
-/** Routes that list, make and revoke API keys. */
+/** Routes that list, create and revoke API keys. */
 export function keyRoutes(
   instance: FastifyInstance,
   { audit }: Pick<Service, 'audit'>,
@@ -33,7 +33,7 @@ export function keyRoutes(
     config: { scope: 'admin' },
     schema: {
       operationId: 'addKey',
-      summary: 'Makes an API key. Only this answer contains its token.',
+      summary: 'Creates an API key. Only this response contains the token of the key.',
       body: NewKeyBodySchema,
       response: { 201: NewApiKeySchema },
     },
@@ -41,7 +41,7 @@ export function keyRoutes(
       const { scopes, principal = body.name, ...draft } = body;
       const { key, token } = makeApiKey({ ...draft, principal, scopes: [...scopes] });
       const store = storeOf(keys);
-      // The audit log records the change before any key changes.
+      // The audit log records the change before the store applies it.
       audit.append(keyEntry('key_added', key));
       await store.add(key);
       return reply.code(201).send({ ...keyView(key), token });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/index.js';
 
-/** Model Context Protocol over Streamable HTTP, such as a gateway of `@toolscript/mcp`. */
+/** An endpoint for the Model Context Protocol over Streamable HTTP, such as a gateway of `@toolscript/mcp`. */
 export interface McpEndpoint {
   /** `body`: the request's body as parsed JSON. `caller` has at least the scope `read`. */
   fetch(request: Request, options: { caller: Caller; body: unknown }): Promise<Response>;
@@ -9,10 +9,13 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-/** Methods of Streamable HTTP: messages, a stream of announcements, the end of a session. */
+/** Methods of Streamable HTTP: for messages, for a stream of notifications, and for the end of a session. */
 const METHODS = ['POST', 'GET', 'DELETE'];
 
-/** `/mcp`, with the same checks as all other routes. The scopes of a caller decide what the caller may do there. */
+/**
+ * The route `/mcp`, with the same checks as all other routes. The scopes of a caller decide what the caller may do
+ * there.
+ */
 export function mcpRoute(app: FastifyInstance, endpoint: McpEndpoint): void {
   app.route({
     method: METHODS,
@@ -27,7 +30,7 @@ export function mcpRoute(app: FastifyInstance, endpoint: McpEndpoint): void {
   app.addHook('preClose', () => endpoint.close());
 }
 
-/** Converts the request. Its signal aborts when the client disconnects. */
+/** Converts the request, without its body. The signal aborts when the client disconnects. */
 function webRequest({ method, headers, url }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());

@@ -16,7 +16,7 @@ export async function ownApproval({ stores }: Service, request: FastifyRequest):
   return approval;
 }
 
-/** The tool of the pending call; undefined if its agent no longer has the tool. */
+/** The tool of the pending call; undefined if the run's agent no longer has the tool. */
 export async function toolOf({ stores, agents }: Service, { runId, request }: Approval): Promise<Tool | undefined> {
   const run = await stores.runs.get(runId);
   const { agentId } = (run?.options ?? {}) as { agentId?: string };

@@ -15,7 +15,7 @@ export function ruleRoutes(instance: FastifyInstance, rules: RememberedRules | u
     config: { scope: 'admin' },
     schema: {
       operationId: 'listRules',
-      summary: 'Lists the remembered approvals of the workspace: calls that run without asking.',
+      summary: 'Lists the remembered approvals of the workspace. Calls that they cover need no further approval.',
       response: { 200: pageOf(RuleSchema) },
     },
     handler: async () => ({ data: [...((await rules?.list()) ?? [])] }),

@@ -20,7 +20,7 @@ export function streamRoute(instance: FastifyInstance, service: Service): void {
     schema: {
       operationId: 'streamRun',
       summary:
-        'Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and there are no more.',
+        'Streams the events of a run as server-sent events, from the first one, or after the one that "Last-Event-ID" names. 204: the run has ended, and has no more events.',
       params: RunParameters,
       querystring: z.object({ from: z.coerce.number().int().min(0).optional() }),
       headers: z.object({ 'last-event-id': z.string().max(20).optional() }),

@@ -80,7 +80,7 @@ async function submit(service: Service, principal: string, body: SubmitBody, { i
 
 function threadFor({ threadId, branchBefore }: Pick<SubmitBody, 'threadId' | 'branchBefore'>, create: NewThread) {
   if (threadId === undefined) return { create };
-  // The branch gets the title and the workspace of the other thread.
+  // The branch gets the title and the workspace of the thread from which it branches.
   if (branchBefore !== undefined) return { create: { branchOf: { threadId, turnId: branchBefore } } };
   return { threadId };
 }

@@ -35,7 +35,8 @@ export function undoRoutes(instance: FastifyInstance, service: Service, undo: Sc
     config: { scope: 'approve' },
     schema: {
       operationId: 'undoScript',
-      summary: 'Undoes the file changes of a script, all or none. If it is refused: 409, with the reasons in "undo".',
+      summary:
+        'Undoes the file changes of a script, all or none. If the server refuses the undo, the status is 409, and "undo" contains the reasons.',
       params: ScriptParameters,
       body: z.strictObject({ direction: DirectionSchema, planId: z.string().max(64).optional() }),
       response: { 200: UndoReportSchema },

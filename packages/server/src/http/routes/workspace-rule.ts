@@ -7,7 +7,7 @@ import { ProblemError } from '../problems.js';
 import type { Service } from '../service.js';
 import { ApprovalParameters, ownApproval, toolOf } from './own-approval.js';
 
-/** Shows the rule that a decision for the workspace would store. */
+/** The route that shows the rule that a decision for the workspace would store. */
 export function workspaceRuleRoute(instance: FastifyInstance, service: Service): void {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -17,7 +17,8 @@ export function workspaceRuleRoute(instance: FastifyInstance, service: Service):
     config: { scope: 'read' },
     schema: {
       operationId: 'suggestRule',
-      summary: 'Shows the rule that "remember": "workspace" would store; without "covers" there can be none.',
+      summary:
+        'Shows the rule that "remember": "workspace" would store. The response has no "covers" if no rule is possible.',
       params: ApprovalParameters,
       response: { 200: z.object({ covers: z.string().optional() }) },
     },
@@ -29,7 +30,10 @@ export function workspaceRuleRoute(instance: FastifyInstance, service: Service):
   });
 }
 
-/** The rule of a decision for the workspace; undefined for any other decision. */
+/**
+ * The rule that a decision for the workspace stores; undefined for any other decision. Throws a problem if the caller
+ * or the decision cannot store a rule.
+ */
 export async function ruleOf(
   service: Service,
   approval: Approval,

@@ -12,7 +12,7 @@ const POLL_MS = 1_000;
  */
 const SAFETY_MS = 10_000;
 
-/** Waits between attempts to connect, in ms. */
+/** The first and the maximum delay between attempts to connect, in ms. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2_000;
 
@@ -69,7 +69,7 @@ export class Changes {
   }
 
   async #sendAll(): Promise<void> {
-    // Changes that arrive in the same moment are sent together.
+    // Changes that arrive at the same time are sent together.
     await Promise.resolve();
     while (this.#unsent.size > 0) {
       const keys = [...this.#unsent].join(' ');

@@ -5,14 +5,14 @@ import { describePostgresFault, WAIT_MS, type Place } from './faults.js';
 /** Client-side timeout of one statement, in ms. A network may lose a connection silently. */
 const STATEMENT_MS = 60_000;
 
-/** The parameter that names the server itself, for a URL that names a pooler. */
+/** The URL parameter with the address of the server itself, for a URL that names a pooler. */
 const LISTEN = 'listen';
 
 export interface PostgresConfiguration {
   /** The settings of the connections for calls. */
   readonly config: pg.ClientConfig;
   /**
-   * The settings of the connection that waits for notifications. It is the same object as `config` if the URL has no
+   * The settings of the connection that waits for notifications. They are the same object as `config` if the URL has no
    * parameter `listen`.
    */
   readonly listening: pg.ClientConfig;
@@ -60,7 +60,7 @@ function urlsOf(url: string): { calls: string; listening: string | undefined } {
 
 function clientConfig(url: string): pg.ClientConfig {
   const types = new pg.TypeOverrides();
-  // The numbers of Toolscript's columns stay below 2^53.
+  // The numbers in Toolscript's columns stay below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number);
   return {
     connectionString: url,

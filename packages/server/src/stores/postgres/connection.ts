@@ -4,7 +4,7 @@ import type { Database, Dialect, Parameters, Row, Value } from '../tables/databa
 import { isConflict, isLostConnection, isUnsent, WAIT_MS } from './faults.js';
 import { insertStatement, statementOf, type Statement } from './statement.js';
 
-/** Maximum number of retries of a transaction that conflicts with another one. */
+/** Maximum number of attempts at a transaction that conflicts with other transactions. */
 const MAX_ATTEMPTS = 20;
 
 /** Maximum number of rows in one statement, because PostgreSQL accepts at most 65 535 parameters. */
@@ -21,7 +21,7 @@ const DIALECT: Dialect = {
     `${column} = ANY (ARRAY(SELECT json_array_elements_text(CAST(${parameter} AS json))))`,
 };
 
-/** `SET LOCAL` ends with the transaction, so that it also works over a pooler that shares connections. */
+/** The effect of `SET LOCAL` ends with the transaction, so it also works over a pooler that shares connections. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${WAIT_MS}`;
 const UNFLUSHED = 'SET LOCAL synchronous_commit = off';
@@ -36,7 +36,7 @@ const lockSql = (name: string) =>
 /**
  * A connection that one call uses exclusively. Transactions see the changes that others have committed (`READ
  * COMMITTED`), and lock the rows on which their own changes depend. A transaction is repeated after a deadlock and
- * after a violated uniqueness: its checks then find the row of the other transaction.
+ * after a uniqueness violation: its checks then find the row of the other transaction.
  */
 export class PostgresConnection implements Database {
   readonly dialect = DIALECT;
@@ -106,7 +106,7 @@ export class PostgresConnection implements Database {
     return (await this.first('SELECT NOW_MS AS now'))!.now as number;
   }
 
-  /** Runs several statements, without parameters and results. */
+  /** Runs several statements, without parameters or results. */
   async script(sql: string): Promise<void> {
     await this.#client.query(sql);
   }
@@ -119,7 +119,7 @@ export class PostgresConnection implements Database {
     return rowCount ?? 0;
   }
 
-  /** The only column of the first row; undefined without a row. */
+  /** The only column of the first row; undefined if there is no row. */
   async bytes(sql: string, parameters: Parameters): Promise<Uint8Array | undefined> {
     const { rows } = await this.#query(statementOf(sql, parameters));
     const row = rows[0] as Readonly<Record<string, Uint8Array>> | undefined;

@@ -4,7 +4,7 @@ import { UNREACHABLE } from '../unreachable.js';
 /** Maximum time that a statement waits for another transaction's lock, and that a transaction stays idle, in ms. */
 export const WAIT_MS = 15_000;
 
-/** The place of a database as messages show it, without the password. */
+/** The database as messages show it, without the password. */
 export interface Place {
   /** The host, the port and the database, such as `127.0.0.1:5432/toolscript`. */
   readonly name: string;
@@ -24,16 +24,17 @@ const SENTENCES = {
   noSchema: ({ name }) =>
     `${name} has no schema in the search_path of its user. Create a schema, or set the search_path: ALTER ROLE … SET search_path = …`,
   rights: ({ name, user }, message) =>
-    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a right (${message}). Grant the right, or connect as the owner of the tables.`,
+    `PostgreSQL at ${name} denies the user ${JSON.stringify(user)} a permission (${message}). Grant the permission, or connect as the owner of the tables.`,
   connections: ({ name }) =>
     `PostgreSQL at ${name} has no free connection. Raise its max_connections, or run fewer processes.`,
   full: ({ name }) => `PostgreSQL at ${name} cannot grow: its disk is full. Free disk space and try again.`,
-  readOnly: ({ name }) => `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Name the primary.`,
+  readOnly: ({ name }) =>
+    `PostgreSQL at ${name} accepts no writes: it is a standby, or read-only. Use the URL of the primary.`,
   busy: ({ name }) =>
     `${name} is locked: another transaction has held a row for ${WAIT_MS / 1_000} s. Look for the transaction in pg_stat_activity, or try again later.`,
-  lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server runs.`,
+  lost: ({ name }) => `The connection to PostgreSQL at ${name} ended. Try again when the server is running.`,
   pooler: ({ name }, message) =>
-    `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter; for options, set it for the user: ALTER ROLE … SET search_path = …`,
+    `The pooler at ${name} refuses a parameter of the URL (${message}). Remove the parameter. If it is "options", set the options for the user: ALTER ROLE … SET search_path = …`,
   missingTables: ({ name }, message) =>
     `A table of Toolscript is missing in ${name} (${message}). Restore a backup, or name an empty database.`,
   failed: ({ name }, message) => `PostgreSQL at ${name} failed: ${message}. Look in the log of that server.`,
@@ -41,7 +42,7 @@ const SENTENCES = {
 
 type Kind = keyof typeof SENTENCES;
 
-/** The kind of fault for SQLSTATE codes. */
+/** The kind of fault for each SQLSTATE code. */
 const KIND_OF_STATE: Readonly<Record<string, Kind>> = {
   '25006': 'readOnly',
   '28000': 'password',
@@ -69,7 +70,10 @@ const BROKEN = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED']);
 /** Messages of the client `pg` for ended connections. These errors have no code. */
 const ENDED = /^(?:Connection terminated|timeout e|Query read timeout|Client .* is not queryable$)/u;
 
-/** The error in one sentence if the database or the network caused it; otherwise the error itself. */
+/**
+ * A `StoreUnavailableError` that describes the error in one sentence, if the database or the network caused the error;
+ * otherwise the error itself.
+ */
 export function describePostgresFault(error: unknown, place: Place): unknown {
   const kind = kindOf(error);
   if (kind === undefined) return error;

@@ -3,15 +3,15 @@ import type { PostgresConnection } from './connection.js';
 import type { Place } from './faults.js';
 import { MIGRATIONS } from './migrations.js';
 
-/** SQLSTATE codes of a user who may not create or change tables. */
+/** SQLSTATE codes for a user who may not create or change tables. */
 const DENIED = new Set(['42501', '25006']);
 
 /** SQLSTATE codes for a table, type or sequence that exists already. */
 const EXISTS = new Set(['42P07', '42710', '23505']);
 
 /**
- * Brings the schema to this version. Processes that start at the same time wait for each other. A current schema needs
- * no right to create tables. Tests pass `steps` of a later version.
+ * Brings the schema to this version. Processes that start at the same time wait for each other. If the schema is
+ * current, the user needs no permission to create tables. Tests pass `steps` of a later version.
  */
 export async function migrate(
   connection: PostgresConnection,
@@ -41,7 +41,8 @@ async function migrateFrom(connection: PostgresConnection, version: number, step
 }
 
 /**
- * The version of the schema; 0 without tables. `to_regclass` would miss a table that another process has just created.
+ * The version of the schema; 0 if Toolscript has no tables. `to_regclass` would miss a table that another process has
+ * just created.
  */
 async function versionOf(connection: PostgresConnection): Promise<number> {
   const sql = `SELECT 1 AS one FROM pg_class

@@ -1,6 +1,7 @@
 /**
- * The steps from an empty schema to this version's; the table `toolscript_schema` counts the completed ones. A released
- * step never changes: the next version adds one. Names and texts are those of `tables/migrations.ts`.
+ * The steps from an empty schema to the schema of this version. The table `toolscript_schema` counts the completed
+ * steps. A released step never changes: the next version adds a step. Names and texts are those of
+ * `tables/migrations.ts`.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -13,14 +13,17 @@ import { ServerClock } from './server-clock.js';
 /** Maximum time that a call waits for an unreachable server, in ms. */
 const GONE_MS = 10_000;
 
-/** Waits between attempts to connect, in ms. */
+/** The first and the maximum delay between attempts to connect, in ms. */
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 1_000;
 
 /** Maximum number of connections for calls. One more connection waits for notifications. */
 const MAX_CONNECTIONS = 10;
 
-/** Calls that have the same effect if they are repeated. They are repeated if the result of their commit is unknown. */
+/**
+ * Calls that have the same effect if they are repeated. The database repeats them if the result of their commit is
+ * unknown.
+ */
 const REPEATABLE = new Set([
   'documents.deleteExpired',
   'log.open',
@@ -50,8 +53,8 @@ interface Call<Result> {
 
 /**
  * A PostgreSQL database with the tables of the stores. Each call uses a connection exclusively. A call waits and starts
- * again if the server is unreachable or has no free connection. If the connection ends during its commit, a call that
- * is not repeatable rejects.
+ * again if the server is unreachable or has no free connection. A call that is not repeatable rejects if the connection
+ * ends during its commit.
  */
 export class PostgresDatabase implements TableCalls {
   readonly place: Place;
@@ -82,7 +85,7 @@ export class PostgresDatabase implements TableCalls {
   static async open(url: string): Promise<PostgresDatabase> {
     const { config, listening, place } = configOf(url);
     const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS, allowExitOnIdle: true });
-    // The pool replaces an idle connection that has ended at the next call.
+    // At the next call, the pool replaces an idle connection that has ended.
     pool.on('error', () => {});
     // The query that uses a connection reports its error.
     pool.on('connect', (client) => client.on('error', () => {}));
@@ -205,7 +208,7 @@ export class PostgresDatabase implements TableCalls {
 
   #doubtError(cause: unknown): Error {
     return new StoreUnavailableError(
-      `The connection to PostgreSQL at ${this.place.name} ended during a commit, so the change may have been stored or not. Read it before you repeat it.`,
+      `The connection to PostgreSQL at ${this.place.name} ended during a commit, so the change may have been stored or not. Check whether it was stored before you repeat the call.`,
       { cause },
     );
   }

@@ -21,7 +21,7 @@ const append = (changes: string) => `WITH held AS (
   )
   SELECT appends FROM held`;
 
-/** Returns the write of an append. Throws a `ToolscriptUsageError` for lines that cannot be stored. */
+/** Returns the function that appends the lines. Throws a `ToolscriptUsageError` for lines that cannot be stored. */
 export function appendTo(
   scriptId: string,
   epoch: number,

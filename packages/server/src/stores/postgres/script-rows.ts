@@ -48,7 +48,7 @@ interface Take {
   readonly write: string;
 }
 
-/** Claims a script in one transaction. Writers with older epochs wait for it, and are stale afterwards. */
+/** Claims a script in one transaction. Writers with older epochs wait for the transaction, and are stale afterwards. */
 export async function takeScript(
   connection: PostgresConnection,
   { scriptId, fromEpoch, write }: Take,
@@ -84,7 +84,7 @@ export async function takeScript(
   });
 }
 
-/** An earlier attempt has claimed the script and added `count` lines. */
+/** The result of an earlier attempt, which has claimed the script and added `count` lines. */
 async function takenBefore(
   connection: PostgresConnection,
   scriptId: string,

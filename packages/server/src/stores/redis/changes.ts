@@ -33,7 +33,7 @@ export class RedisChanges {
     this.board.announce(runId);
   }
 
-  /** Stops the wait for changes. Call it before the connection closes, and await its result afterwards. */
+  /** Stops the wait for changes. Call this function before the connection closes, and await its promise afterwards. */
   async close(): Promise<void> {
     this.#ending.abort();
     this.board.close();
@@ -57,7 +57,10 @@ export class RedisChanges {
     }
   }
 
-  /** The id of the newest change. The caller may have missed earlier changes. */
+  /**
+   * Reads the id of the newest change. Announces that any run may have changed, because this process may have missed
+   * earlier changes.
+   */
   async #position(): Promise<string> {
     const reply = (await this.#connection.wait(['XREVRANGE', this.#key, '+', '-', 'COUNT', '1'])) as readonly Reply[];
     this.announce();

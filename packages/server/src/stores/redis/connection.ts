@@ -10,7 +10,7 @@ import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.js';
 /** Maximum time that a call waits for an unreachable server, in ms. */
 const GONE_MS = 15_000;
 
-/** Waits between attempts, in ms. */
+/** The first and the maximum delay between attempts, in ms. */
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 1_000;
 

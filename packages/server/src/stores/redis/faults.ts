@@ -21,7 +21,7 @@ const SENTENCES = {
     `No Redis server answers at ${name}. Start the server, or correct the host and the port of the URL.`,
   password: ({ name }) => `Redis at ${name} refused the user or the password. Correct them in the URL.`,
   rights: ({ name, prefix }, message) =>
-    `Redis at ${name} denies the user a right (${message}). Grant the right: ACL SETUSER … +@all ~${prefix}*`,
+    `Redis at ${name} denies the user a permission (${message}). Grant the permission: ACL SETUSER … +@all ~${prefix}*`,
   database: ({ name }) =>
     `Redis at ${name} has no database with the number in the URL. Remove the number, or raise "databases".`,
   certificate: ({ name }, message) =>
@@ -33,12 +33,12 @@ const SENTENCES = {
     `Redis at ${name} accepts no more events: its memory is full. Raise maxmemory; runs continue then. Stored events are not lost.`,
   disk: ({ name }) =>
     `Redis at ${name} accepts no writes, because it cannot save to its disk. Free disk space, then look in the log of that server.`,
-  readOnly: ({ name }) => `Redis at ${name} accepts no writes: it is a replica. Name the primary.`,
-  lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server runs.`,
+  readOnly: ({ name }) => `Redis at ${name} accepts no writes: it is a replica. Use the URL of the primary.`,
+  lost: ({ name }) => `The connection to Redis at ${name} ended. Try again when the server is running.`,
   cluster: ({ name }, message) =>
     `The Redis cluster at ${name} does not serve its keys now (${message}). Find the cause with CLUSTER INFO.`,
   moved: ({ name }, message) =>
-    `Redis at ${name} is a node of a cluster that does not have the keys of this log. Name the node that has them: ${nodeIn(message)}`,
+    `Redis at ${name} is a cluster node without the keys of this log. Use the URL of the node that has them: ${nodeIn(message)}`,
   failed: ({ name }, message) => `Redis at ${name} failed: ${message}. Look in the log of that server.`,
 } as const satisfies Record<string, Sentence>;
 
@@ -75,11 +75,14 @@ export function redisFault(kind: Kind, place: RedisPlace, message = '', cause?: 
   return new StoreUnavailableError(SENTENCES[kind](place, message), { cause });
 }
 
-/** The error in one sentence if Redis or the network caused it; otherwise the error itself. */
+/**
+ * A `StoreUnavailableError` that describes the error in one sentence, if Redis or the network caused the error;
+ * otherwise the error itself.
+ */
 export function describeRedisFault(error: unknown, place: RedisPlace, isOpening = false): unknown {
   const original = error instanceof ReconnectStrategyError ? error.originalError : error;
   const known = kindOf(original);
-  // Redis does not close a connection during the handshake.
+  // Redis does not close a connection during the handshake, so the server is not Redis.
   const kind = isOpening && known === 'lost' ? 'notRedis' : known;
   return kind === undefined ? error : redisFault(kind, place, firstLine(original as Error), original);
 }
@@ -105,7 +108,7 @@ function kindOf(error: unknown): Kind | undefined {
   if (typeof code === 'string' && /^(?:ERR_TLS_CERT|CERT_|DEPTH_|SELF_SIGNED|UNABLE_)/u.test(code))
     return 'certificate';
   if (typeof code === 'string' && /^(?:ERR_SSL|ERR_TLS)/u.test(code)) return 'failed';
-  // An error of the client's parser has no other mark than this message.
+  // Only this message identifies an error of the client's parser.
   if (/unknown RESP type|invalid RESP/iu.test(error.message)) return 'notRedis';
   return LOST.some((kind) => error instanceof kind) ? 'lost' : undefined;
 }

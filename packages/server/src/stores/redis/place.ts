@@ -10,7 +10,7 @@ export interface RedisPlace {
   readonly username?: string;
   readonly password?: string;
   readonly database?: number;
-  /** The start of every key. Its braces put all keys into one slot of a cluster. */
+  /** The prefix of every key. Its braces put all keys into one slot of a cluster. */
   readonly prefix: string;
 }
 
@@ -18,8 +18,8 @@ const DEFAULT_PORT = 6379;
 const DEFAULT_PREFIX = 'toolscript';
 
 /**
- * Reads a URL. A URL without a password uses `REDISCLI_AUTH` of the environment. Throws a `ToolscriptUsageError` for a
- * malformed URL. The error does not contain the URL, which may contain a password.
+ * Reads a URL. A URL without a password uses the environment variable `REDISCLI_AUTH`. Throws a `ToolscriptUsageError`
+ * for a malformed URL. The error does not contain the URL, which may contain a password.
  */
 export function placeOf(url: string, environment: NodeJS.ProcessEnv = process.env): RedisPlace {
   try {

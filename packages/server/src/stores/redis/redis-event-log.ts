@@ -42,7 +42,10 @@ import { RedisConnection, type Reply } from './connection.js';
 import { placeOf } from './place.js';
 import { warningsOf } from './warnings.js';
 
-/** Maximum bytes of the UTF-16 units of a page; `eventPage` cuts the page exactly. */
+/**
+ * Maximum size of a page in Redis, in UTF-8 bytes. A UTF-16 unit takes at most three bytes, and `eventPage` truncates
+ * the page exactly.
+ */
 const MAX_PAGE_BYTES = 3 * MAX_EVENT_PAGE_LENGTH;
 
 /** The log of live events in Redis Streams. `scripts.ts` describes its keys. */
@@ -221,7 +224,7 @@ export class RedisEventLog implements EventLog {
   }
 }
 
-/** The position of a row and its run, then two more columns. */
+/** The position of a row, its run, and two more columns. */
 type ListRow = readonly [string, string, string, string];
 
 function nextOf(kind: string, rows: readonly ListRow[], limit: number): { next?: string } {

@@ -19,7 +19,7 @@ interface Settlement {
   readonly by?: string;
 }
 
-/** Maximum UTF-16 units of a page's requests. A page that reaches this length ends. */
+/** A page ends when its requests reach this number of UTF-16 units. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
 /** Operations on approvals, inside transactions of other tables. */
@@ -120,7 +120,7 @@ export class ApprovalTables {
     await touchThread(this.database, row.thread_id as string, now);
   }
 
-  /** Locks the run of an approval, so that its approvals are decided one after the other. */
+  /** Locks the run of an approval, so that the approvals of the run are decided one after the other. */
   async #locked(approvalId: string): Promise<Row | undefined> {
     const row = await this.find(approvalId);
     if (row === undefined) return undefined;

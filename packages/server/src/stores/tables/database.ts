@@ -30,7 +30,7 @@ export interface Database {
 
 /** The SQL that differs between databases. */
 export interface Dialect {
-  /** Ends a SELECT, and locks its rows: other transactions cannot change or lock them until this one ends. */
+  /** Ends a SELECT, and locks its rows: other transactions cannot change or lock them until the transaction ends. */
   readonly forUpdate: string;
   /** Ends a SELECT of `candidate` rows like `forUpdate`, but skips rows that other transactions have locked. */
   readonly skipLocked: string;

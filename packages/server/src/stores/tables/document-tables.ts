@@ -41,8 +41,8 @@ const FOUND = `FROM documents d JOIN document_versions v ON v.shelf = d.shelf AN
   WHERE d.shelf = :shelf AND (d.expires_at IS NULL OR d.expires_at > :now)`;
 
 /**
- * Documents in the database; each function is one transaction. A shelf is one scope and kind. A row of `documents` is a
- * name with its newest version; `document_versions` has the texts.
+ * Documents in the database; each function is one transaction. A shelf contains the documents of one scope and kind. A
+ * row of `documents` is a name with its newest version; `document_versions` has the texts.
  */
 export class DocumentTables {
   constructor(readonly database: Database) {}
@@ -194,7 +194,7 @@ export class DocumentTables {
   }
 }
 
-/** Copies the versions of a thread that were saved up to the time `until`. */
+/** Copies the document versions that were saved up to the time `until` from one thread to another. */
 export async function copyDocuments(database: Database, from: string, to: string, until: number): Promise<void> {
   for (const kind of DocumentKindSchema.options) {
     const [source, target] = [from, to].map((id) => shelfOf({ kind: 'thread', id }, kind)) as [string, string];
@@ -232,8 +232,8 @@ function shelfOf({ kind: scopeKind, id }: DocumentScope, kind: DocumentKind): st
 }
 
 /**
- * The UTF-16 code units in hexadecimal: sorts as strings of JavaScript sort, keeps prefixes, and represents NUL and
- * lone surrogates.
+ * The UTF-16 code units of a name, in hexadecimal. This form sorts like strings in JavaScript, preserves prefixes, and
+ * represents NUL and lone surrogates.
  */
 function sortable(name: string): string {
   return Buffer.from(name, 'utf16le').swap16().toString('hex');

@@ -62,7 +62,7 @@ async function storedTexts(
   return new Map(rows.map(({ seq, event }) => [seq as number, event as string]));
 }
 
-/** Reads a page of events. It first reads the lengths, and then only the texts that fit into the page. */
+/** Reads a page of events. First reads the lengths, and then only the texts that fit into the page. */
 export async function readEvents(
   database: Database,
   table: EventTable,

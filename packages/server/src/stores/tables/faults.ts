@@ -41,7 +41,10 @@ const KIND_OF_SYSTEM_CODE: Readonly<Record<string, string>> = {
   EROFS: 'refused',
 };
 
-/** The error in one sentence if the database or the system caused it; otherwise the error itself. */
+/**
+ * A `StoreUnavailableError` that describes the error in one sentence, if the database or the system caused the error;
+ * otherwise the error itself.
+ */
 export function describeFault(error: unknown, path: string): unknown {
   const kind = kindOf(error);
   if (kind === undefined) return error;
@@ -57,7 +60,7 @@ export function sqliteCode(error: unknown): number {
 function kindOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
-  // An error at the opening of a file has its code only in the message.
+  // If a file cannot be opened, the error has its code only in the message.
   const opening = /ConnectionFailed\(.*: (\d+)"\)/u.exec(error.message)?.[1];
   return (
     KIND_OF_CODE[sqliteCode(error) || Number(opening ?? 0)] ??

@@ -76,7 +76,7 @@ export class LibsqlDatabase implements Database {
     for (const row of rows) this.#statement(sql).all(row);
   }
 
-  /** Runs several statements, without parameters and results. */
+  /** Runs several statements, without parameters or results. */
   script(sql: string): void {
     this.#connection.exec(sql);
   }
@@ -229,8 +229,8 @@ export class LibsqlDatabase implements Database {
   }
 
   /**
-   * Rejects a database of another program. It checks for tables first: another process may be creating them, and sets
-   * the owner in the same transaction.
+   * Rejects a database of another program. Checks for tables before the owner, because another process may create both
+   * in one transaction between the two checks.
    */
   #refuseForeign(path: string): void {
     const isEmpty = this.#all('SELECT 1 FROM sqlite_master LIMIT 1', {}).length === 0;

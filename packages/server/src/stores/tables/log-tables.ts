@@ -35,7 +35,7 @@ const UNHANDLED = `FROM log_runs
 
 const BY_TURN = 'ORDER BY coalesce(log_groups.served, 0), log_runs.position';
 
-/** Finds the run that was served longest ago, among the runs with events for the group that no consumer has leased. */
+/** Finds the run that was served longest ago, among the runs that have events for the group and no lease. */
 const NEXT_RUN = `
   SELECT log_runs.run_id, log_groups.attempts ${UNHANDLED}
     AND NOT (coalesce(log_groups.lease_expires_at, 0) > :now

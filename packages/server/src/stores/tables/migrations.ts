@@ -1,9 +1,9 @@
 /**
- * The steps from an empty database to this version's; `user_version` counts the completed ones. A released step never
- * changes: the next version adds one.
+ * The steps from an empty database to the schema of this version. `user_version` counts the completed steps. A released
+ * step never changes: the next version adds a step.
  *
- * External texts are stored as JSON text, which represents every string, including NUL and lone surrogates. A
- * position comes from one counter, so that the order of changes does not depend on a clock.
+ * External texts are stored as JSON text, which represents every string, including NUL and lone surrogates. A position
+ * comes from one counter, so that the order of changes does not depend on a clock.
  */
 export const MIGRATIONS: readonly string[] = [
   `

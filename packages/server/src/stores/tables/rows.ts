@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Approval, type Run, type RunFence, type Thread, type Turn, storeErrors } from '@toolscript/core/protocol';
 import type { Database, Dialect, Parameters, Row, Value } from './database.js';
 
-/** Text in the form of a column: JSON represents every string without loss. */
+/** A value as a column stores it: JSON represents every string without loss. */
 export function encode(value: unknown): string {
   return JSON.stringify(value);
 }
@@ -13,7 +13,7 @@ export function encodeOptional(value: unknown): string | null {
 
 const decode = (value: Value | undefined) => JSON.parse(value as string);
 
-/** The member for a column; no member if the column is null. */
+/** An object with the member for a column; an empty object if the column is null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
   return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
 }

@@ -12,14 +12,17 @@ interface Lease {
 /** Number of the oldest free runs that a claim examines before it examines all free runs. */
 const FRONT = 100;
 
-/** Maximum principals that a claim considers. If their oldest runs are taken, it tries all runs of the first few. */
+/**
+ * Maximum number of principals that a claim considers. If other claims take the oldest runs of these principals, the
+ * claim tries all runs of the first `MAX_TRIES` principals.
+ */
 const MAX_PRINCIPALS = 100;
 const MAX_TRIES = 3;
 
 /** The condition `isLeaseHeld` of the protocol. */
 const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
 
-/** The condition of the partial indexes, which must have the same text. */
+/** The condition of the partial indexes. The migrations must contain exactly this text. */
 const IS_ACTIVE = `state IN ('queued', 'running')`;
 
 const IS_FREE = `${IS_ACTIVE} AND (state = 'queued' OR NOT (${IS_HELD}))`;

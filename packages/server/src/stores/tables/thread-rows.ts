@@ -49,7 +49,7 @@ export async function insertThread(
   return threadId;
 }
 
-/** The thread from which a branch starts, and its runs before that turn. */
+/** The thread from which a branch starts, and its runs before the turn `turnId`. */
 async function branchAt(database: Database, principal: string, { threadId, turnId }: BranchPoint) {
   const source = await lockThread(database, threadId);
   // defence: branches-stay-with-their-owner

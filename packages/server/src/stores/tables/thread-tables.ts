@@ -39,7 +39,7 @@ export interface ThreadFilters {
   readonly limit: number;
 }
 
-/** A turn whose items are JSON text. The main thread of the caller parses it. */
+/** A turn whose items are JSON text. The main thread of the caller parses this text. */
 export interface FoldedTurn {
   readonly turnId: string;
   readonly runId: string;
@@ -48,7 +48,7 @@ export interface FoldedTurn {
   readonly items: string;
 }
 
-/** Maximum UTF-16 units of the items on a page of turns. A page that reaches this length ends. */
+/** A page ends when the items of its turns reach this number of UTF-16 units. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
 /** Threads in the database; each function is one transaction. */
@@ -231,7 +231,7 @@ export class ThreadTables {
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
-  /** Stores folds. Skips a run that was deleted, or for which an event arrived, after the fold. */
+  /** Stores folds. Skips a run if it was deleted, or if it received an event, after the fold. */
   #keepFolds(folds: readonly Fold[]): Promise<void> {
     const keep = async ({ turn: { runId, items }, eventCount }: Fold) => {
       await lockRun(this.database, runId);

@@ -77,7 +77,9 @@ describeWithPostgres('the schema', () => {
       /no tables of Toolscript yet, and the user "\w+" may not create or change them/u,
     );
     await (await openStores(url)).close();
-    expect(await refusalOf(guest)).toMatch(/denies the user "\w+" a right \(permission denied .*Grant the right/u);
+    expect(await refusalOf(guest)).toMatch(
+      /denies the user "\w+" a permission \(permission denied .*Grant the permission/u,
+    );
     await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${name}`);
     await administrator.query(`GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO ${name}`);
     const stores = await openStores(guest);

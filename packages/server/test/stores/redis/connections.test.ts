@@ -84,7 +84,7 @@ describeWithOwnRedis('a connection to Redis', () => {
     const [right, wrong] = slot <= 8191 ? nodes : nodes.toReversed();
     expect(openInProcess(right!.url()).stdout).toBe('event 0\n');
     expect(openInProcess(wrong!.url()).stdout).toBe(
-      `StoreUnavailableError Redis at 127.0.0.1:${wrong!.port} is a node of a cluster that does not have the keys of this log. Name the node that has them: redis://127.0.0.1:${right!.port}\n`,
+      `StoreUnavailableError Redis at 127.0.0.1:${wrong!.port} is a cluster node without the keys of this log. Use the URL of the node that has them: redis://127.0.0.1:${right!.port}\n`,
     );
   });
 });

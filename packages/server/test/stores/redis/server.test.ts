@@ -147,7 +147,7 @@ describeWithOwnRedis('a Redis server of its own', () => {
       return redis.url(`${name}:guest-secret@`);
     };
     const refusal =
-      /^Redis at 127\.0\.0\.1:\d+ denies the user a right \((.*)\)\. Grant the right: ACL SETUSER … \+@all ~\{toolscript\}\*$/u;
+      /^Redis at 127\.0\.0\.1:\d+ denies the user a permission \((.*)\)\. Grant the permission: ACL SETUSER … \+@all ~\{toolscript\}\*$/u;
     expect(refusal.exec(await faultOf(user('reader', '~*', '+@all', '-xadd', '-zadd')))?.[1]).toBe('XADD, ZADD');
     expect(await faultOf(user('elsewhere', '~{other}:*', '+@all'))).toMatch(refusal);
     expect(await faultOf(user('scriptless', '~*', '+@all', '-eval'))).toMatch(refusal);

@@ -23,12 +23,12 @@ const PASSED_ON = [
 ];
 
 export interface SandboxOptions {
-  /** Folders that commands can write to. No program of the sandbox is loaded from there. */
+  /** Folders that commands can write to. No program of the sandbox is loaded from them. */
   readonly roots: readonly string[];
   readonly allowedHosts: readonly string[];
 }
 
-/** A command that is started inside the sandbox. Call `finish` after it has ended. */
+/** A command to start inside the sandbox. Call `finish` after the command has ended. */
 export interface SandboxedCommand {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ export class Sandbox {
     this.#options = options;
   }
 
-  /** `script` is a quoted line of shell code. */
+  /** Prepares a command for the sandbox. `script` is a quoted line of shell code. */
   async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand> {
     const host = await this.#started();
     let number = 0;
@@ -64,8 +64,8 @@ export class Sandbox {
       );
     if (!answer.ok) throw refused(refusedBySystem(answer.reason));
     const { line, inputs } = answer.wrapped!;
-    // Programs outside the sandbox get only the host's environment: a preloaded library or PATH of the caller would
-    // take effect before the sandbox exists.
+    // Programs outside the sandbox get only the trusted PATH. A preloaded library or a PATH of the caller would take
+    // effect before the sandbox exists.
     return {
       argv: ['/bin/sh', '-c', `exec ${line}`],
       // defence: caller-environment-stays-inside, without it: environment: process.env as Record<string, string>,
@@ -119,7 +119,7 @@ export class Sandbox {
   }
 }
 
-/** The sandbox's host process. It sends requests to the process, and matches the responses by number. */
+/** The client of the sandbox's host process. Sends requests to the process, and matches the responses by number. */
 class SandboxHost {
   readonly path: string;
   /** The reason why the process could not be started. */
@@ -203,7 +203,7 @@ function ended(id: number): SandboxAnswer {
 function passedOn(): Record<string, string> {
   const names = PASSED_ON.filter((name) => process.env[name] !== undefined);
   const passed = Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
-  // Without HOME the package asks the system, which may not know the user.
+  // Without HOME, the sandbox's package asks the system, which may not know the user.
   // defence: a-home-for-users-without-one, without it: return passed;
   return { HOME: homeOf() ?? '/nonexistent', ...passed };
 }

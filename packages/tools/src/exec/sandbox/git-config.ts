@@ -51,7 +51,7 @@ function isPlain(text: string): boolean {
 
 function isPlainSetting(line: string, section: readonly string[]): boolean {
   const [, name = '', value = ''] = SETTING.exec(line) ?? [];
-  // `ext::sh -c …` is an address that names a program; one that starts with a dash is an option.
+  // `ext::sh -c …` is an address that names a program; an address that starts with a dash is an option.
   // defence: git-addresses-name-no-program, without it: return section.includes(name.toLowerCase());
   return section.includes(name.toLowerCase()) && !value.includes('::') && !value.startsWith('-');
 }

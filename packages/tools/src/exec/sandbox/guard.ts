@@ -6,8 +6,8 @@ import type { MovedEntry } from './messages.js';
 import { ProtectedSearch, type ProtectedEntries, type ProtectedEntry } from './protected-entries.js';
 
 /*
- * Prevents a command from changing files that other programs execute or obey. Existing ones are mounted read-only. Ones
- * that appear while the command runs are renamed afterwards, so that they have no effect.
+ * Prevents a command from changing files that other programs execute or obey. Existing files are mounted read-only.
+ * Files that appear while the command runs are renamed afterwards, so that they have no effect.
  */
 
 export interface GuardedFolders {
@@ -23,7 +23,7 @@ export interface Guarded {
   readonly folders: GuardedFolders;
   /** Existing paths, with symbolic links resolved, to mount read-only for the command. */
   readonly readOnly: readonly string[];
-  /** The identities of files that the command cannot change. The user can change them during the command. */
+  /** The identities of files that the command cannot change. The user can change such a file while the command runs. */
   readonly mounted: ReadonlySet<string>;
   /** The identities of all other files, with their state. */
   readonly unmounted: ReadonlySet<string>;
@@ -31,11 +31,11 @@ export interface Guarded {
 }
 
 /**
- * Maximum number of mounts on a command line. The states of further entries are compared after the command, including
- * their content.
+ * Maximum number of mounts on a command line. The states of further entries, with everything below them, are compared
+ * after the command.
  */
 const MAX_MOUNTS = 800;
-/** Maximum number of rounds, because renaming an entry can reveal another one. */
+/** Maximum number of rounds of renaming. Renaming an entry can reveal another entry. */
 const MAX_ROUNDS = 4;
 
 export class Guard {
@@ -95,7 +95,7 @@ function addRealPath(paths: Set<string>, path: string): void {
 
 function inPlaceOfOurs(path: string): ProtectedEntry[] {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return [];
-  return [{ path, reason: 'this program would load it in place of a package of its own', kind: 'name' }];
+  return [{ path, reason: 'Toolscript would load it instead of one of its own packages', kind: 'name' }];
 }
 
 function isKnown({ path }: ProtectedEntry, { mounted, unmounted }: Guarded): boolean {
@@ -155,7 +155,7 @@ function rename(from: string, to: string): void {
 
 function open(folder: string): boolean {
   try {
-    // Whether the folder can be read now. The call only adds permissions.
+    // Returns whether the folder can be read now. The call only adds permissions.
     chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
     return true;
   } catch {

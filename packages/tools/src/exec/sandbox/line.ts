@@ -3,8 +3,9 @@ export const FILTER_DESCRIPTOR = 3;
 const OPTIONS_DESCRIPTOR = 4;
 
 /**
- * Inserts a reference to more options after all options of the package, so that they take precedence. The options come
- * through a descriptor, because the length of a line is limited. Throws if the line has an unknown form.
+ * Inserts a reference to more options after all options of the sandbox's package, so that the new options take
+ * precedence. They come through a descriptor, because the length of a line is limited. Throws if the line has an
+ * unknown form.
  */
 export function withMoreOptions(line: string): string {
   const words = [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)];

@@ -1,7 +1,7 @@
 import type { SandboxedDisk } from './policy.js';
 import type { SandboxPrograms } from './requirements.js';
 
-/** Requests to the sandbox's host; each response has the same number. */
+/** Requests to the sandbox's host. Each response has the number of its request. */
 export type SandboxRequest =
   | { id: number; kind: 'start'; programs: SandboxPrograms; allowedHosts: readonly string[] }
   | { id: number; kind: 'wrap'; command: string; disk: SandboxedDisk }
@@ -9,8 +9,8 @@ export type SandboxRequest =
   | { id: number; kind: 'finish'; wrap: number };
 
 /**
- * An entry that a command created and other programs would execute or obey. `movedTo` is empty if it could not be
- * moved.
+ * An entry that a command created or changed, and that other programs would execute or obey. `movedTo` is empty if the
+ * entry could not be moved.
  */
 export interface MovedEntry {
   readonly path: string;

@@ -5,8 +5,8 @@ import type { Workspace } from '../../files/workspace.js';
 import { HISTORY, HOME_EXCEPTIONS, HOME_SECRETS, POINTERS, SYSTEM_SECRETS } from './secrets.js';
 
 /**
- * The part of the disk that a sandboxed command can use. All paths are absolute. A command can read other paths, but
- * cannot write to them.
+ * The part of the disk that a sandboxed command can use. All paths are absolute. A command can read paths outside these
+ * lists, but cannot write to them.
  */
 export interface SandboxedDisk {
   readonly denyRead: readonly string[];
@@ -81,7 +81,9 @@ function homesOf(environment: NodeJS.ProcessEnv): string[] {
   return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
 }
 
-/** The result of a lookup. The lookup throws for a user without an entry in the system's user list, who has no home. */
+/**
+ * The result of a lookup; undefined if the lookup throws. It throws for a user who is not in the system's user list.
+ */
 function orUndefined(ask: () => string): string | undefined {
   try {
     return ask();

@@ -4,14 +4,14 @@ import { foldName, isInPackages, PROTECTED_NAMES, protectedName } from '../../fi
 
 /*
  * Existing entries in the roots that other programs execute or obey: protected names at any depth, and the files that
- * control git in each repository. In folders of package managers, only the files of git count: users do not open these
- * folders, but git reads them.
+ * control git in each repository. In folders of package managers, only the files of git are included: users do not open
+ * these folders, but git reads them.
  */
 
 export interface ProtectedEntry {
   readonly path: string;
   readonly reason: string;
-  /** 'config' and 'hook' may be harmless; all others never are. */
+  /** 'hooks' is always harmless, 'config' and 'hook' may be harmless, and 'name' and 'control' never are. */
   readonly kind: 'name' | 'config' | 'hook' | 'hooks' | 'control';
 }
 
@@ -22,7 +22,7 @@ export interface ProtectedEntries {
 }
 
 const GIT = 'git runs its hooks and obeys its configuration';
-/** Files of a repository that name programs, or another place with such files. */
+/** Files of a repository that name programs, or another folder with such files. */
 const CONTROLS = new Set(['config.worktree', 'commondir', 'gitdir']);
 const HOOKS = 'hooks';
 
@@ -34,7 +34,7 @@ interface Listing {
   readonly changedNs: bigint;
   readonly isSettled: boolean;
   readonly folders: readonly string[];
-  /** Names of the files and folders with protected names. */
+  /** Names of the files and folders that may be protected. */
   readonly named: readonly string[];
   /** Whether the folder has the files that make git treat it as a repository. */
   readonly isRepository: boolean;
@@ -160,15 +160,18 @@ function readListing(path: string, { ino, ctimeNs }: BigIntStats): Listing | und
   };
 }
 
-/** Whether a folder can be the first of two names in a rule. Rules with two names start with `.config` or `.cargo`. */
+/** Whether a folder can be the first of two names in a rule. Rules with two names start with `.config` or `.hg`. */
 function isSecondName(folder: string): boolean {
   return /[/\\]\.[^/\\]*$/.test(folder);
 }
 
-/** The protected names that start with no dot. */
+/** The protected names that do not start with a dot. */
 const PLAIN_NAMES = PROTECTED_NAMES.map(({ name }) => name).filter((name) => !name.startsWith('.'));
 
-/** Rejects nearly all names fast: protected names start with a dot or with a name in this list, or are unusual. */
+/**
+ * Rejects nearly all names fast: protected names start with a dot or with a name in `PLAIN_NAMES`, or have unusual
+ * characters.
+ */
 function mayBeProtected(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (/^(?:\.|git~1)/i.test(name) || /[^\x21-\x7e]/.test(name)) return true;
@@ -177,7 +180,7 @@ function mayBeProtected(path: string): boolean {
   return path.length > name.length + 1 && /\/\.[^/]*\/[^/]*$/.test(path);
 }
 
-/** The last two names of a path. No rule has more names, and no parent is protected. */
+/** The last two names of a path. No rule has more names, and the walk enters no protected folder. */
 function lastNames(path: string): string {
   return path.split('/').slice(-2).join('/');
 }

@@ -4,8 +4,8 @@ import { delimiter, isAbsolute, join, sep } from 'node:path';
 /** The programs that make up the sandbox, by absolute path. */
 export interface SandboxPrograms {
   /**
-   * The search path for these programs and the shell: the host's PATH without folders that a command could have
-   * written.
+   * The search path for these programs and the shell: the host's PATH without folders that a command could have written
+   * to.
    */
   readonly path: string;
   readonly bubblewrap?: string;
@@ -15,7 +15,7 @@ export interface SandboxPrograms {
 export interface SandboxRefusal {
   /** The reason why the sandbox does not work, in one sentence. */
   readonly reason: string;
-  /** The command or setting that removes the reason. */
+  /** The command or setting that makes the sandbox work, or that turns it off. */
   readonly fix: string;
 }
 
@@ -64,18 +64,18 @@ export function findSandbox(
 }
 
 /**
- * The obstacles that the package found. Its warning about unfiltered local sockets counts as one, because it reveals a
- * security gap.
+ * The obstacles that the sandbox's package found. Its warnings are obstacles too, because they reveal security gaps
+ * such as unfiltered local sockets.
  */
 export function obstacles({ errors, warnings }: { errors: readonly string[]; warnings: readonly string[] }): string[] {
   // defence: warnings-are-refusals, without it: return [...errors];
   return [...errors, ...warnings];
 }
 
-/** The fix if the programs exist but the system blocks them. */
+/** The refusal if the programs exist but the system blocks them. */
 export function refusedBySystem(detail: string): SandboxRefusal {
   return {
-    reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}`,
+    reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}.`,
     fix:
       'Let unprivileged programs make user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 ' +
       `(Ubuntu), or sudo sysctl -w kernel.unprivileged_userns_clone=1 (older Debian). ${OPT_OUT}`,
@@ -83,7 +83,7 @@ export function refusedBySystem(detail: string): SandboxRefusal {
 }
 
 /**
- * Whether a program is outside the roots, even after its symbolic links are resolved. A command could have written a
+ * Whether a path is outside the roots, even after its symbolic links are resolved. A command could have written a
  * program inside a root.
  */
 function isOutside(path: string, roots: readonly string[]): boolean {
@@ -105,7 +105,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The first executable file with the name. */
+/** The first executable file with the name that is outside `roots`. */
 function findIn(folders: readonly string[], name: string, roots: readonly string[] = []): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => isProgram(path) && isOutside(path, roots));
 }

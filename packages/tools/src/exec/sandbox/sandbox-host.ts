@@ -17,11 +17,11 @@ import { systemCallFilter } from './system-calls.js';
 
 /*
  * A separate process for the package that creates sandboxes. It turns a command into the shell line that starts the
- * command inside; the tool itself runs that line.
+ * command inside a sandbox; the tool itself runs that line.
  *
  * The package has one configuration per process, listens to the process's signals, and protects files in the current
- * folder by creating empty ones there. Here the configuration and the signals belong to this host alone, and the
- * current folder is an empty one.
+ * folder by creating empty ones there. In this process, the configuration and the signals belong to the host alone, and
+ * the current folder is empty.
  */
 
 /** The package's own programs, which run inside the sandbox. The package may be in a folder that the sandbox hides. */
@@ -91,8 +91,8 @@ async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap
 }
 
 /**
- * Removes the files that the package created for the command, and moves away those that the command created for other
- * programs.
+ * Removes the files that the package created for the command. Moves away the files that the command created and that
+ * other programs would execute or obey.
  */
 function finish(wrapped: number): readonly MovedEntry[] {
   const guarded = running.get(wrapped);
@@ -156,7 +156,7 @@ async function tryOut(): Promise<void> {
   }
 }
 
-/** `readOnly`: paths inside the writable folders. */
+/** Creates the line that starts a command in the sandbox. `readOnly` contains paths inside the writable folders. */
 async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly string[]): Promise<WrappedCommand> {
   const byPackage = readOnly.filter((path) => isForPackage(path, disk));
   const filesystem = {
@@ -188,8 +188,9 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
 }
 
 /**
- * Whether the package handles a denied path. At the top of a root, the package also prevents renaming of the folders
- * above, and it handles hidden paths inside. This host mounts deeper entries, so that their folders can still be moved.
+ * Whether the package, and not this host, protects a read-only path. The package also prevents renaming of the folders
+ * above the path. On Linux, this host therefore mounts deeper entries itself, except near hidden paths, so that their
+ * folders can still be moved.
  */
 function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
   if (hasPattern(path)) return false;

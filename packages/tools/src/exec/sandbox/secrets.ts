@@ -109,7 +109,7 @@ export const HOME_SECRETS = [
   '.bitcoin',
   '.ethereum',
   '.electrum',
-  // Settings and histories of programs; git's own settings are an exception below.
+  // Settings and histories of programs. `HOME_EXCEPTIONS` contains git's own settings.
   '.config',
   '.local/share/keyrings',
   '.local/share/gopass',
@@ -120,7 +120,7 @@ export const HOME_SECRETS = [
   '.local/share/atuin',
   '.local/share/fish',
   '.local/state',
-  // Agents, and this program's own keys, journals and rules.
+  // Settings of coding agents, and this program's own keys, journals and rules.
   '.toolscript',
   '.local/share/toolscript',
   '.claude',
@@ -214,7 +214,7 @@ export const POINTERS = [
   'PGPASSFILE',
 ];
 /**
- * Files of the system that only root can read, in most cases. Otherwise a sandboxed command of root could read them.
+ * Files of the system that usually only root can read. Without this list, a sandboxed command of root could read them.
  */
 export const SYSTEM_SECRETS = [
   '/etc/shadow',

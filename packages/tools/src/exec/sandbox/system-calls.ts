@@ -1,6 +1,6 @@
 /*
- * The system call filter of each sandboxed command on Linux, in the form that bubblewrap takes: a program of the
- * kernel's packet filter. A rejected call fails with an error number; nothing is killed.
+ * The system call filter of each sandboxed command on Linux, in the form that bubblewrap takes: a program for the
+ * kernel's packet filter. A rejected call fails with an error number; the command continues.
  */
 
 type Condition =
@@ -28,7 +28,10 @@ const EAFNOSUPPORT = 97;
 const SETUID_OR_SETGID = 0o6000;
 const CREATES = 0o100 | 0o20000000;
 const NEW_CGROUP_NAMESPACE = 0x02000000;
-/** The socket families local (the package's own filter rejects most local sockets), IPv4, IPv6 and netlink. */
+/**
+ * The allowed socket families: local, IPv4, IPv6 and netlink. The filter of the sandbox's package rejects most local
+ * sockets.
+ */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
 const newMode = (flags: number, mode: number): readonly Condition[] => [
@@ -70,19 +73,19 @@ const RULES: Readonly<Record<string, Rule>> = {
   unshare: { x64: 272, arm64: 97, when: cgroup, error: EPERM },
   // defence: no-cgroup-namespace-by-clone
   clone: { x64: 56, arm64: 220, when: cgroup, error: EPERM },
-  // The kernel's keys belong to the user's session.
+  // The kernel's keys belong to the user's session, so commands must not access them.
   // defence: no-add-key
   addKey: { x64: 248, arm64: 217, error: EPERM },
   // defence: no-request-key
   requestKey: { x64: 249, arm64: 218, error: EPERM },
   // defence: no-keyctl
   keyctl: { x64: 250, arm64: 219, error: EPERM },
-  // Sockets of virtual machines (vsock), Bluetooth and similar ones belong to no network namespace.
+  // Sockets of virtual machines (vsock), of Bluetooth and of similar families belong to no network namespace.
   // defence: no-other-socket-families
   socket: { x64: 41, arm64: 198, when: [{ argument: 0, except: SOCKET_FAMILIES }], error: EAFNOSUPPORT },
 };
 
-/** For root, file capabilities are equivalent to a setuid bit. */
+/** More rules for root: file capabilities are equivalent to a setuid bit. */
 const RULES_AS_ROOT: Readonly<Record<string, Rule>> = {
   // defence: no-file-capabilities
   setxattr: { x64: 188, arm64: 5, error: ENOTSUP },
@@ -114,7 +117,10 @@ const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, ar
 /** The first number of the calls of x32 programs, which have a second number for every call. */
 const X32 = 0x40000000;
 
-/** The filter's instructions for one processor. They reject all calls of 32-bit programs, which have other numbers. */
+/**
+ * The first instructions of the filter for one processor. They reject all calls of 32-bit programs, which have other
+ * numbers.
+ */
 function entry(processor: Processor): Buffer[] {
   // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
   const other = answer(ERROR | ENOSYS);
@@ -132,7 +138,7 @@ function entry(processor: Processor): Buffer[] {
 function check(rule: Rule, processor: Processor): Buffer[] {
   const number = rule[processor];
   if (number === undefined) return [];
-  // A block whose condition does not hold jumps to the last instruction, which allows the call.
+  // If a condition does not hold, the filter jumps to the block's last instruction, which allows the call.
   const block = [answer(ERROR | rule.error), answer(ALLOW)];
   for (const condition of (rule.when ?? []).toReversed()) block.unshift(...test(condition, block.length - 1));
   return [instruction(EQUAL, number, 0, block.length), ...block];

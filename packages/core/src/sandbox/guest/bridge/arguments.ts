@@ -6,7 +6,7 @@ import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 
-/** The same limit as in `quickjs/outbox.ts`. */
+/** The same factor as in `quickjs/outbox.ts`. */
 const MAX_ARGUMENTS_AT_ONCE = 16;
 const MAX_QUOTED_NAMES = 1000;
 const MAX_QUOTED_NAME_LENGTH = 64;
@@ -55,13 +55,13 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** The arguments as JSON text. If a getter or a toJSON throws an error, the error's record gets the path. */
+/** The arguments as JSON text. If a getter or a toJSON throws an error, the record of the error gets the path. */
 function writeArgs(value: unknown): string | undefined {
   let flat = '';
   try {
     flat = writeFlat(value);
   } catch {
-    // `writeJson` below repeats the work and reports the path that throws.
+    // `writeJson` below repeats the work and reports the path of the member that throws.
   }
   return flat || writeJson(value, 'args');
 }
@@ -82,7 +82,7 @@ export function writeArguments(value: unknown): string {
   if (value === undefined) return '{}';
   try {
     const text = writeArgs(value);
-    // A getter or a toJSON may have called tools meanwhile, so this line comes last.
+    // A getter or a toJSON may have called tools and thereby set `problem`, so this line comes last.
     problem = text === undefined ? 'args: a value that JSON cannot represent' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {

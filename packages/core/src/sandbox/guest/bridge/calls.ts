@@ -22,7 +22,10 @@ export const promises: (Promise<unknown> | undefined)[] = [];
 
 let notifyHost: () => void = () => {};
 
-/** `notify` informs the host that a call is being made, so that the host can count the call and read its place. */
+/**
+ * `notify` informs the host that a call is being made, so that the host can count the call and read its position in the
+ * script.
+ */
 export function connectHost(notify: () => void): void {
   notifyHost = notify;
 }
@@ -35,13 +38,13 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 };
 
 /**
- * `quotedName` is JSON. `isBuiltin`: a call of the bridge's own functions (sleep, catalog), which is not a tool call
- * and has its own budget.
+ * `quotedName` is JSON. `isBuiltin`: the call goes to one of the bridge's own functions (sleep, catalog). Such a call
+ * is not a tool call and has its own budget.
  */
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
   if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
-  // A getter or a toJSON in the arguments may make calls itself. These calls get the lower indices.
+  // A getter or a toJSON in the arguments may make calls itself. Those calls get lower indices.
   const text = writeArguments(value);
   const problem = argumentsProblem();
   // defence: budget-after-arguments

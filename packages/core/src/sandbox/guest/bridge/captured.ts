@@ -69,7 +69,9 @@ type Then = <Value>(
 export const promiseThen = uncurry<Then>(Promise.prototype.then);
 
 const { isPrototypeOf } = Object.prototype;
-/** Returns a function that is true for values that inherit from the class's prototype, regardless of their members. */
+/**
+ * Returns a function that returns true for values that inherit from the class's prototype, regardless of their members.
+ */
 export const inheritsFrom =
   <Instance extends object>(Class: { readonly prototype: Instance }) =>
   (value: unknown): value is Instance =>
@@ -80,7 +82,7 @@ export const isSet = inheritsFrom(Set);
 export const isDate = inheritsFrom(Date);
 const inheritsFromError = inheritsFrom(Error);
 const { isError: isEngineError } = Error;
-/** Also true for an error that has lost its prototype. */
+/** Returns true also for an error that has lost its prototype. */
 export const isError = (value: unknown): value is Error => isEngineError(value) || inheritsFromError(value);
 export const isPromise = inheritsFrom(Promise);
 export const isRegExp = inheritsFrom(RegExp);

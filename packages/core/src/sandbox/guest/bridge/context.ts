@@ -12,14 +12,14 @@ export function setContext(text: string): void {
   contextText = text;
 }
 
-/** Returns the context, and creates it at the first read, because most scripts never read it. */
+/** Returns the context. The first read creates it, because most scripts never read it. */
 export const readContext = (): object => (context ??= makeContext());
 
 function makeContext(): object {
   const made = parse(contextText) as { telemetry?: unknown };
   const { telemetry: given } = made;
   const telemetry = typeof given === 'object' && given !== null ? given : {};
-  // Not enumerable: the context is data that a script may return or pass on.
+  // `emitProgress` is not enumerable, because the context is data that a script may return or pass on.
   defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: false });
   defineProperty(made, 'telemetry', { value: telemetry, enumerable: true });
   defineProperty(made, 'emitProgress', { value: emitProgress, enumerable: false });

@@ -37,7 +37,7 @@ const MAX_MEMBERS = 100;
 /** The minimum size of a value, which also limits the number of values that are read. */
 const MIN_UNITS = 2;
 
-/** A value that is being shown, and the values that hold it. */
+/** A value that is being shown, and the chain of values that hold it. */
 interface Chain {
   readonly value: object;
   readonly up: Chain | null;
@@ -65,7 +65,7 @@ export function withinRoom(units: number, makeText: () => string): string {
   }
 }
 
-/** Makes a line, in which `makeText` shows values with `show`. */
+/** Makes a line. `makeText` shows the line's values with `show`. */
 export const makeLine = (makeText: () => string): string => capText(withinRoom(MAX_TEXT, makeText));
 
 export function describeText(value: unknown): string {
@@ -79,7 +79,7 @@ export function describeText(value: unknown): string {
 export const capText = (text: string): string =>
   text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text;
 
-/** One value of a line; at depth 0, strings are shown as they are. */
+/** The text of one value of a line; at depth 0, strings are shown as they are. */
 export function show(value: unknown, depth: number): string {
   try {
     return inspect(value, depth, null);
@@ -88,7 +88,7 @@ export function show(value: unknown, depth: number): string {
   }
 }
 
-/** A value as plain JSON, truncated to the room of the line. */
+/** A value as plain JSON, truncated to the number of characters that the line has left. */
 export const showJson = (value: unknown): string =>
   spend(toText(startOfJson(max(room, 0), (cut) => stringify(value, cut) as string | undefined)));
 

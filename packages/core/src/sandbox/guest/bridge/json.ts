@@ -32,7 +32,7 @@ export function whyNotWritten(): Readonly<{ path: string; reason: string }> {
 const pathTo = (path: string, inList: boolean, key: string): string =>
   inList ? path + '[' + key + ']' : path + '.' + key;
 
-// The only table of classes that are not plain data; guest.md shows it, and a test compares the two.
+// The only table of the classes that JSON represents; guest.md shows the table, and a test compares the two.
 const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   Object: true,
@@ -42,7 +42,7 @@ const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   Boolean: true,
   Number: true,
   String: true,
-  // Date and the next class have a toJSON.
+  // Date and URL have a toJSON.
   Date: true,
   URL: true,
 });
@@ -107,7 +107,7 @@ function whyNotCarried(value: unknown): string | undefined {
 
 /**
  * An error as data: its name and message, the errors that it holds, and the members that the script has added.
- * `reading`: called with the name of each member before it is read.
+ * `reading` is called with the name of each member before the member is read.
  */
 function errorAsData(error: Error, reading: (name: string) => void): object {
   const data = create(null) as Record<string, unknown>;
@@ -133,7 +133,7 @@ class Descent {
   depth = 0;
   /** The value that is written for each object: the object itself, or its replacement. */
   readonly holders: object[] = [];
-  /** The script's objects that the holders were made of. */
+  /** The script's objects from which the holders were made. */
   readonly sources: object[] = [];
   /** The keys that led to the holders. */
   readonly heldBy: string[] = [];
@@ -181,9 +181,9 @@ function keyAfter(holder: object, key: string | undefined): string | undefined {
 }
 
 /**
- * JSON text of a value; undefined for undefined. Throws NOT_CARRIED, with its reason set, if JSON would lose or
- * reject a part of it. Rethrows errors of a getter or a toJSON, with the path to it set. Every getter and toJSON runs
- * once, and their results follow the same rules. `cut`: returns the replacement of a member.
+ * JSON text of a value; undefined for undefined. Throws NOT_CARRIED, with its reason set, if JSON would lose or reject
+ * a part of it. If a getter or a toJSON throws, sets the path to it and rethrows the error. Every getter and toJSON
+ * runs once, and their results follow the same rules. `cut`: returns the replacement of a member.
  */
 export function writeJson(value: unknown, root: string, cut?: Cut): string | undefined {
   const at = new Descent(root);
@@ -192,7 +192,7 @@ export function writeJson(value: unknown, root: string, cut?: Cut): string | und
     problem = { path: at.pathTo(key), reason };
     throw NOT_CARRIED;
   };
-  /** The path of the member of an error that is being read. */
+  /** The path of the error's member that is being read; empty if none is. */
   let reading = '';
   const replace = function (this: unknown, key: string, member: unknown): unknown {
     while (at.depth > 0 && holders[at.depth - 1] !== this) at.depth--;

@@ -1,4 +1,4 @@
-/** The limits of the running script. The image contains zeros; `begin` sets the script's own. */
+/** The limits of the running script. The image contains zeros; `begin` sets the script's own limits. */
 export const limits = {
   calls: 0,
   builtinCalls: 0,

@@ -8,7 +8,7 @@ export const outbox = {
   /** JSON text of each call's arguments. */
   arguments: [] as string[],
   argumentUnits: 0,
-  /** JSON text, a list without its end. */
+  /** JSON text of the log entries, separated by commas and without brackets. */
   logs: '',
   progress: '',
   output: '',

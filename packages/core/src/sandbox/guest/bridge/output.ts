@@ -46,7 +46,7 @@ function shownAsJson(value: unknown, units: number): string {
 export function text(value: unknown): void {
   if (used.output >= limits.output) return;
   const added = typeof value === 'string' ? value : shownAsJson(value, limits.output - used.output + 1);
-  // A getter or a toJSON may have emitted more output meanwhile.
+  // A getter or a toJSON may have emitted output.
   const room = limits.output - used.output;
   if (room <= 0) return;
   used.output += added.length;

@@ -1,7 +1,7 @@
-// Maps a place in the compiled code to the model's own source, as `script/wrapper.ts` does.
+// Maps positions in the compiled code to the model's own source, as `script/wrapper.ts` does.
 import { parse } from '../primordials.js';
 
-/** A line's triples: a column of the code, and the line and column of the source that it comes from. */
+/** A line's triples: a column of the code, and the line and column of the source from which the code there comes. */
 type Line = number[];
 
 let positionsText = '';
@@ -12,7 +12,7 @@ export function setPositions(text: string): void {
   positionsText = text;
 }
 
-/** `LINE:COLUMN` in the source; undefined for a place that is not in the script. */
+/** `LINE:COLUMN` in the source; undefined for a position that is not in the script. */
 export function originalPlace(line: number, column: number): string | undefined {
   if (positionsText === '') return line + ':' + column;
   positions ??= readPositions();
@@ -30,7 +30,8 @@ export function originalPlace(line: number, column: number): string | undefined 
 }
 
 /**
- * True if this triple is at or before the column, and code and source have the same length from it to the next triple.
+ * True if the triple at `at` is at or before the column, and code and source have the same length up to the next
+ * triple.
  */
 function isRunAt(pieces: Line, at: number, column: number): boolean {
   const columns = pieces[at + 3]! - pieces[at]!;
@@ -38,7 +39,7 @@ function isRunAt(pieces: Line, at: number, column: number): boolean {
   return pieces[at]! <= column && pieces[at + 4] === pieces[at + 1] && sourceColumns === columns;
 }
 
-/** Each number of the text is the difference from the previous one. */
+/** Each number of the text is the difference from the previous number of the same kind. */
 function readPositions(): Line[] {
   const lines = parse(positionsText) as Line[];
   let line = 0;

@@ -72,7 +72,7 @@ function largestKeys(value: unknown): string[] {
 
 const NOT_ASCII = /[^\0-\x7f]/u;
 
-/** UTF-8 length of JSON text. Comparing characters takes half the time of one call for each character. */
+/** UTF-8 length of JSON text. Comparing characters takes half as long as a call for each character. */
 function byteLength(text: string): number {
   let bytes = text.length;
   if (bytes * 3 <= limits.result || !matches(NOT_ASCII, text)) return bytes;
@@ -84,8 +84,8 @@ function byteLength(text: string): number {
 }
 
 /**
- * JSON text of a thrown value. The script controls its texts; the bridge wrote the error's record. `path`: the member
- * whose getter or toJSON threw the value, if known.
+ * JSON text of a thrown value. The script controls the texts of the value; the bridge wrote the record of an error.
+ * `path`: the member whose getter or toJSON threw the value, if known.
  */
 export function describeThrown(value: unknown, path = ''): string {
   const record = weakGet(errorRecords, value);
@@ -97,7 +97,7 @@ export function describeThrown(value: unknown, path = ''): string {
   } catch {
     // The value is a revoked proxy, or a proxy whose traps throw.
   }
-  // The host knows the engine's own errors by their messages.
+  // The host recognizes the engine's own errors by their messages, so these messages stay unchanged.
   if (path !== '' && thrown.name !== 'InternalError' && thrown.message !== 'null')
     thrown.message = capText(thrown.message + ' (thrown while ' + path + ' was read)');
   thrown.callIndex = record?.call;

@@ -3,7 +3,7 @@ import { freeze } from '../primordials.js';
 import { indexOfLastCall, send } from './calls.js';
 import { toText } from './captured.js';
 
-/** Creates the namespace. `taskPrefix`: the prefix of the tasks' ids. */
+/** Creates the namespace `tools.spawn`. `taskPrefix`: the prefix of the tasks' ids. */
 export function makeSpawn(taskPrefix: string): object {
   const ask = (what: string, id?: string) => send('"$tasks"', { what, id }, true);
   const exec = (name: unknown, args: unknown): object => {

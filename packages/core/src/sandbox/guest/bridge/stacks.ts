@@ -13,15 +13,20 @@ export const NOT_SHOWN = '[a value that cannot be shown]';
 const engineStack = getOwnPropertyDescriptor(Error.prototype, 'stack')!.get!;
 const engineCapture = Error.captureStackTrace;
 
-/** The engine's text of each target of `Error.captureStackTrace`. */
+/** The engine's stack text of each target of `Error.captureStackTrace`. */
 const capturedStacks = new WeakMap<object, string>();
 
-/** The engine's text of an error, in lines of the code; undefined for any other value. */
+/**
+ * The engine's stack text of an error or of a target of `Error.captureStackTrace`, with positions in the compiled code;
+ * undefined for any other value.
+ */
 export function rawStack(value: unknown): unknown {
   return weakGet(capturedStacks, value) ?? (apply(engineStack, value, []) as unknown);
 }
 
-/** One frame of the engine's text in the form that the script may read; empty if the frame is not the script's. */
+/**
+ * One frame of the engine's stack text in the form that the script may read; empty if the frame is not the script's.
+ */
 function ownFrame(text: string): string {
   const at = lastIndexOf(text, SCRIPT_FILE);
   if (at < 0 || !startsWith(text, '    at ')) return '';

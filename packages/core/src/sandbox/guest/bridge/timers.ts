@@ -26,8 +26,8 @@ function newTimer(callback: unknown): number {
 }
 
 /**
- * A timer is a call to `sleep` in a race. Clearing it decides the race, so that nothing can still observe the call: the
- * host ends the call, as it ends every loser of a race.
+ * A timer is a call to `sleep` in a race. Clearing the timer decides the race, and nothing can still observe the call.
+ * The host then ends the call, as it ends every loser of a race.
  */
 function startTimer(id: number, duration: unknown, fire: () => unknown): void {
   const slept = wait(duration, true);

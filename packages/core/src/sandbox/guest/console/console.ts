@@ -115,7 +115,7 @@ function timeMethods(emit: Emit, format: Format, nowMs: () => number): Methods {
   };
 }
 
-/** Joins the values. If the first is a string, its placeholders consume the ones that follow. */
+/** Joins the values. If the first value is a string, its placeholders consume the values that follow. */
 function formatValues(values: readonly unknown[], host: Pick<ConsoleHost, 'show' | 'showJson'>): string {
   const { show } = host;
   let used = 1;

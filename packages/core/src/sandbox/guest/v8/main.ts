@@ -1,5 +1,5 @@
-// The guest in a realm of V8. The modules of the bridge are the same. This module adds the facts that the other engine
-// reports to its host by itself: the places of calls, and whether the engine's own limits ended the script.
+// The guest in a realm of V8, with the same bridge modules as in QuickJS. This module adds the facts that QuickJS
+// itself reports to its host: the positions of calls, and whether the engine's own limits ended the script.
 import { callPlace, limitOf, presentStacks, setClock } from './realm.js';
 import makeBridge from '../main.js';
 import { stackOf } from '../bridge/stacks.js';
@@ -11,7 +11,7 @@ interface Bridge {
   flush(): string;
 }
 
-/** The functions that the host calls. */
+/** Returns the functions that the host calls. */
 export default function makeGuest(): object {
   let places = '';
   let limit = '-';
@@ -38,7 +38,7 @@ export default function makeGuest(): object {
       setClock(clockMs);
       bridge.settle(batchText);
     },
-    /** The places of the segment's calls, the mark of `limitOf`, and the bridge's own message. */
+    /** Returns the positions of the segment's calls, the mark of `limitOf`, and the bridge's own message. */
     flush(): string {
       const text = places + limit + bridge.flush();
       places = '';

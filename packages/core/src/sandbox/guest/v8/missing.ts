@@ -1,10 +1,10 @@
 // Features that the guest needs from its engine and a bare V8 realm lacks: browser globals, and features that older
 // releases of V8 do not have yet. They are provided before `primordials.ts` is evaluated, so that it finds the same
-// language as in the other engine.
+// language as in QuickJS.
 
 const { defineProperty, getPrototypeOf } = Reflect;
 
-/** Defines a member like the language's own, unless the engine has it. */
+/** Defines members like the language's own, except those that the engine already has. */
 function provide(target: object, members: Record<PropertyKey, unknown>): void {
   for (const name of Reflect.ownKeys(members)) {
     if (Object.hasOwn(target, name)) continue;
@@ -172,7 +172,10 @@ function makeSetMethods(): Record<PropertyKey, unknown> {
   };
 }
 
-/** Provides all missing features. Called once, before any other code reads the language's members. */
+/**
+ * Provides all missing features. `realm.ts` calls this function once, before any other code reads the language's
+ * members.
+ */
 export function provideMissing(): void {
   const ownText = Object.prototype.toString;
   const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]())!)!;

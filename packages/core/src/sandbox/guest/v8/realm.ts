@@ -1,5 +1,5 @@
-// Changes a fresh V8 realm before the guest is made in it, so that it has the properties that the other engine has by
-// itself: no code from text, the host's clock, and errors whose stacks only the bridge makes.
+// Changes a fresh V8 realm before the guest is made in it, so that it has the properties that QuickJS has by itself: no
+// code from text, the host's clock, and errors whose stacks only the bridge makes.
 //
 // V8 formats stacks according to members of its own `Error` (`prepareStackTrace`, `stackTraceLimit`). Scripts get
 // another `Error` with the same prototype, so they can reach neither V8's own `Error` nor a call site.
@@ -15,7 +15,7 @@ const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescript
   Reflect;
 
 const SCRIPT_FILE = 'script.ts';
-/** Maximum frames that V8 records. Frames of the bridge precede those of the script. */
+/** Maximum number of frames that V8 records. Frames of the bridge precede those of the script. */
 const MAX_FRAMES = 64;
 const MAX_SHOWN_FRAMES = 10;
 
@@ -51,14 +51,14 @@ const columnOf = siteMethod<number>('getColumnNumber');
 const fileOf = siteMethod<unknown>('getFileName');
 const nameOf = siteMethod<unknown>('getFunctionName');
 
-/** The reader of the next stack: a script, the bridge, or the host, which needs only the place of a call. */
+/** The reader of the next stack: a script, the bridge, or the host, which needs only the position of a call. */
 let purpose: 'error' | 'raw' | 'place' = 'error';
 let place = '0,0;';
 /** The text of each error's frames, with positions in the compiled code. */
 const rawStacks = new WeakMap<object, string>();
-/** The stack of an error as the script sees it. */
+/** Returns the stack of an error as the script sees it. */
 let present: ((error: object) => unknown) | undefined;
-/** Errors that scripts have created, and not the engine. */
+/** Errors that scripts, not the engine, have created. */
 const scriptsOwn = new WeakSet<object>();
 
 function frames(sites: readonly Site[]): string {
@@ -176,7 +176,10 @@ for (const name of ['EvalError', 'ReferenceError', 'SyntaxError', 'TypeError', '
 setPrototypeOf(globalThis.DOMException, ScriptError);
 NativeError.prepareStackTrace = formatStack;
 
-/** Sets the function that makes the stacks that scripts read. Called once, before the first script. */
+/**
+ * Sets the function that makes the stacks that scripts read. The guest calls this function once, before the first
+ * script.
+ */
 export function presentStacks(show: (error: object) => unknown): void {
   present = show;
 }

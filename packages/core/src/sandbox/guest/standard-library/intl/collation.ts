@@ -1,8 +1,9 @@
 // Intl.Collator and localeCompare.
 //
-// Text is compared in up to three levels: letters, then accents, then case (lower before upper). A letter's weight is
-// its place in ORDER; other letters follow by code point. Accents are the marks that NFD separates. That is the order
-// of the Unicode Collation Algorithm for ASCII and accented Latin, and an approximation for other text.
+// Text is compared in up to three levels: letters, then accents, then case (lower before upper). The characters of
+// ORDER come first, then the letters from a to z; other letters follow by code point. Accents are the marks that NFD
+// separates. The result is the order of the Unicode Collation Algorithm for ASCII and accented Latin, and an
+// approximation for other text.
 
 import { Boolean, Math, Number, String, TypeError, Uint8Array } from '../../primordials.js';
 import { choice, LOCALE, readOptions, type Options } from './options.js';
@@ -22,7 +23,7 @@ interface SortKey {
   readonly cases: number[];
 }
 
-// Punctuation comes before the first ` of the order. Letters are looked up in lower case.
+// In ORDER, punctuation comes first, then symbols (from ` on), then digits.
 const ORDER = '\t\n\v\f\r\x85\u2028\u2029 \xa0_-,;:!¡?¿.·\'"«»()[]{}§¶@*/\\&#%`´^¯¨¸°©®+±÷×<=>¬|¦~¤¢$£¥0123456789';
 const DIGIT = /[0-9]/;
 const PUNCTUATION_END = ORDER.indexOf('`');
@@ -110,7 +111,8 @@ function compare(first: string, second: string, settings: Collation): number {
   return result;
 }
 
-// Compares two texts without sort keys. Undefined if a text is not plain ASCII up to the first letter that differs.
+// Compares two texts without sort keys. Returns undefined if a text is not plain ASCII up to the first letter that
+// differs.
 function comparePlain(
   first: string,
   second: string,
@@ -198,7 +200,7 @@ function addOther(key: SortKey, text: string, at: number, settings: Collation): 
   return last;
 }
 
-// The weight of a character that is neither a letter nor a digit; 0 for characters that comparison ignores: controls
+// The weight of a character outside ASCII that has no expansion; 0 for characters that the comparison ignores: controls
 // and the soft hyphen.
 function otherWeight(character: string): number {
   const code = character.codePointAt(0)!;

@@ -1,8 +1,9 @@
 // Intl.DateTimeFormat and the toLocaleString family of Date.
 //
-// A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the options
-// as en-US orders its fields and split into its pieces. Formatting fills them in. The guest's own time zone is UTC.
-// Named zones are refused, because the guest does not include their tables; fixed offsets ('+05:30') work.
+// Each formatter has a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}'. The pattern is created once
+// from the options, with the fields in the order of en-US. To format a date, the formatter replaces each field with its
+// value. The guest's own time zone is UTC. Named zones are refused, because the guest does not include their tables;
+// fixed offsets ('+05:30') work.
 
 import { apply, Boolean, Date, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 import { choice, LOCALE, readOptions, whole, type Options } from './options.js';
@@ -34,9 +35,9 @@ interface Styles {
 
 type StyleWidth = 'full' | 'long' | 'medium' | 'short';
 type Cycle = 'h11' | 'h12' | 'h23' | 'h24';
-/** The fields that a caller must have asked for. */
+/** The kind of fields of which a caller must request at least one; otherwise, the default fields are added. */
 type Required = 'any' | 'date' | 'time';
-/** The fields that are shown if the caller asked for none of them. */
+/** The default fields, which are added if the caller requests none of the required kind. */
 type Defaults = 'all' | 'date' | 'time';
 
 interface DateSettings {
@@ -102,7 +103,7 @@ const TIME_STYLES: Readonly<Record<StyleWidth, Fields>> = {
   short: { hour: 'numeric', minute: '2-digit' },
 };
 
-// The space before AM and PM. `join` writes it as an ordinary space.
+// The space before AM and PM. `join` replaces it with an ordinary space.
 const NARROW_SPACE = '\u202f';
 
 export class DateTimeFormat {

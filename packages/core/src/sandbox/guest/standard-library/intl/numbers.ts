@@ -28,7 +28,7 @@ interface RoundedDecimal extends Decimal {
   readonly minFraction: number;
 }
 
-/** True to round away from zero. `half` compares the dropped digits with one half (-1, 0, 1). */
+/** Returns true to round away from zero. `half` compares the dropped digits with one half (-1, 0, 1). */
 type Rounding = (half: number, negative: boolean, odd: boolean) => boolean;
 
 const numberValueOf = Number.prototype.valueOf;
@@ -44,7 +44,7 @@ const NARROW_SYMBOLS = table(
   'ARS $ AUD $ BDT ৳ CAD $ CLP $ CNY ¥ COP $ CRC ₡ CZK Kč DKK kr EGP E£ HKD $ HUF Ft IDR Rp ISK kr KZT ₸ MXN $ ' +
     'MYR RM NGN ₦ NOK kr NZD $ PKR Rs PLN zł RON lei RUB ₽ SEK kr SGD $ THB ฿ TRY ₺ TWD $ UAH ₴ ZAR R',
 );
-// Singular and plural. Other currencies are shown by their code.
+// The names in singular and plural. Other currencies are shown by their code.
 const CURRENCY_NAMES = table(
   'AUD Australian_dollar BRL Brazilian_real,Brazilian_reals CAD Canadian_dollar CHF Swiss_franc ' +
     'CNY Chinese_yuan,Chinese_yuan EUR euro GBP British_pound INR Indian_rupee JPY Japanese_yen,Japanese_yen ' +

@@ -10,7 +10,7 @@ const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const FORBIDDEN_IN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
 const FORBIDDEN_IN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
-/** Throws INVALID. `isSpecial`: the hosts of the URL's scheme are domains or addresses. */
+/** Throws INVALID for an invalid host. `isSpecial`: the hosts of the URL's scheme are domains or addresses. */
 export function parseHost(text: string, isSpecial: boolean): string {
   if (text[0] === '[') {
     if (text.at(-1) !== ']') throw INVALID;

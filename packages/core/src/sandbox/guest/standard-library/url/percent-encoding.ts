@@ -11,7 +11,7 @@ export function percentEncode(text: string, set: RegExp): string {
   return text.replace(set, encodeRun);
 }
 
-// The engine's own function is fast, but does not encode a few characters that the sets contain.
+// `encodeURIComponent` is fast, but does not encode a few characters that the sets contain.
 export function encodeRun(run: string): string {
   return encodeURIComponent(run.toWellFormed()).replace(/[!'()~]/g, encodeMark);
 }

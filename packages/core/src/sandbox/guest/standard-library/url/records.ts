@@ -1,7 +1,8 @@
 // Reads and writes URLs as the URL standard (url.spec.whatwg.org) defines.
 //
 // The standard describes one state machine over code points. This parser works on whole parts instead, because '#' and
-// '?' end every earlier part: it removes fragment and query, then reads scheme, authority and path from the rest.
+// '?' end every earlier part: it removes the fragment and the query, then reads the scheme, the authority and the path
+// from the rest.
 
 import { Number, String, TypeError } from '../../primordials.js';
 import { parseHost } from './hosts.js';
