@@ -1,5 +1,5 @@
 /*
- * Generated from the schemas of items in protocol/items.ts, so that a page can fold events without a schema library.
+ * Generated from the schemas of items in protocol/items.ts, so that a page folds events without a schema library.
  * Update it with: UPDATE_DOCUMENTS=1 npx vitest run packages/core/test/history/item-shapes.test.ts
  */
 import type { OutputItemType } from '../protocol/index.js';
