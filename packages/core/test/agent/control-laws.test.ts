@@ -316,7 +316,7 @@ describe('options of a run take precedence over the agent’s, and those over th
   ];
 
   test.each(modes)('mode: harness %s, agent %s, run %s: %s', async (ofHarness, ofAgent, ofRun, mode) => {
-    const outcome = { enabled: ['Value: 5'], 'dry-run': ['this is a dry run'], disabled: [] }[mode];
+    const outcome = { enabled: ['Value: 5'], 'dry-run': ['This is a dry run'], disabled: [] }[mode];
     const takes = await playOnEach({
       agent: { carrier: 'text', ...given({ mode: ofAgent }) },
       world: given({ mode: ofHarness }),

@@ -193,7 +193,7 @@ describe.each(APIS)('%s', (api) => {
           { type: 'call', name: 'note', arguments: { text: 'x' } },
         ],
       },
-      say('I see.', ['this is a dry run', 'It would call', 'the call was not made']),
+      say('I see.', ['This is a dry run', 'It would call', 'the call was not made']),
     ]);
     await play(world, scene, { functions: 'all', mode: 'dry-run' });
     expectClean(scene);
