@@ -15,7 +15,7 @@ export async function readCodeFile(path: string): Promise<unknown> {
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return { ...value };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500)}. Repair it or remove it.`);
+    throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500).replace(/\.$/u, '')}. Repair it or remove it.`);
   }
   throw new UsageError(`${name} exports nothing. Write: export default { … }.`);
 }

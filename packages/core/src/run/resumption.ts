@@ -313,7 +313,7 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
   for (const [approvalId, decision] of Object.entries(decisions)) {
     if (!waiting.includes(approvalId))
       throw new ToolscriptUsageError(
-        `resume: no approval "${approvalId}" is pending. Decide about a pending one: ${waiting.join(', ')}.`,
+        `resume: no approval "${approvalId}" is pending. ${waiting.length === 0 ? 'Resume this script without decisions' : `Decide about a pending one: ${waiting.join(', ')}`}.`,
       );
     if (!isDecision(decision))
       throw new ToolscriptUsageError(

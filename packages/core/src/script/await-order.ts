@@ -208,7 +208,7 @@ function changesIt(use: Visit): boolean {
   return CHANGING.has(memberName(node) ?? '');
 }
 
-/** Whether the node is `Promise.withResolvers()`, or a `new Promise(…)` whose executor does not call `setTimeout`. */
+/** Whether the node is `Promise.withResolvers()`, or a `new Promise(…)` that anything but a timer may settle. */
 function isOwnPromise(node: Node): boolean {
   if (node.type === 'NewExpression')
     return node.callee.type === 'Identifier' && node.callee.name === 'Promise' && !isSleep(node.arguments[0]);
@@ -217,12 +217,33 @@ function isOwnPromise(node: Node): boolean {
   return callee.type === 'MemberExpression' && memberName(callee) === 'withResolvers';
 }
 
-/** Whether the function calls `setTimeout`: `(resolve) => setTimeout(resolve, 100)`. */
+/** Whether the executor gives its parameters to timers only: `(resolve) => setTimeout(resolve, 100)`. */
 function isSleep(executor: Node | undefined): boolean {
   if (executor?.type !== 'ArrowFunctionExpression' && executor?.type !== 'FunctionExpression') return false;
+  const settlers = new Set(executor.params.map((param) => (param.type === 'Identifier' ? param.name : undefined)));
+  if (settlers.size === 0 || settlers.has(undefined)) return false;
+  let isKept = true;
   let waits = false;
-  walk(executor as never, ({ node }) => {
-    waits ||= node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'setTimeout';
+  walk(executor.body as never, (visit) => {
+    const { node } = visit;
+    if (node.type !== 'Identifier' || !settlers.has(node.name) || nameUse(visit) !== 'referenced') return;
+    if (isTimersOwn(visit)) waits = true;
+    else isKept = false;
   });
-  return waits;
+  return waits && isKept;
+}
+
+/** Whether the use is the callback of a timer, or the function that this callback calls. */
+function isTimersOwn(use: Visit): boolean {
+  if (use.key === 'callee') {
+    const fn = functionAround(use);
+    return fn !== undefined && isTimerCallback(fn);
+  }
+  return isTimerCallback(use);
+}
+
+function isTimerCallback({ key, parent, node }: Visit): boolean {
+  if (key !== 'arguments' || parent?.node.type !== 'CallExpression') return false;
+  const { callee, arguments: args } = parent.node;
+  return callee.type === 'Identifier' && callee.name === 'setTimeout' && args[0] === node;
 }

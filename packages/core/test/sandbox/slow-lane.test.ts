@@ -44,6 +44,15 @@ describe('scripts that compute for long', () => {
     expect(returned(await long)).toBe(1);
   });
 
+  it('count the instances that the slow lane drops', async () => {
+    await pool.warm();
+    const grown = run(`new Array(2e6).fill(1.5); ${hog(1, 20_000_000)}`, 'ann');
+    while (pool.stats().moved < 1) await run('return 0', 'bob');
+    const before = pool.stats().instancesDropped;
+    expect(returned(await grown)).toBe(1);
+    expect(pool.stats().instancesDropped).toBe(before + 1);
+  });
+
   it('wait for their first turn no longer than for any sandbox', async () => {
     await pool.warm();
     const endless = Array.from({ length: 4 }, () => run('for (;;) {}', 'ann', { computeMs: 1_200 }));

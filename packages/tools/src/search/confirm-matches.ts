@@ -30,6 +30,8 @@ export interface ConfirmedLine extends MatchedLine {
 /** Maximum number of bytes that are read on each side for context lines. */
 const CONTEXT_BYTES = 16 * 1024;
 
+const NEWLINE = 10;
+
 /**
  * Reads each line again from a verified file, and omits lines that differ: ripgrep opens files by path, and a path can
  * be swapped for a link during the walk.
@@ -89,7 +91,10 @@ async function linesAround(
   const above = linesOf(await bytesAt(handle, from, start - from));
   // The first line may be incomplete, so it is dropped.
   if (from > 0) above.shift();
-  const below = linesOf(await bytesAt(handle, start + length, CONTEXT_BYTES));
+  const bytes = await bytesAt(handle, start + length, CONTEXT_BYTES);
+  const below = linesOf(bytes);
+  // The last line is incomplete. A line that fills all bytes is shown in part, like every long line.
+  if (bytes.length === CONTEXT_BYTES && below.length > 1 && bytes.at(-1) !== NEWLINE) below.pop();
   return { before: above.slice(-context), after: below.slice(0, context) };
 }
 

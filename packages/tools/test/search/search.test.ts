@@ -175,6 +175,17 @@ describe('grepFiles', () => {
     expect(first.matches![0]).toMatchObject({ before: [], after: ['const needle = "é needle";'] });
   });
 
+  it('shows no part of a line around a match as if it were the whole line', async () => {
+    const lines = ['needle', ...Array.from({ length: 20 }, (_, index) => `${index} ${'x'.repeat(900)} end`)];
+    const own = createWorkspace({ roots: temporaryFolder({ 'long.txt': `${lines.join('\n')}\n` }) });
+    const { matches } = await grepFiles(own, { pattern: '^needle', context: 20 });
+    const whole = await grepFiles(own, { pattern: 'x', matches: true });
+    const texts = whole.matches!.map(({ text }) => text);
+    const { after } = matches![0]!;
+    expect(after!.length).toBeGreaterThan(10);
+    for (const line of after!) expect(texts).toContain(line);
+  });
+
   it('finds matches across lines only on request, and reports their start and end', async () => {
     const pattern = 'one = 1;\\n(?s:.)*?é';
     const refused = await refusal(() => grepFiles(workspace, { pattern, path: 'src' }));

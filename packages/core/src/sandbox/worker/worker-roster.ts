@@ -40,13 +40,15 @@ export class WorkerRoster {
   readonly #handlers: RosterHandlers;
   readonly #fast: WorkerThread[] = [];
   readonly #slow: WorkerThread[] = [];
+  /** All workers whose threads have not ended: those of both lanes, the retiring ones and the spare one. */
+  readonly #live = new Set<WorkerThread>();
   /** Workers that are worn out and already replaced, and still serve their last scripts. */
   readonly #retiring = new Set<WorkerThread>();
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #failedStarts = 0;
   #replaced = 0;
-  /** Number of instances that workers had dropped by the time they were replaced or ended. */
+  /** Number of instances that workers had dropped when they ended. */
   #droppedBefore = 0;
 
   constructor(options: RosterOptions, entry: URL, handlers: RosterHandlers) {
@@ -65,12 +67,12 @@ export class WorkerRoster {
   }
 
   get droppedInstances(): number {
-    return this.#fast.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore);
+    return [...this.#live].reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore);
   }
 
   /** The growth of live sandboxes in bytes. */
   get grownBytes(): number {
-    return [...this.#fast, ...this.#slow, ...this.#retiring].reduce((sum, worker) => sum + worker.grownBytes, 0);
+    return [...this.#live].reduce((sum, worker) => sum + worker.grownBytes, 0);
   }
 
   /** Starts the workers of the fast lane. Resolves when the engine and its images have been read. */
@@ -124,6 +126,7 @@ export class WorkerRoster {
    * were ready.
    */
   replaceLost(worker: WorkerThread): boolean {
+    this.#forget(worker);
     this.#retiring.delete(worker);
     const isSpare = worker === this.#spare;
     if (isSpare) this.#spare = undefined;
@@ -141,11 +144,9 @@ export class WorkerRoster {
   }
 
   async close(): Promise<void> {
-    const spare = this.#spare === undefined ? [] : [this.#spare];
-    const workers = [...this.#fast, ...this.#slow, ...this.#retiring, ...spare];
     this.#fast.length = this.#slow.length = 0;
     this.#spare = undefined;
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    await Promise.all([...this.#live].map((worker) => worker.terminate()));
   }
 
   #spawn(lane: Lane): WorkerThread {
@@ -164,6 +165,7 @@ export class WorkerRoster {
     void worker.ready.then(() => {
       if (worker.born) this.#failedStarts = 0;
     });
+    this.#live.add(worker);
     return worker;
   }
 
@@ -183,14 +185,13 @@ export class WorkerRoster {
   #retire(worker: WorkerThread): void {
     this.#replace(worker);
     if (this.#retiring.delete(worker)) this.#replaceWornOut();
-    void worker.terminate();
+    this.#end(worker);
   }
 
   #replace(worker: WorkerThread): void {
     const index = this.#fast.indexOf(worker);
     if (index < 0 && !this.#slow.includes(worker)) return;
     this.#replaced++;
-    this.#droppedBefore += worker.droppedInstances;
     // Workers of the slow lane start on demand.
     if (index < 0) return this.#remove(worker);
     this.#fast[index] = this.#spare ?? this.#spawn('fast');
@@ -204,12 +205,21 @@ export class WorkerRoster {
     }
   }
 
+  #end(worker: WorkerThread): void {
+    this.#forget(worker);
+    void worker.terminate();
+  }
+
+  /** Removes a worker that has ended, or is about to end, from the live ones. */
+  #forget(worker: WorkerThread): void {
+    if (this.#live.delete(worker)) this.#droppedBefore += worker.droppedInstances;
+  }
+
   #endWhenIdle(worker: WorkerThread): void {
     const end = () => {
       if (worker.load > 0 || !this.#slow.includes(worker)) return;
       this.#remove(worker);
-      this.#droppedBefore += worker.droppedInstances;
-      void worker.terminate();
+      this.#end(worker);
     };
     setTimeout(end, SLOW_LANE_IDLE_MS).unref();
   }
