@@ -81,6 +81,14 @@ describe('a remote server with a login', () => {
     expect(await other!.tokens()).toBeUndefined();
   });
 
+  it('accepts no redirect after it was invalidated as a whole', async () => {
+    const login = oauthFile({ path: loginFile(), redirectUrl: REDIRECT, onRedirect: () => {} })('server');
+    const state = await login.state!();
+    expect(await login.isOwnState(state)).toBe(true);
+    await login.invalidateCredentials?.('all');
+    expect(await login.isOwnState(state)).toBe(false);
+  });
+
   it('keeps the logins to servers that are saved at the same time', async () => {
     const path = loginFile();
     const names = ['a', 'b', 'c', 'd'];

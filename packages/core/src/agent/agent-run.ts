@@ -335,7 +335,8 @@ export class AgentRun {
     this.#toolChoice = undefined;
     const answered = this.#account.arriving(provider.stream(request, { signal: either, answerId: newId('answer') }));
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
-    this.#size.note(this.#account.usage.last?.total_tokens, this.#log.conversation().length);
+    const items = this.#log.conversation().length;
+    this.#size.note(this.#account.usage.last?.total_tokens, { sent: conversation.length, items });
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
   }
 

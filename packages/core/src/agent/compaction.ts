@@ -14,6 +14,8 @@ import { SaidText, shownText, type UsageSum } from './run-account.js';
 /** The share of the window at which the conversation is summarised. The rest is room for the answer and the summary. */
 const FULL = 0.8;
 
+const RESULTS: ReadonlySet<string> = new Set(['script_execution_output', 'function_call_output']);
+
 const COMPACTION_REQUEST = `The conversation has grown too long to continue as it is. Write a summary of everything that is needed to continue it, and nothing else; everything else is lost. Do not call tools and do not write a script.
 
 - The user's request, with every condition, in the user's own words where the wording matters.
@@ -27,6 +29,9 @@ export class ContextSize {
   /** Tokens of the system text and the tools, with which every request begins. */
   readonly #beginning: number;
   #known = 0;
+  /** Number of items that the last request contained. */
+  #sent = 0;
+  /** Number of items after the last answer. */
   #items = 0;
 
   constructor(window: number | undefined, beginning: () => string) {
@@ -34,24 +39,31 @@ export class ContextSize {
     this.#beginning = window === undefined ? 0 : estimateTokens(beginning());
   }
 
-  /** Records the provider's token count of the last answer. `items`: the number of items that the count stands for. */
-  note(totalTokens: number | undefined, items: number): void {
+  /**
+   * Records the provider's token count of the last request and its answer. `sent`: the number of items in the request.
+   * `items`: the number of items after the answer.
+   */
+  note(totalTokens: number | undefined, { sent, items }: { sent: number; items: number }): void {
     if (totalTokens === undefined) return;
     this.#known = totalTokens;
+    this.#sent = sent;
     this.#items = items;
   }
 
   /** Drops the recorded count. */
   reset(): void {
-    this.#known = 0;
-    this.#items = 0;
+    this.#known = this.#sent = this.#items = 0;
   }
 
-  /** The size in tokens: the last recorded count, plus an estimate of the items after it. */
+  /** The size in tokens: the last recorded count, plus an estimate of the items that it does not include. */
   of(conversation: readonly OutputItem[]): number {
     const known = this.#known === 0 ? this.#beginning : this.#known;
-    return known + estimateTokens(conversation.slice(this.#items).map(shownText).join('\n'));
+    return known + estimateTokens(conversation.filter(this.#isUncounted).map(shownText).join('\n'));
   }
+
+  /** The provider has not counted the output of the last answer's scripts and calls, which ends after the answer. */
+  readonly #isUncounted = ({ type }: OutputItem, index: number): boolean =>
+    index >= this.#items || (index >= this.#sent && RESULTS.has(type));
 
   isFull(conversation: readonly OutputItem[]): boolean {
     return this.#window !== undefined && this.of(conversation) > this.#window * FULL;

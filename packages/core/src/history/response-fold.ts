@@ -266,17 +266,8 @@ function setScriptStatus(entry: Entry, status: ScriptStatus): void {
 }
 
 function textOf(item: OutputItem): string | undefined {
-  switch (item.type) {
-    case 'message':
-    case 'reasoning':
-      return item.content;
-    case 'function_call':
-      return item.arguments;
-    case 'script_execution':
-      return item.source_code;
-    default:
-      return undefined;
-  }
+  const member = textMember(item.type);
+  return member && (item as Partial<Record<typeof member, string>>)[member];
 }
 
 /** Whether an unfinished item is useful to a user. A partial call or script is not. */

@@ -123,8 +123,9 @@ function growthFailure({ length, offset }: Growth, report: Report): CompileAnswe
 function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: false }>, report: Report): CompileAnswer {
   if (stripped.type === 'refused') return report.failed('ScriptSyntaxError', stripped, {});
   const { length, most } = stripped;
-  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size. Use fewer enums and namespaces.`;
-  return report.failed('ScriptTooLargeError', { message, offset: 0 }, { length, maxLength: most });
+  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size`;
+  const hint = 'Use fewer enums and namespaces.';
+  return report.failed('ScriptTooLargeError', { message, offset: 0, hint }, { length, maxLength: most });
 }
 
 /** The diagnostic code for a banned construct: `import()` → `policy-import`, `import.meta` → `policy-import-meta`. */

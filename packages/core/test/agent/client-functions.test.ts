@@ -74,7 +74,7 @@ describe.each(APIS)('%s', (api) => {
 
   test('a prompt in place of the output closes the call, and the model reads that it was not made', async () => {
     const world = openWorld();
-    const scene = await openScene(api, [{ parts: [ask('call_1')] }, say('As you like.', ['was not run'])]);
+    const scene = await openScene(api, [{ parts: [ask('call_1')] }, say('As you like.', ['did not run'])]);
     const { history } = await play(world, scene, {}, { clientFunctions });
     const second = await play(world, scene, {}, { clientFunctions, history, input: 'Forget it.' });
     expect(outputsIn(second)).toMatchObject([{ success: false }]);

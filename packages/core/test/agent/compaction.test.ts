@@ -36,6 +36,18 @@ describe.each(APIS)('a conversation that nears the model’s context window (%s)
     expect(JSON.stringify(scene.server.requests.at(-1))).not.toContain('"first\\"');
   });
 
+  it('counts the output of a script that the provider has not counted yet', async () => {
+    const scene = await openScene(api, [
+      { parts: [script('return "x".repeat(8_000)')], usage: usage(100) },
+      { parts: [{ type: 'text', text: 'A long text.' }], expect: ['has grown too long'] },
+      { begins_anew: true, parts: [{ type: 'text', text: 'Done.' }], usage: usage(100) },
+    ]);
+    const { response } = await play(openWorld(), scene, agent);
+    expect(scene.server.violations).toEqual([]);
+    expect(scene.server.turnsLeft).toBe(0);
+    expect(response.status).toBe('completed');
+  });
+
   it('keeps its summary for the next prompt, whose requests grow from there', async () => {
     const scene = await openScene(api, [
       { parts: [script('return 1')], usage: usage(1_900) },

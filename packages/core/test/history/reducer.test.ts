@@ -52,6 +52,17 @@ describe('a run that follows the protocol', () => {
     );
   });
 
+  test.each([
+    ['message', 'content'],
+    ['reasoning', 'content'],
+    ['function_call', 'arguments'],
+    ['script_execution', 'source_code'],
+    ['hosted_code', 'source_code'],
+  ] as const)('shows the text of an open %s as it arrives', (type, member) => {
+    const [item] = fold(start('item_1', type), delta('item_1', 'one '), delta('item_1', 'two')).output_items;
+    expect(item).toMatchObject({ type, [member]: 'one two' });
+  });
+
   test('folds to the same Response in any order and with any duplicates', () => {
     const streams = protocolRun.chain(({ events }) => fc.tuple(fc.constant(events), shuffledWithDuplicates(events)));
     fc.assert(

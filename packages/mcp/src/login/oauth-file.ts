@@ -152,7 +152,13 @@ class FileLogin implements LoginProvider {
   invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
     if (scope === 'tokens') return this.#forgetUsedTokens();
     if (scope !== 'all') return this.#save({ [scope]: undefined });
-    return this.#save({ client: undefined, tokens: undefined, verifier: undefined, discovery: undefined });
+    return this.#save({
+      client: undefined,
+      tokens: undefined,
+      verifier: undefined,
+      discovery: undefined,
+      state: undefined,
+    });
   }
 
   /** Deletes the tokens that this process has used, but not tokens that another process has refreshed meanwhile. */

@@ -109,7 +109,7 @@ export class Sandbox {
       }));
       if (answer.ok) return host;
       host.close();
-      if (host.startError !== undefined) throw startFailure('the sandbox for commands', host.startError);
+      if (host.startError !== undefined) throw startFailure(process.execPath, host.startError);
       throw refused(refusedBySystem(answer.reason));
     } catch (error) {
       // The next command tries again, because a user may have installed the missing part by then.
