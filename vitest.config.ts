@@ -1,18 +1,34 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Campaigns: they kill processes, take what a machine has, drive a browser or a terminal, or start a program for each case. */
+/**
+ * Campaigns, which kill processes, take what a machine has, or drive a browser or a terminal; and laws of services and
+ * of started programs. `npm test` leaves them out unless `CI` is set.
+ */
 const SLOW = [
   'packages/server/test/{chaos,crash}/**/*.test.ts',
+  'packages/server/test/stores/{postgres,redis}/**/*.test.ts',
+  'packages/server/test/stores/{conformance,files,full-disk,same-answers}.test.ts',
   'packages/{core,server}/test/stores/processes.test.ts',
   'packages/client/test/rolling-restart.test.ts',
   'packages/core/test/{mutants,soak}/**/*.test.ts',
   'packages/core/test/suspension/{kills,processes}.test.ts',
   'packages/core/test/hostile/bridge-fuzz.test.ts',
-  'packages/tools/test/{files/{processes,race},exec/scarcity,stall,race/race}.test.ts',
+  'packages/tools/test/{files/{processes,race},exec/{sandbox-*,scarcity},stall,race/race}.test.ts',
   'packages/cli/test/{start,serve/*,approvals/ask,chat/conversation,chat/waiting}.test.ts',
   'packages/web/test/*.test.ts',
   'examples/**/*.test.ts',
-  'scripts/test/running-pages.test.ts',
+  'scripts/test/{mcp-clients,packages,running-pages}.test.ts',
+  'bench/test/economy*.test.ts',
+];
+
+/** Slow ones whose files share processes, like `SHARED`. */
+const SLOW_SHARED = [
+  'packages/cli/test/approvals/{always,server-form,suspend}.test.ts',
+  'packages/cli/test/chat/{agents,final-answer,one-prompt,threads}.test.ts',
+  'packages/cli/test/commands/{keys,missing-places,run}.test.ts',
+  'packages/cli/test/mcp/*.test.ts',
+  'packages/mcp/test/{gateway,hostile-server,reference-servers,trust}.test.ts',
+  'packages/tools/test/{search/few-descriptors,undo/undo}.test.ts',
 ];
 
 /** Their files share processes: starting one, and loading what is tested, costs more than most of them. */
@@ -42,15 +58,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'shared', include: SHARED, exclude: [...configDefaults.exclude, ...SLOW], isolate: false },
+        test: {
+          name: 'shared',
+          include: SHARED,
+          exclude: [...configDefaults.exclude, ...SLOW, ...SLOW_SHARED],
+          isolate: false,
+        },
       },
       { extends: true, test: { name: 'slow', include: SLOW } },
+      { extends: true, test: { name: 'slow-shared', include: SLOW_SHARED, isolate: false } },
       {
         extends: true,
         test: {
           name: 'isolated',
           include: ['packages/*/test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, ...SLOW],
+          exclude: [...configDefaults.exclude, ...SHARED, ...SLOW, ...SLOW_SHARED],
         },
       },
     ],

@@ -4,7 +4,7 @@ import { prepare, runTool } from './prepare.mjs';
 const [first, ...others] = process.argv.slice(2);
 
 prepare();
-if (first === '--slow') runTool('vitest', ['run', '--project', 'slow', ...others]);
+if (first === '--slow') runTool('vitest', ['run', '--project', 'slow', '--project', 'slow-shared', ...others]);
 else if (first !== undefined || process.env['CI'] !== undefined || process.env['TOOLSCRIPT_ALL_CASES'] !== undefined)
   runTool('vitest', ['run', ...process.argv.slice(2)]);
 else {
